@@ -146,6 +146,7 @@ if TYPE_CHECKING:
     )
     from .facts.changes import Changes, Landed, standing_changes
     from .facts.checkpoint import facts_of, last_end
+    from .facts.common.manual import Background
     from .facts.search.finder_facts import FinderFacts
     from .facts.search.finding import Finding, Flight, LensFacts
     from .finder.items.item_state import Row as ItemRow
@@ -203,7 +204,7 @@ if TYPE_CHECKING:
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import call_title, stall_words
     from .view.reducer.tries import try_label
-    from .view.state import Background, Rebasing, ViewState
+    from .view.state import Rebasing, ViewState
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
     from .workspace import Ignore, Sandbox, form_of
@@ -211,7 +212,7 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     "quick_imports": "imports",
-    "Background": "view.state",
+    "Background": "facts.common.manual",
     "Bars": "view.progress",
     "Block": "view.block",
     "Blocks": "view.transcript",

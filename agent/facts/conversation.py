@@ -227,22 +227,24 @@ class Conversation:
             self.upto = 0
 
 
-SPOKEN: tuple[type[Event], ...] = (
-    Prompted,
-    Said,
-    TextArrived,
-    Fault,
-    RunResumed,
-    ReasoningKept,
-    ReplyFinished,
-    ToolCalled,
-    ToolFinished,
-    Interrupted,
-    ContextTrimmed,
-    ConversationCut,
-    ConversationRestored,
-    Rewound,
-    PassStarted,
+SPOKEN = frozenset[type[Event]](
+    (
+        Prompted,
+        Said,
+        TextArrived,
+        Fault,
+        RunResumed,
+        ReasoningKept,
+        ReplyFinished,
+        ToolCalled,
+        ToolFinished,
+        Interrupted,
+        ContextTrimmed,
+        ConversationCut,
+        ConversationRestored,
+        Rewound,
+        PassStarted,
+    )
 )
 """The events that change a conversation; all others are ignored."""
 

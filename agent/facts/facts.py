@@ -5,37 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..protocol import (
-    Budget,
-    BudgetChanged,
     CallAdmitted,
-    FileChanged,
+    Event,
     FinderSpec,
-    GateMode,
-    GateModeChanged,
     HandoffClosed,
     HandoffOpened,
     ImagesRefused,
     Interrupted,
-    LimitsChanged,
-    ModelSpec,
     ModelSwitched,
     PassFinished,
     PassStarted,
     Paused,
     Queued,
     ReasoningArrived,
-    ReplyFinished,
     Rewound,
-    Rule,
-    RuleAdded,
     RunEnded,
     RunResumed,
     RunSpec,
     RunStarted,
     Said,
-    Snapshotted,
     Spent,
-    StallDetected,
     Stamped,
     StepFinished,
     StepStarted,
@@ -44,113 +33,89 @@ from ..protocol import (
     ToolFinished,
     Undone,
     Unpaused,
-    Unqueued,
     WheelGiven,
     WorkFinished,
     is_try,
-    with_limits,
 )
 from .action_log import ActionLog
-from .actions import Action, answer_of, close_action, forget_older, paths_read
-from .asking import ASKED, Asking
+from .actions import close_action, paths_read
 from .changes import Changes
-from .conversation import SPOKEN, Conversation, last_text
-from .escalations import ESCALATE, Handing
+from .common.asking import Asking
+from .common.common_facts import COMMON_EVENTS, CommonFacts
+from .common.handoff import ESCALATE, HandoffFacts
+from .common.manual import ManualControl
+from .common.spending import Spending
+from .conversations import Conversations
 from .guarded_files import SealFacts
-from .manual import Hands
 from .passes import OF_TRIES, PassFacts, passing_of
 from .search.finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
-from .spending import Spending
+from .settings import SETTINGS_EVENTS
+from .step_facts import STEP_EVENTS
 from .verdicts import JUDGED, Verdicts
 
 
 @dataclass(slots=True)
-class RunFacts:
+class RunFacts(Conversations):
     """Facts of a run, derived from events only, so that a resumed run has the same state as the live one."""
 
-    spec: RunSpec
-    """The spec at the start of the run, with the limits that were changed since."""
-    budget: Budget = field(init=False)
-    gate_mode: GateMode = field(init=False)
-    rules: list[Rule] = field(init=False)
-    """Rules of the policy, and rules that a person added to the run."""
-    model: str = field(init=False)
-    model_spec: ModelSpec = field(init=False)
-    """The current model: the one in the spec, or the one that a person switched to."""
-    spending: Spending = field(default_factory=Spending)
-    conversations: dict[str | None, Conversation] = field(default_factory=dict[str | None, Conversation])
+    common: CommonFacts = field(default_factory=CommonFacts)
+    """The part that views show, too."""
     last_seq: int = 0
-    step: int = 0
-    step_seq: int = 0
-    """Position of the start of the newest step."""
-    open_steps: dict[int, str | None] = field(default_factory=dict[int, str | None])
-    """Steps that started and have not ended, with their works."""
     passes: int = 0
     started: bool = False
-    reply: ReplyFinished | None = None
-    """The newest answer of a step in the main conversation, until the next step starts."""
-    wrapped_up: bool = False
-    """The closing summary was made, and no step followed."""
-    interrupted: bool = False
-    """A person interrupted the run, and nobody has continued it since."""
     verdicts: Verdicts = field(default_factory=Verdicts)
     """Results of checks and predicates."""
-    finish: Action | None = None
-    """The newest accepted `finish`."""
-    finish_seq: int = 0
-    outputs: list[str] = field(default_factory=list[str])
-    """Blobs of results that were too long to show."""
-    actions: ActionLog = field(default_factory=ActionLog)
-    last_edit: int = 0
-    """Position of the newest file change by the model, its commands, or a person who decided on a proposal."""
-    last_result: int = 0
-    """Position of the newest result of a tool."""
     changes: Changes = field(default_factory=Changes)
     """Changes that can be undone, and files that differ from the start."""
     sealing: SealFacts = field(default_factory=SealFacts)
     """The approved content of guarded files."""
-    hands: Hands = field(default_factory=Hands)
-    """Actions of a person in control, and background commands."""
-    queue: dict[int, Queued] = field(default_factory=dict[int, Queued])
-    """Messages that wait for the end of the step, by their id."""
-    refused_images: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Images that are not sent to a model again, by the model's name; an empty list: it gets no images at all."""
-    asking: Asking = field(default_factory=Asking)
-    """Proposals and questions."""
     paused: bool = False
-    handoff: HandoffOpened | None = None
-    handing: Handing = field(default_factory=Handing)
-    stalls: list[StallDetected] = field(default_factory=list[StallDetected])
-    stall: StallDetected | None = None
-    """The newest stall that the loop has not yet answered with a prompt."""
     ended: RunEnded | None = None
-    world: str | None = None
     finder: FinderFacts | None = None
     passing: PassFacts | None = None
     """State of passes, in a run with a clock, a delay or a score."""
 
     def __post_init__(self) -> None:
-        if hasattr(self, "budget"):  # it was read from a checkpoint
-            return
-        if self.spec.finder is not None:
-            self.finder = FinderFacts.of(self.spec.finder)
-        self.passing = passing_of(self.spec)
-        self.budget = self.spec.budget
-        self.gate_mode = self.spec.gate.mode
-        self.rules = list(self.spec.gate.rules)
-        self.model = self.spec.model.name
-        self.model_spec = self.spec.model
-
-    @property
-    def may_change_files(self) -> bool:
-        """Whether the run may change files. Most searches only read, so they have nothing to undo."""
-        return self.spec.finder is None or self.spec.finder.traits.changes_files
+        if not hasattr(self, "budget"):  # otherwise it was read from a checkpoint
+            self.finder = FinderFacts.of(self.spec.finder) if self.spec.finder is not None else None
+            self.passing = passing_of(self.spec)
+        Conversations.__post_init__(self)
 
     @property
     def search(self) -> FinderSpec:
         """Settings of the search with the current limits. Only for an until-dry run."""
         assert self.spec.finder is not None  # only code for searches calls this
         return self.spec.finder
+
+    @property
+    def spending(self) -> Spending:
+        """The usage of the run."""
+        return self.common.spending
+
+    @property
+    def asking(self) -> Asking:
+        """Proposals and questions."""
+        return self.common.asking
+
+    @property
+    def hands(self) -> ManualControl:
+        """Actions of a person in control, and background commands."""
+        return self.common.manual
+
+    @property
+    def queue(self) -> dict[int, Queued]:
+        """Messages that wait for the end of the step, by their id."""
+        return self.common.queue.messages
+
+    @property
+    def handing(self) -> HandoffFacts:
+        """The tiers of a hand-off, and whether another model has taken over."""
+        return self.common.handoff
+
+    @property
+    def handoff(self) -> HandoffOpened | None:
+        """The open hand-off."""
+        return self.common.handoff.opened
 
     @property
     def spent(self) -> Spent:
@@ -160,7 +125,7 @@ class RunFacts:
     @property
     def message_spent(self) -> Spent:
         """The usage since the newest message of a chat."""
-        return self.spending.since_message
+        return self.spending.since
 
     @property
     def margins(self) -> list[tuple[int, int]]:
@@ -173,36 +138,9 @@ class RunFacts:
         return self.spending.admitted
 
     @property
-    def next_step(self) -> int:
-        """The number of the next step."""
-        return self.step + 1
-
-    @property
-    def open_step(self) -> int | None:
-        """The run's own step that started and has not ended yet."""
-        return next((number for number, work in self.open_steps.items() if work is None), None)
-
-    @property
-    def main(self) -> Conversation:
-        """The main conversation of the run."""
-        return self.conversation(None)
-
-    def conversation(self, work: str | None) -> Conversation:
-        """Return the conversation of an item or lens, or the main one."""
-        found = self.conversations.get(work)
-        if found is None:
-            found = self.conversations[work] = Conversation()
-        return found
-
-    @property
     def files_changed(self) -> list[str]:
         """Sorted paths whose content differs from that before the run's tools first changed them."""
         return sorted(path for path, (before, after) in self.changes.files.items() if before != after)
-
-    @property
-    def answer(self) -> str | None:
-        """The answer that an outcome would report now."""
-        return answer_of(self.finish, last_text(self.main.messages))
 
     @property
     def applied(self) -> frozenset[tuple[int | None, str]]:
@@ -219,7 +157,7 @@ class RunFacts:
         self.last_seq = stamped.seq
         event = stamped.event
         if isinstance(event, TextArrived):  # most events are text
-            self.conversation(stamped.work).pending += event.text
+            self.stream(stamped.work, event)
             return
         if isinstance(event, ReasoningArrived):
             return
@@ -230,51 +168,46 @@ class RunFacts:
         if self.finder is not None and kind in FINDER_EVENTS:
             self.finder.apply(stamped)
             if kind is WorkFinished or kind is RunResumed:
-                self._forget_conversation(stamped)
+                self.forget_conversation(stamped)
             if kind in FINDER_ONLY:
                 return
-        if isinstance(event, SPOKEN):
-            self.conversation(stamped.work).apply(event, stamped.seq)
+        self.converse(stamped)
         if self.passing is not None:
             self.passing.apply(stamped)
-        is_step = kind is StepStarted or kind is StepFinished  # most of the events that get this far
-        if not is_step:
-            self._apply_frame(stamped)
-            self.handing.apply(event)
         self._apply_common(stamped)
+        if kind in SETTINGS_EVENTS:
+            self.apply_settings(event)
+        if kind in _FRAME:
+            self._apply_frame(event)
         if self.may_change_files:
             self.changes.apply(stamped)
             self.sealing.apply(stamped)
-        self._apply_step(stamped)
+        if kind in STEP_EVENTS:
+            self.apply_step(stamped)
         if kind in JUDGED:
             self.verdicts.apply(stamped)
-        if not is_step:
-            self._apply_person(stamped)
-            self.hands.apply(stamped)
+        if kind in _BY_PERSON:
+            self._apply_person(event)
 
     def _apply_common(self, stamped: Stamped) -> None:
-        """Fold what a run shares with its tries: cost, proposals and questions."""
-        self.spending.apply(stamped)
-        if type(stamped.event) in ASKED:
-            self.asking.apply(stamped.event)
+        """Fold what the runner decides from and the views show."""
+        if type(stamped.event) in COMMON_EVENTS:
+            self.common.apply(stamped)
 
     def _apply_of_try(self, stamped: Stamped) -> None:
         """Fold an event of a try, which works on its own files: only steps, cost, calls and proposals count here."""
         event = stamped.event
-        if isinstance(event, SPOKEN):
-            self.conversation(stamped.work).apply(event, stamped.seq)
+        self.converse(stamped)
         if self.passing is not None and isinstance(event, OF_TRIES):
             self.passing.apply(stamped)
         self._apply_common(stamped)
         match event:
             case StepStarted(number=number):
-                self.step = number
-                self.open_steps[number] = stamped.work
-                self.wrapped_up = self.interrupted = False
+                self.open_step_of(number, stamped.work)
             case StepFinished(number=number):
                 self.open_steps.pop(number, None)
             case ImagesRefused() | ToolCalled():
-                self._apply_step(stamped)
+                self.apply_step(stamped)
             case ToolFinished() as finished:
                 close_action(self.actions.newest, finished, stamped.seq, edited=False)
             case Interrupted():
@@ -285,48 +218,23 @@ class RunFacts:
     def hear(self, stamped: Stamped) -> None:
         """Fold an event of the run to which these facts belong. Does nothing, except for a try."""
 
-    def _forget_conversation(self, stamped: Stamped) -> None:
-        """Drop the conversation of an ended work. Lenses keep theirs for the next pass; other works start new."""
-        if isinstance(stamped.event, WorkFinished) and stamped.event.kind != "lens":
-            self.conversations.pop(stamped.work, None)
-        elif isinstance(stamped.event, RunResumed):
-            for work in [w for w in self.conversations if w is not None and not w.startswith("lens:")]:
-                del self.conversations[work]
-
-    def _apply_frame(self, stamped: Stamped) -> None:
-        match stamped.event:
-            case RunStarted(budget=budget, world=world):
+    def _apply_frame(self, event: Event) -> None:
+        match event:
+            case RunStarted(world=world):
                 self.started = True
-                self.budget = budget
                 self.world = world
-            case RunResumed() as resumed:
+            case RunResumed():
                 self.ended = None
                 self.paused = False
                 self.stall = None
-                for work, conversation in self.conversations.items():
-                    if work != stamped.work:
-                        conversation.apply(resumed, stamped.seq)
             case RunEnded() as ended:
                 self.ended = ended
-            case BudgetChanged(budget=budget):
-                self.budget = budget
-            case LimitsChanged(limits=limits):
-                self.spec = with_limits(self.spec, limits)
-            case GateModeChanged(mode=mode):
-                self.gate_mode = mode
-            case RuleAdded(rule=rule):
-                self.rules.append(rule)
-            case ModelSwitched(model=model, spec=spec):
-                self.model = model
-                self.model_spec = spec or self.model_spec
-                if stamped.event.by == ESCALATE:
-                    self.stall = None
+            case ModelSwitched(by=by) if by == ESCALATE:
+                self.stall = None
             case PassStarted(number=number, fresh=fresh):
                 self.passes = number
                 if fresh:  # results of an earlier pass do not count in this one
                     self.finish = self.reply = self.stall = None
-                    for work in [work for work in self.conversations if is_try(work)]:
-                        del self.conversations[work]
             case PassFinished(number=number):
                 self.passes = number
             case Paused():
@@ -336,55 +244,14 @@ class RunFacts:
                 self.interrupted = False
             case Interrupted():
                 self.interrupted = True
-            case HandoffOpened() as handoff:
-                self.handoff = handoff
             case HandoffClosed():
-                self.handoff = None
                 self.stall = None
             case _:
                 pass
 
-    def _apply_step(self, stamped: Stamped) -> None:
-        match stamped.event:
-            case StepStarted(number=number):
-                self.step = number
-                self.open_steps[number] = stamped.work
-                self.step_seq = stamped.seq
-                self.reply = None
-                self.wrapped_up = self.interrupted = False
-                self.stall = None
-            case ReplyFinished() as reply:
-                if stamped.step is None and stamped.work is None:
-                    self.wrapped_up = True
-                elif stamped.step is not None:
-                    self.reply = reply
-            case StepFinished(number=number, world=world):
-                self.open_steps.pop(number, None)
-                self.world = world or self.world
-            case ImagesRefused(model=model, shas=shas):
-                before = self.refused_images.get(model, shas)
-                self.refused_images[model] = [*before, *(s for s in shas if s not in before)] if before else []
-            case StallDetected() as stall:
-                self.stalls.append(stall)
-                self.stall = stall
-            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
-                self.actions.append(Action(call_id, tool, arguments, stamped.step))
-                if not self.may_change_files:
-                    forget_older(self.actions.newest)
-            case ToolFinished() as finished:
-                self._close_action(finished, stamped.seq)
-            case Snapshotted(world=world):
-                self.world = world
-            case FileChanged(by="model" | "person" | "command" | "background"):
-                self.last_edit = stamped.seq
-            case _:
-                pass
-
-    def _apply_person(self, stamped: Stamped) -> None:
-        match stamped.event:
-            case Said(queued_id=queued_id):
-                if queued_id is not None:
-                    self.queue.pop(queued_id, None)
+    def _apply_person(self, event: Event) -> None:
+        match event:
+            case Said():
                 self.finish = None
                 self.reply = None
                 self.wrapped_up = self.interrupted = False
@@ -397,10 +264,6 @@ class RunFacts:
                     self.finish = None
             case Rewound(upto=upto):
                 self._rewind(upto)
-            case Queued(queued_id=queued_id) as queued:
-                self.queue[queued_id] = queued
-            case Unqueued(queued_id=queued_id):
-                self.queue.pop(queued_id, None)
             case _:
                 pass
 
@@ -411,13 +274,13 @@ class RunFacts:
         self.interrupted = True
         self.actions = ActionLog.of(a for a in self.actions if self.changes.began(a.step) < upto)
 
-    def _close_action(self, finished: ToolFinished, seq: int) -> None:
-        if finished.full is not None:
-            self.outputs.append(finished.full)
-        done = close_action(self.actions.newest, finished, seq, edited=self.last_edit > self.last_result)
-        self.last_result = seq
-        if done is not None and done.tool == "finish" and done.ok:
-            self.finish, self.finish_seq = done, seq
+
+_FRAME = frozenset[type[Event]](
+    (RunStarted, RunResumed, RunEnded, ModelSwitched, PassStarted, PassFinished, Paused, Unpaused, Interrupted)
+) | {HandoffClosed}
+"""The events that change the run as a whole."""
+_BY_PERSON = frozenset[type[Event]]((Said, Undone, WheelGiven, Rewound))
+"""A person's events that end what the steps so far led to."""
 
 
 def fold(spec: RunSpec, events: list[Stamped]) -> RunFacts:

@@ -33,7 +33,7 @@ class TryFacts(RunFacts):
         """The person's messages to the run that this try has not read yet."""
         self.budget, self.gate_mode, self.paused = run.budget, run.gate_mode, run.paused
         self.model, self.model_spec, self.refused_images = run.model, run.model_spec, run.refused_images
-        self.spending, self.asking = run.spending, run.asking
+        self.common = run.common
         self.verdicts = copy.deepcopy(run.verdicts)
         self.passing = PassFacts(open=started, last=started)
         self.world = started.world
@@ -52,7 +52,8 @@ class TryFacts(RunFacts):
         """Fold an event of the run."""
         match stamped.event:
             case BudgetChanged() | LimitsChanged() | GateModeChanged() | ModelSwitched() | Paused() | Unpaused():
-                self._apply_frame(stamped)
+                self.apply_settings(stamped.event)
+                self._apply_frame(stamped.event)
             case ImagesRefused():
                 self.refused_images = self._run.refused_images
             case Said(text=text):
@@ -61,5 +62,5 @@ class TryFacts(RunFacts):
                 pass
 
     def _apply_common(self, stamped: Stamped) -> None:
-        """Do nothing: the run, which shares these objects, has already folded the event."""
+        """Do nothing: the run, which shares this state, has already folded the event."""
         del stamped

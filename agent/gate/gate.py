@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ..facts.asking import next_proposal_id
+from ..facts.common.asking import next_proposal_id
 from ..protocol import Clock, Decide, GatePolicy, Record, Rule, RundryError, Waiting
 from ..workspace import Workspace
 from .answer import answer

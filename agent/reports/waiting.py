@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..facts.asking import as_rebased
+from ..facts.common.asking import as_rebased
 from ..journal.encoding import decode
 from ..journal.journal import Journal
 from ..protocol import (

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..facts.common.asking import Rebase
+from ..facts.common.common_facts import CommonFacts
+from ..facts.common.manual import Background
 from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     Budget,
@@ -19,6 +24,7 @@ from ..protocol import (
     PatchKept,
     ProposalOpened,
     QuestionAsked,
+    Queued,
     RunEnded,
     ScoreMeasured,
     Sleeping,
@@ -26,27 +32,8 @@ from ..protocol import (
     TierAsked,
 )
 from .progress import Progress
+from .stopwatch import Stopwatch
 from .transcript import Blocks
-
-
-@dataclass(slots=True)
-class Background:
-    """A command that runs in parallel with the steps."""
-
-    name: str
-    command: str
-    since: float
-    """Unix time of its start."""
-    line: str = ""
-    """Its newest line of output."""
-
-
-@dataclass(slots=True)
-class Message:
-    """A message of the person that waits for the end of the step."""
-
-    queued_id: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +48,11 @@ class Rebasing:
     merged: str | None = None
     """In a conflict: blob of both versions in one text with conflict markers."""
 
-
-@dataclass(slots=True)
-class Stopwatch:
-    """Live seconds in which a model, a tool or a check ran, until a finished step reports the exact value."""
-
-    settled: float = 0.0
-    watched: float = 0.0
-    since: float | None = None
-    """Unix time at which the current activity started."""
-
-    def start(self, at: float) -> None:
-        """Record that an activity started at the Unix time `at`."""
-        if self.since is None:
-            self.since = at
-
-    def halt(self, at: float) -> None:
-        """Record that all activities stopped at the Unix time `at`."""
-        if self.since is not None:
-            self.watched += max(0.0, at - self.since)
-            self.since = None
-
-    def settle(self, seconds: float) -> None:
-        """Replace the measured time by the exact number of seconds."""
-        self.settled += seconds
-        self.watched, self.since = 0.0, None
-
-    def read(self, now: float) -> float:
-        """Return the seconds up to the Unix time `now`."""
-        running = max(0.0, now - self.since) if self.since is not None else 0.0
-        return self.settled + self.watched + running
+    @staticmethod
+    def of(rebase: Rebase) -> Rebasing:
+        """Return what a screen shows of a rebase."""
+        event, clock = rebase.event, time.strftime("%H:%M:%S", time.localtime(rebase.at))
+        return Rebasing(clock, event.why, event.conflict, event.merged)
 
 
 @dataclass(slots=True)
@@ -123,8 +85,8 @@ class Shown:
     gate_mode: GateMode = GateMode.ASK
 
     budget: Budget | None = None
-    spent: Spent = field(default_factory=Spent)
-    """Usage that counts against the budget: in a chat, since the newest message. Seconds are in `busy`."""
+    common: CommonFacts = field(default_factory=CommonFacts)
+    """The part of the state that the runner decides from, too."""
     busy: Stopwatch = field(default_factory=Stopwatch)
     prompt_tokens: int = 0
     """Tokens of the newest call's prompt, which fill the context window."""
@@ -135,10 +97,6 @@ class Shown:
     waiting: str = ""
     """`message`, `gate`, `question` or `handoff` while the run waits for a person; otherwise empty."""
     paused: bool = False
-    driving: bool = False
-    """The person is in control."""
-    background: dict[str, Background] = field(default_factory=dict[str, Background])
-    """Background commands, by name."""
     wrapping_up: bool = False
     progress: Progress = field(default_factory=Progress)
     """Current activity of the search."""
@@ -170,26 +128,11 @@ class Shown:
     check: CheckFinished | None = None
     failing_first: int | None = None
     """The check's first number of failures."""
-    proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Open proposals, oldest first, with the changes of a rebase."""
-    rebased: dict[str, Rebasing] = field(default_factory=dict[str, Rebasing])
-    """Proposal id to its newest rebase."""
-    question: QuestionAsked | None = None
-    queue: list[Message] = field(default_factory=list[Message])
     sleeping: Sleeping | None = None
     asleep_since: float = 0.0
     """Unix time at which the sleep started."""
-    handoff: HandoffOpened | None = None
-    last_handoff: HandoffOpened | None = None
-    """The newest hand-off, also when it is closed or the run ended with it, so that its page can be read."""
-    handed_over_at: float = 0.0
-    """Unix time of the hand-off."""
-    tier: TierAsked | None = None
-    """The tier that is being asked."""
     quoted: ModelQuoted | None = None
     """The model switch whose cost was shown, until the model is switched."""
-    shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
-    """Usage of the whole run by model."""
     plan: list[str] = field(default_factory=list[str])
     outcome: RunEnded | None = None
     page_first: int = 0
@@ -203,11 +146,6 @@ class Shown:
     """Command id to the reason why the runner refused it."""
     taken: set[int] = field(default_factory=set[int])
     """Ids of the commands that the runner carried out."""
-    holds: set[int] = field(default_factory=set[int])
-    """Charges for which the provider may still bill more, by their position in the journal."""
-    admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
-    """Calls that were neither charged nor failed yet, by work."""
-
     at_call: dict[str, int] = field(default_factory=dict[str, int])
     """Call id to the index of its block."""
     at_shell: dict[int, int] = field(default_factory=dict[int, int])
@@ -233,6 +171,73 @@ class ViewState(Shown):
     """Blocks before this index have not changed since the view last took changes."""
     finder: FinderFacts | None = None
     """Findings and counts of an until-dry run."""
+
+    @property
+    def spent(self) -> Spent:
+        """Usage that counts against the budget: in a chat, since the newest message. `busy` shows the seconds."""
+        spending = self.common.spending
+        return spending.since if self.loop is LoopKind.CHAT else spending.spent
+
+    @property
+    def shares(self) -> Mapping[str, ModelShare]:
+        """Usage of the whole run by model."""
+        return self.common.spending.shares
+
+    @property
+    def admitted(self) -> Mapping[str | None, CallAdmitted]:
+        """Calls that were neither charged nor failed yet, by work."""
+        return self.common.spending.admitted
+
+    @property
+    def proposals(self) -> Mapping[str, ProposalOpened]:
+        """Open proposals, oldest first, with the changes of a rebase."""
+        return self.common.asking.waiting()
+
+    @property
+    def rebased(self) -> Mapping[str, Rebasing]:
+        """Proposal id to its newest rebase."""
+        return {name: Rebasing.of(rebase) for name, rebase in self.common.asking.rebases.items()}
+
+    @property
+    def question(self) -> QuestionAsked | None:
+        """The newest open question, unless the run has ended."""
+        questions = self.common.asking.questions
+        return questions[next(reversed(questions))] if questions and self.outcome is None else None
+
+    @property
+    def queue(self) -> Sequence[Queued]:
+        """Messages of the person that wait for the end of the step, unless the run has ended."""
+        return self.common.queue.in_order if self.outcome is None else []
+
+    @property
+    def handoff(self) -> HandoffOpened | None:
+        """The open hand-off, unless the run has ended."""
+        return self.common.handoff.opened if self.outcome is None else None
+
+    @property
+    def last_handoff(self) -> HandoffOpened | None:
+        """The newest hand-off, also when it is closed or the run ended with it, so that its page can be read."""
+        return self.common.handoff.newest
+
+    @property
+    def handed_over_at(self) -> float:
+        """Unix time of the newest hand-off."""
+        return self.common.handoff.opened_at
+
+    @property
+    def tier(self) -> TierAsked | None:
+        """The tier that is being asked."""
+        return self.common.handoff.asked if self.outcome is None else None
+
+    @property
+    def driving(self) -> bool:
+        """Whether the person is in control."""
+        return self.common.manual.wheel is not None
+
+    @property
+    def background(self) -> Mapping[str, Background]:
+        """Background commands, by name."""
+        return self.common.manual.background
 
     @property
     def phase(self) -> str:

@@ -177,9 +177,10 @@ def test_what_is_held_is_shown_apart_and_released_once():
     assert said.spent.counted_tokens == 0
 
 
-def test_a_call_that_a_dead_runner_left_counts_at_its_worst_case():
-    state = seen(ADMITTED, RunResumed(run_id="r1", from_seq=2))
-    assert (state.spent.counted_tokens, state.spent.counted_usd) == (4_500, 0.1)
+def test_a_call_that_a_dead_runner_left_counts_once_at_its_worst_case():
+    lost = Charged(tokens_in=3_000, tokens_out=0, usd=0.04, held_tokens=1_500, held_usd=0.06, held_until=700.0)
+    state = seen(ADMITTED, RunResumed(run_id="r1", from_seq=2), lost)
+    assert (state.spent.counted_tokens, state.spent.counted_usd, state.admitted) == (4_500, 0.1, {})
     assert seen(ADMITTED, Charged(tokens_in=1, tokens_out=1), RunResumed(run_id="r1", from_seq=3)).spent.held_usd == 0
 
 

@@ -9,9 +9,9 @@ import pytest
 from fakes.played import spec
 
 from rundry.agent import Journal
-from rundry.agent.facts.asking import Asking, next_proposal_id
 from rundry.agent.facts.changes import Changes, Landed, Moved, standing_changes
 from rundry.agent.facts.checkpoint import facts_of
+from rundry.agent.facts.common.asking import Asking, next_proposal_id
 from rundry.agent.facts.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
@@ -151,7 +151,7 @@ def test_ids_of_proposals_are_unique_and_forgotten_with_their_calls():
         for call_id in (call, "", call):
             name = next_proposal_id(call_id, asking.proposal_ids)
             given.append(name)
-            asking.apply(ProposalOpened(proposal_id=name, call_id=call_id, tool="edit_file"))
-        asking.apply(ToolFinished(call_id=call, tool="edit_file", ok=True, result=""))
+            asking.apply(Stamped(1, 0.0, 1, None, ProposalOpened(proposal_id=name, call_id=call_id, tool="edit_file")))
+        asking.apply(Stamped(1, 0.0, 1, None, ToolFinished(call_id=call, tool="edit_file", ok=True, result="")))
     assert len(set(given)) == len(given) and given[:3] == ["p_call_0_1", "p_x", "p_call_0_1.2"]
     assert asking.proposal_ids == ["p_x.50"]

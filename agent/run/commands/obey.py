@@ -169,7 +169,7 @@ def _decide(run: LiveRun, command: Decide) -> str | None:
     gate, opened = run.kit.gate, run.facts.asking.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
         # this runner is about to open the proposal again
-        if run.facts.asking.conflicts.get(command.proposal_id, opened.digest) != command.digest:
+        if (run.facts.asking.conflict_of(command.proposal_id) or opened.digest) != command.digest:
             return CHANGED
         gate.later.given[command.proposal_id] = command
         return None

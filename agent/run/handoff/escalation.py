@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...facts.escalations import ESCALATE
+from ...facts.common.handoff import ESCALATE
 from ...loops.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, Prompted, Reason, StallDetected
 from ..commands.reconfigure import OpenModel, hand_to_model

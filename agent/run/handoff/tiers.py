@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from ...facts.escalations import TIER
+from ...facts.common.handoff import TIER
 from ...protocol import (
     Finish,
     HandoffClosed,

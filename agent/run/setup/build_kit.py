@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...facts.escalations import ESCALATE
+from ...facts.common.handoff import ESCALATE
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import Snapshotted

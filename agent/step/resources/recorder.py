@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...facts.checkpoint import free_memory
+from ...facts.common.spending import SPENDS
 from ...facts.facts import RunFacts
-from ...facts.spending import SPENDS
 from ...journal import Entry, Journal
 from ...journal.integrity.durable import is_forced_out
 from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Stamped, Waiting

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...facts.common.common_facts import COMMON_EVENTS
 from ...facts.search.finder_facts import FINDER_EVENTS
 from ...protocol import (
     ItemDuplicate,
@@ -15,29 +16,41 @@ from ...protocol import (
 )
 from ..pages import PAGE_EVENTS, turn_page
 from ..state import ViewState
+from .checks import CHECKS, see_check
 from .confirming import CONFIRMING, see_confirming
 from .finder import FINDER, see_finder, see_flights
 from .handoff import HANDOFF, see_handoff
-from .hands import HANDS, see_hands
+from .manual import MANUAL, see_manual
 from .person import PERSON, see_person
 from .run import RUN, see_run
-from .step import see_step, see_words
+from .step import CALL, STEP, TOOL, UNSEEN, see_call, see_step, see_tool, see_words
 from .tries import TRIES, see_try
 
 __all__ = ["reduce", "reduce_all", "show"]
+
+
+def _pass_over(state: ViewState, stamped: Stamped, event: object) -> None:
+    """Show nothing."""
+    del state, stamped, event
+
 
 _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(RUN, see_run),
     **dict.fromkeys(PERSON, see_person),
     **dict.fromkeys(HANDOFF, see_handoff),
-    **dict.fromkeys(HANDS, see_hands),
+    **dict.fromkeys(MANUAL, see_manual),
     **dict.fromkeys(CONFIRMING, see_confirming),
     **dict.fromkeys(FINDER, see_finder),
     **dict.fromkeys(TRIES, see_try),
+    **dict.fromkeys(CALL, see_call),
+    **dict.fromkeys(TOOL, see_tool),
+    **dict.fromkeys(CHECKS, see_check),
+    **dict.fromkeys(STEP, see_step),
+    **dict.fromkeys(UNSEEN, _pass_over),
     TextArrived: see_words,
     ReasoningArrived: see_words,
 }
-"""By event type; all other events belong to a step. A lookup is much faster than asking each module in turn."""
+"""By event type. A lookup is much faster than asking each module in turn."""
 
 
 def reduce(state: ViewState, stamped: Stamped) -> None:
@@ -60,7 +73,9 @@ def show(state: ViewState, stamped: Stamped) -> None:
     event = stamped.event
     if kind is StepStarted and stamped.work in state.trying:
         state.newest_try = state.trying[stamped.work]
-    _SEERS.get(kind, see_step)(state, stamped, event)
+    _SEERS[kind](state, stamped, event)
+    if kind in COMMON_EVENTS:
+        state.common.apply(stamped)
     if state.finder is not None:
         see_flights(state, stamped)
 

@@ -83,10 +83,6 @@ def settle_everything(state: ViewState) -> None:
     state.at_shell.clear()
     state.at_proposal.clear()
     state.at_question.clear()
-    for name in [name for name, opened in state.proposals.items() if not opened.call_id]:
-        state.proposals.pop(name)  # only the proposal of a call outlives its runner
-        state.rebased.pop(name, None)
-    state.question = None
     state.activity = state.waiting = ""
     state.wrapping_up = False
     state.busy.halt(state.last_at)

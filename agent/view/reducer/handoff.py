@@ -17,19 +17,15 @@ def see_handoff(state: ViewState, stamped: Stamped, event: HandoffEvent) -> None
     """Show an event of a hand-off."""
     match event:
         case HandoffOpened():
-            state.handoff = state.last_handoff = event
-            state.handed_over_at = stamped.at
             block = add(state, stamped, "stall", text=event.suggested_action, title=f"hand-off: {event.reason}")
             block.status = "waiting"
         case HandoffClosed():
-            state.handoff, state.tier, state.waiting = None, None, ""
+            state.waiting = ""
             note(state, stamped, f"hand-off closed by {event.by}" + (f": {event.note}" if event.note else ""))
         case TierAsked():
-            state.tier = event
             until = "" if event.until is None else f"for {clock(event.until - stamped.at)}"
             note(state, stamped, f"asks {event.name}", right=until)
         case TierPassed():
-            state.tier = None
             note(state, stamped, f"tier {event.number} passed: {event.why}")
         case ModelQuoted():
             state.quoted = event

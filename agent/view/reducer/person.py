@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from typing import assert_never
-
-import msgspec
 
 from ...protocol import (
     CommandRefused,
@@ -21,13 +18,12 @@ from ...protocol import (
     QuestionAsked,
     Queued,
     Said,
-    Spent,
     Stamped,
     Undone,
     Unqueued,
 )
 from ..block import Block
-from ..state import Message, Rebasing, ViewState
+from ..state import ViewState
 from .blocks import add, note, settle, touch
 from .numbers import money, plural, short
 from .titles import call_kind, command_word, proposal_title
@@ -80,8 +76,10 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             _decided(state, stamped, event)
         case QuestionAsked() | QuestionAnswered():
             _question(state, stamped, event)
-        case Said() | Queued() | Unqueued():
-            _message(state, stamped, event)
+        case Queued() | Unqueued():
+            pass  # the line of waiting messages shows them
+        case Said():
+            _said(state, stamped, event)
         case Interrupted():
             settle(state, stamped, "text", "reasoning", status="cut")
             note(state, stamped, f"interrupted the {event.what}" + (f": {event.detail}" if event.detail else ""))
@@ -95,25 +93,31 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             state.plan = list(event.lines)
             note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))
         case ConversationCut():
-            what = "compacted" if event.summary else "cleared"
-            block = note(state, stamped, f"conversation {what}: the messages above are no longer sent to the model")
-            block.detail = event.summary or ""
-            if event.summary:
-                cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
-                block.right = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
+            _cut(state, stamped, event)
         case Undone():
-            state.check = None  # its verdict no longer holds
-            what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
-            note(
-                state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files)
-            )
-            for kept in event.kept[:_NAMED]:
-                note(state, stamped, kept)
-            if len(event.kept) > _NAMED:
-                more = event.kept[_NAMED:]
-                note(state, stamped, f"left as they are: {len(more)} more", detail="\n".join(more))
+            _undone(state, stamped, event)
         case _:
             assert_never(event)
+
+
+def _cut(state: ViewState, stamped: Stamped, event: ConversationCut) -> None:
+    what = "compacted" if event.summary else "cleared"
+    block = note(state, stamped, f"conversation {what}: the messages above are no longer sent to the model")
+    block.detail = event.summary or ""
+    if event.summary:
+        cost = "$?" if event.usd is None else f"{money(event.usd)} USD"
+        block.right = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens, {cost}"
+
+
+def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:
+    state.check = None  # its verdict no longer holds
+    what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
+    note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files))
+    for kept in event.kept[:_NAMED]:
+        note(state, stamped, kept)
+    if len(event.kept) > _NAMED:
+        more = event.kept[_NAMED:]
+        note(state, stamped, f"left as they are: {len(more)} more", detail="\n".join(more))
 
 
 def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
@@ -131,7 +135,6 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         block.detail, block.detail_kind = event.diff, "diff"
     state.at_proposal[event.proposal_id] = index
     if waits:
-        state.proposals[event.proposal_id] = event
         state.activity = ""
         state.busy.halt(stamped.at)
 
@@ -139,19 +142,6 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
 def _rebased(state: ViewState, stamped: Stamped, event: ProposalRebased) -> None:
     index = state.at_proposal.get(event.proposal_id)
     opened = state.proposals.get(event.proposal_id)
-    if opened is not None:
-        state.proposals[event.proposal_id] = msgspec.structs.replace(
-            opened,
-            diff=event.diff,
-            digest=event.digest,
-            before=event.before,
-            after=event.after,
-            hunks=event.hunks,
-            added=event.added,
-            removed=event.removed,
-        )
-        clock = time.strftime("%H:%M:%S", time.localtime(stamped.at))
-        state.rebased[event.proposal_id] = Rebasing(clock, event.why, event.conflict, event.merged)
     if index is not None:
         block = touch(state, index)
         block.detail, block.detail_kind = event.diff, "diff"
@@ -160,8 +150,7 @@ def _rebased(state: ViewState, stamped: Stamped, event: ProposalRebased) -> None
 
 
 def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None:
-    opened = state.proposals.pop(event.proposal_id, None)
-    state.rebased.pop(event.proposal_id, None)
+    opened = state.proposals.get(event.proposal_id)
     state.waiting = "" if state.waiting == "gate" else state.waiting
     index = state.at_proposal.get(event.proposal_id)
     if opened is not None and not opened.call_id:
@@ -198,10 +187,9 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
         options = [f"{n}  {option}" for n, option in enumerate(event.options, 1)]
         add(state, stamped, "question", text="\n".join([event.question, *options]), status="waiting")
         state.at_question[event.question_id] = len(state.blocks) - 1
-        state.question, state.activity = event, ""
+        state.activity = ""
         state.busy.halt(stamped.at)
         return
-    state.question = None
     state.waiting = "" if state.waiting == "question" else state.waiting
     index = state.at_question.pop(event.question_id, None)
     if index is not None:
@@ -211,28 +199,14 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
     add(state, stamped, "say" if event.by == "person" else "note", text=event.text)
 
 
-def _message(state: ViewState, stamped: Stamped, event: Said | Queued | Unqueued) -> None:
-    match event:
-        case Queued():
-            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
-            state.queue.append(Message(event.queued_id, event.text))
-            state.queue.sort(key=lambda message: message.queued_id)
-        case Unqueued():
-            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
-        case Said():
-            state.queue = [m for m in state.queue if m.queued_id != event.queued_id]
-            state.waiting = ""
-            if state.loop is LoopKind.CHAT:
-                # a chat's budget is for each message (docs/requirements.md 3.1)
-                state.spent = Spent()
-                state.holds.clear()
-                state.busy.settled = state.busy.watched = 0.0
-            carries = "  ".join(image.label for image in event.images)
-            first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
-            if event.kind == "task" and (index := next(first, None)) is not None:
-                if carries:
-                    touch(state, index).right = carries
-                return
-            add(state, stamped, event.kind, text=event.text).right = carries
-        case _:
-            assert_never(event)
+def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
+    state.waiting = ""
+    if state.loop is LoopKind.CHAT:  # a chat's budget is for each message (docs/requirements.md 3.1)
+        state.busy.settled = state.busy.watched = 0.0
+    carries = "  ".join(image.label for image in event.images)
+    first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
+    if event.kind == "task" and (index := next(first, None)) is not None:
+        if carries:
+            touch(state, index).right = carries
+        return
+    add(state, stamped, event.kind, text=event.text).right = carries

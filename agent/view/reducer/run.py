@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-import msgspec
-
 from ...facts.search.finder_facts import FinderFacts
 from ...protocol import (
     Budget,
@@ -24,7 +22,6 @@ from ...protocol import (
     RunResumed,
     RunStarted,
     Sleeping,
-    Spent,
     Stamped,
     Unpaused,
     Waiting,
@@ -124,11 +121,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     calls = dict(state.at_call)
     settle_everything(state)
     state.at_call.update(calls)  # their results are reported now
-    for lost in state.admitted.values():  # a dead runner may have been billed: assume the worst case
-        held = Spent(held_tokens=lost.worst_tokens, held_usd=lost.worst_usd or 0.0, estimated=True)
-        state.spent += msgspec.structs.replace(held, unpriced=lost.worst_usd is None)
-    state.admitted.clear()
-    state.outcome, state.paused, state.sleeping, state.handoff = None, False, None, None
+    state.outcome, state.paused, state.sleeping = None, False, None
     state.not_held = event.not_held
     note(state, stamped, "resumed")
     for line in event.notes:
@@ -137,8 +130,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
 
 def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     settle_everything(state)
-    state.sleeping, state.handoff, state.tier = None, None, None
-    state.queue.clear()
+    state.sleeping = None
     answer = event.answer or ""
     text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text
     if event.evidence is not None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import assert_never, get_args
 
-from ...facts.shares import add_charge
-from ...facts.spending import spent_by
 from ...protocol import (
     CallAdmitted,
     ChangeCommitted,
     Charged,
-    CheckAccepted,
-    CheckFinished,
-    CheckStarted,
     ContextTrimmed,
     Fault,
     FileChanged,
@@ -20,16 +15,12 @@ from ...protocol import (
     GuardSealed,
     HoldReleased,
     ImagesRefused,
-    PredicateJudged,
     Prompted,
     PromptShortened,
     ReasoningArrived,
     ReasoningKept,
     ReplyFinished,
-    ScoreMeasured,
-    ScoreNotMeasured,
     Snapshotted,
-    Spent,
     StallDetected,
     Stamped,
     StepFinished,
@@ -42,14 +33,12 @@ from ...protocol import (
 from ..state import ViewState
 from .blocks import add, grow, is_short, note, settle, touch
 from .numbers import short
-from .passes import see_no_score, see_score
 from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
 
-CallEvent = CallAdmitted | TextArrived | ReasoningArrived | Charged | HoldReleased | ReplyFinished | Fault
+CallEvent = CallAdmitted | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged
-CheckEvent = CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
-FrameEvent = (
+StepEvent = (
     StepStarted
     | StepFinished
     | ContextTrimmed
@@ -64,6 +53,12 @@ FrameEvent = (
     | StallDetected
     | Unknown
 )
+
+CALL: tuple[type[CallEvent], ...] = get_args(CallEvent)
+TOOL: tuple[type[ToolEvent], ...] = get_args(ToolEvent)
+STEP: tuple[type[StepEvent], ...] = get_args(StepEvent)
+UNSEEN = (Charged, HoldReleased)
+"""Events of a step that only the meters show."""
 
 _COMMIT = 9
 """Number of characters of a commit id."""
@@ -87,13 +82,9 @@ _TOLD = {
 }
 
 
-def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | CheckEvent | FrameEvent) -> None:
-    """Show an event of a step."""
+def see_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
+    """Show a tool call, its result, or a file that changed otherwise."""
     match event:
-        case (
-            CallAdmitted() | TextArrived() | ReasoningArrived() | Charged() | HoldReleased() | ReplyFinished() | Fault()
-        ):
-            _call(state, stamped, event)
         case ToolCalled():
             _tool_called(state, stamped, event)
         case ToolFinished():
@@ -102,24 +93,8 @@ def see_step(state: ViewState, stamped: Stamped, event: CallEvent | ToolEvent | 
             if event.by != "model" and state.going_back is None:
                 counts = f"+{event.added} −{event.removed}"
                 note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
-        case CheckStarted():
-            add(state, stamped, "check", title=f"check {event.command}", status="running")
-            state.growing[stamped.work, "check"] = len(state.blocks) - 1
-            state.activity, state.waiting = "running", ""
-            state.busy.start(stamped.at)
-        case CheckAccepted():
-            note(state, stamped, f"the result of `{event.command}` was accepted", right=event.by)
-        case CheckFinished():
-            _check_finished(state, stamped, event)
-        case PredicateJudged():
-            block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
-            block.right = event.detail
-        case ScoreMeasured():
-            see_score(state, stamped, event)
-        case ScoreNotMeasured():
-            see_no_score(state, stamped, event)
         case _:
-            _frame(state, stamped, event)
+            assert_never(event)
 
 
 def see_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
@@ -133,11 +108,11 @@ def see_words(state: ViewState, stamped: Stamped, event: TextArrived | Reasoning
     grow(state, stamped, kind, event.text)
 
 
-def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
+def see_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
+    """Show the start or end of a step, and what concerns the step as a whole."""
     match event:
         case StepStarted():
             state.step, state.activity, state.waiting, state.sleeping = event.number, "thinking", "", None
-            state.spent += Spent(steps=1)
         case StepFinished():
             settle(state, stamped, "text", "reasoning")
             state.activity = ""
@@ -171,23 +146,13 @@ def _frame(state: ViewState, stamped: Stamped, event: FrameEvent) -> None:
             assert_never(event)
 
 
-def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
+def see_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
+    """Show an event of a call to the model. The meters show its usage."""
     match event:
         case CallAdmitted():
-            state.prompt_tokens, state.admitted[stamped.work] = event.prompt_tokens, event
+            state.prompt_tokens = event.prompt_tokens
             state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
             state.busy.start(stamped.at)
-        case TextArrived() | ReasoningArrived():
-            see_words(state, stamped, event)
-        case Charged():
-            state.admitted.pop(stamped.work, None)
-            _charge(state, event)
-            if event.held_until is not None:
-                state.holds.add(stamped.seq)
-        case HoldReleased():
-            if event.charge in state.holds:
-                state.holds.remove(event.charge)
-                state.spent += Spent(held_tokens=-event.tokens, held_usd=-event.usd)
         case ReplyFinished():
             status = "cut" if event.finish in ("cut", "length", "interrupted") else ""
             settled = settle(state, stamped, "text", "reasoning", status=status)
@@ -196,18 +161,12 @@ def _call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             state.busy.halt(stamped.at)
             state.activity = ""
         case Fault():
-            state.admitted.pop(stamped.work, None)
             settle(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
             block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
             state.busy.halt(stamped.at)
         case _:
             assert_never(event)
-
-
-def _charge(state: ViewState, event: Charged) -> None:
-    add_charge(state.shares, event)
-    state.spent += spent_by(event)
 
 
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
@@ -246,44 +205,6 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
     if block.detail_kind != "diff" or not event.ok:
         block.detail, block.detail_kind = event.result, "text"
         block.open = event.by == "person" and is_short(event.result)  # a person in control wants to read the result
-
-
-def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:
-    if stamped.work is None and event.command not in state.goals:
-        state.goals.append(event.command)
-    before = state.check.failing if state.check is not None else None
-    state.check, state.activity = event, ""
-    if state.failing_first is None:
-        state.failing_first = event.failing
-    index = state.growing.pop((stamped.work, "check"), None)
-    if index is None:
-        add(state, stamped, "check", title=f"check {event.command}")
-        index = len(state.blocks) - 1
-    block = touch(state, index)
-    block.status, block.right, block.seconds = (
-        "passed" if event.passed else "failed",
-        _count(event, before),
-        event.seconds,
-    )
-    block.detail = event.output
-    if event.baseline:
-        state.busy.settle(0.0)  # it does not belong to a step and is not charged
-    state.busy.halt(stamped.at)
-
-
-def _count(event: CheckFinished, before: int | None) -> str:
-    """Describe the result: `3 failing, 14 before`, a timeout, or a check that did not start."""
-    if event.error is not None:
-        return f"did not start: {event.error}"
-    if event.timed_out:
-        return "timed out"
-    if event.suspect is not None:
-        return f"suspect: {event.suspect}"
-    if event.passed:
-        return "passed" if not before else f"passed, {before} failing before"
-    if event.failing is None:
-        return "failed" if event.exit_code is None else f"exit {event.exit_code}"
-    return f"{event.failing} failing" + (f", {before} before" if before not in (None, event.failing) else "")
 
 
 def _first_line(text: str) -> str:

@@ -42,7 +42,7 @@ async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record
     """
     asking = kit.facts.asking
     draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
-    kept = None if opened is None else Kept(opened, asking.conflicts.get(opened.proposal_id))
+    kept = None if opened is None else Kept(opened, asking.conflict_of(opened.proposal_id))
     return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..journal.integrity.tail import Used
-from ..protocol import (
+from msgspec.structs import replace
+
+from ...journal.integrity.tail import Used
+from ...protocol import (
     CallAdmitted,
     Charged,
+    Event,
     Fault,
     HoldReleased,
     ModelShare,
@@ -34,9 +37,10 @@ SPENDS = (Charged, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, Step
 class Spending:
     """Usage of a run, derived from events only."""
 
-    spent: Spent = field(default_factory=Spent)
-    message_from: Spent = field(default_factory=Spent)
-    """Usage when the newest message of a chat arrived: the message's budget starts there."""
+    since: Spent = field(default_factory=Spent)
+    """Usage since the person's newest message: in a chat, each message has its own budget."""
+    before: Spent = field(default_factory=Spent)
+    """Usage before that message."""
     shares: dict[str, ModelShare] = field(default_factory=dict[str, ModelShare])
     """Usage by model, in the order of their first calls."""
     admitted: dict[str | None, CallAdmitted] = field(default_factory=dict[str | None, CallAdmitted])
@@ -44,31 +48,16 @@ class Spending:
     holds: dict[int, Charged] = field(default_factory=dict[int, Charged])
     """Charges for which the provider may still bill more, by their position in the journal."""
     message_at: int = 0
-    """Position of the newest message of a chat in the journal."""
+    """Position of that message in the journal; 0: there was none."""
     is_damaged: bool = False
     """An event could not be read and may have been a charge."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
 
     @property
-    def since_message(self) -> Spent:
-        """Usage since the newest message of a chat."""
-        a, b = self.spent, self.message_from
-        return Spent(
-            steps=a.steps - b.steps,
-            tokens=Tokens(
-                a.tokens.in_ - b.tokens.in_,
-                a.tokens.out - b.tokens.out,
-                a.tokens.cached - b.tokens.cached,
-                a.tokens.reasoning - b.tokens.reasoning,
-            ),
-            usd=a.usd - b.usd,
-            seconds=a.seconds - b.seconds,
-            held_tokens=a.held_tokens - b.held_tokens,
-            held_usd=a.held_usd - b.held_usd,
-            unpriced=a.unpriced,
-            estimated=a.estimated,
-        )
+    def spent(self) -> Spent:
+        """Usage of the whole run."""
+        return self.before + self.since if self.message_at else self.since
 
     @property
     def used(self) -> Used:
@@ -90,51 +79,55 @@ class Spending:
         )
 
     def apply(self, stamped: Stamped) -> None:
-        """Fold the next event into this state."""
+        """Fold the next event of the types in `SPENDING_EVENTS`."""
         match stamped.event:
-            case StepStarted():
-                self.spent += Spent(steps=1)
-            case CallAdmitted() as admitted:
-                if self.is_damaged and stamped.work in self.admitted:
-                    self._hold(self.admitted[stamped.work])
-                self.admitted[stamped.work] = admitted
-            case Unknown(type="damaged"):
-                self.is_damaged = True
-            case RunResumed(lost_steps=steps, lost_seconds=seconds):
-                self.spent += Spent(steps=steps, seconds=seconds)
             case Charged() as charged:
                 self.admitted.pop(stamped.work, None)
                 self._charge(charged)
                 if charged.held_until is not None and (charged.held_tokens or charged.held_usd):
                     self.holds[stamped.seq] = charged
+            case CallAdmitted() as admitted:
+                if self.is_damaged and stamped.work in self.admitted:
+                    self._hold(self.admitted[stamped.work])
+                self.admitted[stamped.work] = admitted
+            case StepStarted():
+                self.since = replace(self.since, steps=self.since.steps + 1)
+            case StepFinished(seconds=seconds):
+                self._take_time(seconds)
+            case Said():
+                self.before, self.since, self.message_at = self.spent, Spent(), stamped.seq
             case HoldReleased() as released:
                 self._release(released)
             case Fault():
                 self.admitted.pop(stamped.work, None)
-            case StepFinished(seconds=seconds):
-                self.spent += Spent(seconds=seconds)
-            case Said():
-                self.message_from, self.message_at = self.spent, stamped.seq
+            case Unknown(type="damaged"):
+                self.is_damaged = True
+            case RunResumed(lost_steps=steps, lost_seconds=seconds):
+                self.since += Spent(steps=steps, seconds=seconds)
             case RunEnded(seconds=seconds):
-                self.spent += Spent(seconds=max(0.0, seconds - self.spent.seconds))
+                self._take_time(max(0.0, seconds - self.spent.seconds))
             case _:
                 pass
 
+    def _take_time(self, seconds: float) -> None:
+        self.since = replace(self.since, seconds=self.since.seconds + seconds)
+
     def _hold(self, admitted: CallAdmitted) -> None:
         """Hold the worst case of a call whose charge cannot be read."""
-        self.spent += Spent(held_tokens=admitted.worst_tokens, held_usd=admitted.worst_usd or 0.0)
+        self.since += Spent(held_tokens=admitted.worst_tokens, held_usd=admitted.worst_usd or 0.0)
 
     def _release(self, released: HoldReleased) -> None:
         if self.holds.pop(released.charge, None) is None:
             return
         freed = Spent(held_tokens=-released.tokens, held_usd=-released.usd)
-        self.spent += freed
         if released.charge < self.message_at:
-            self.message_from += freed
+            self.before += freed
+        else:
+            self.since += freed
 
     def _charge(self, charged: Charged) -> None:
         add_charge(self.shares, charged)
-        self.spent += spent_by(charged)
+        self.since += spent_by(charged)
         if not charged.estimated and charged.prompt_counted:
             self.margins.append((charged.prompt_counted, charged.tokens_in))
             del self.margins[:-_REMEMBERED]
@@ -150,3 +143,7 @@ def spent_by(charged: Charged) -> Spent:
         unpriced=charged.usd is None,
         estimated=charged.estimated,
     )
+
+
+SPENDING_EVENTS = frozenset[type[Event]]((*SPENDS, CallAdmitted, Said, Unknown))
+"""The events that change `Spending`; all others are ignored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocol import Charged, ModelShare
+from ...protocol import Charged, ModelShare
 
 
 def add_charge(shares: dict[str, ModelShare], charged: Charged) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ..protocol import (
+from ...protocol import (
     Event,
     ProposalDecided,
     ProposalOpened,
@@ -15,9 +15,21 @@ from ..protocol import (
     QuestionAnswered,
     QuestionAsked,
     Rewound,
+    RunEnded,
+    RunResumed,
+    Stamped,
     StepStarted,
     ToolFinished,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Rebase:
+    """The newest rebase of an open proposal, after its file changed on disk."""
+
+    at: float
+    """Unix time."""
+    event: ProposalRebased
 
 
 @dataclass(slots=True)
@@ -25,9 +37,13 @@ class Asking:
     """Proposals and questions of a run, derived from events only."""
 
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
-    """Open proposals, by their id."""
-    conflicts: dict[str, str] = field(default_factory=dict[str, str])
-    """Proposal id to the digest of its conflict; `proposals` has the newest version that did fit."""
+    """Open proposals, by their id, in the newest version that fits the files."""
+    rebases: dict[str, Rebase] = field(default_factory=dict[str, Rebase])
+    """Proposal id to its newest rebase, which may be a conflict."""
+    passing: set[str] = field(default_factory=set[str])
+    """Open proposals that end with their runner: those of search items, or of commands that already ran."""
+    lost: set[str] = field(default_factory=set[str])
+    """Open proposals that ended in this way and cannot be shown again."""
     turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
     """What the policy refused in the newest step because nobody was available to ask."""
     proposal_ids: list[str] = field(default_factory=list[str])
@@ -41,9 +57,9 @@ class Asking:
     answers: dict[str, str] = field(default_factory=dict[str, str])
     """A person's answers, by question id."""
 
-    def apply(self, event: Event) -> None:
+    def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `ASKED`."""
-        match event:
+        match stamped.event:
             case StepStarted():
                 self.turned_down = []
             case ToolFinished(call_id=call_id):
@@ -52,17 +68,16 @@ class Asking:
                 self.questions.pop(call_id, None)
                 self._forget_ids(proposal_base(call_id))
             case ProposalOpened() as opened:
-                self.proposals[opened.proposal_id] = opened
-                self._forget_ids(base_of(opened.proposal_id))
-                self.proposal_ids.append(opened.proposal_id)
-                self.approved.pop(opened.call_id, None)  # the approval is stale: only a new decision counts
-                self.decisions.pop(opened.call_id, None)
+                self._open(opened, is_of_main=stamped.work is None)
             case ProposalRebased() as rebased:
-                self._rebase(rebased)
+                self._rebase(rebased, stamped.at)
             case ProposalDecided() as decided:
                 self._decide(decided)
-            case Rewound():
-                self.proposals.clear()  # their calls no longer exist
+            case RunEnded() | RunResumed():
+                self.lost |= self.passing
+            case Rewound():  # the calls of the proposals no longer exist
+                for known in (self.proposals, self.rebases, self.passing, self.lost):
+                    known.clear()
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
             case QuestionAnswered(question_id=question_id, text=text):
@@ -75,20 +90,50 @@ class Asking:
         """Return the open proposal of a call."""
         return next((opened for opened in self.proposals.values() if call_id and opened.call_id == call_id), None)
 
-    def _forget_ids(self, base: str) -> None:
-        self.proposal_ids = [name for name in self.proposal_ids if base_of(name) != base]
+    def waiting(self) -> dict[str, ProposalOpened]:
+        """Return the proposals that wait for a person, oldest first, with the changes of their newest rebase."""
+        return {
+            name: as_rebased(opened, self.rebases[name].event) if name in self.rebases else opened
+            for name, opened in self.proposals.items()
+            if opened.asks and name not in self.lost
+        }
 
-    def _rebase(self, rebased: ProposalRebased) -> None:
+    def conflict_of(self, proposal_id: str) -> str | None:
+        """Return the digest of the conflict of an open proposal; None: it fits the files."""
+        rebase = self.rebases.get(proposal_id)
+        return rebase.event.digest if rebase is not None and rebase.event.conflict else None
+
+    def _open(self, opened: ProposalOpened, *, is_of_main: bool) -> None:
+        name = opened.proposal_id
+        self._forget(name)
+        self.proposals[name] = opened
+        if not (is_of_main and opened.call_id):
+            self.passing.add(name)
+        self._forget_ids(base_of(name))
+        self.proposal_ids.append(name)
+        self.approved.pop(opened.call_id, None)  # the approval is stale: only a new decision counts
+        self.decisions.pop(opened.call_id, None)
+
+    def _forget(self, proposal_id: str) -> ProposalOpened | None:
+        self.rebases.pop(proposal_id, None)
+        self.passing.discard(proposal_id)
+        self.lost.discard(proposal_id)
+        return self.proposals.pop(proposal_id, None)
+
+    def _forget_ids(self, base: str) -> None:
+        if self.proposal_ids:
+            self.proposal_ids = [name for name in self.proposal_ids if base_of(name) != base]
+
+    def _rebase(self, rebased: ProposalRebased, at: float) -> None:
         opened = self.proposals.get(rebased.proposal_id)
-        self.conflicts.pop(rebased.proposal_id, None)
-        if opened is not None and rebased.conflict:
-            self.conflicts[rebased.proposal_id] = rebased.digest
-        elif opened is not None:
+        if opened is None:
+            return
+        self.rebases[rebased.proposal_id] = Rebase(at, rebased)
+        if not rebased.conflict:
             self.proposals[rebased.proposal_id] = as_rebased(opened, rebased)
 
     def _decide(self, decided: ProposalDecided) -> None:
-        opened = self.proposals.pop(decided.proposal_id, None)
-        self.conflicts.pop(decided.proposal_id, None)
+        opened = self._forget(decided.proposal_id)
         if opened is None:
             return
         if decided.decision != "reject":
@@ -110,6 +155,8 @@ ASKED = frozenset[type[Event]](
         QuestionAsked,
         QuestionAnswered,
         Rewound,
+        RunEnded,
+        RunResumed,
     )
 )
 """The events that change `Asking`; all others are ignored."""

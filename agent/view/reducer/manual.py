@@ -17,11 +17,11 @@ from ...protocol import (
     WheelGiven,
     WheelTaken,
 )
-from ..state import Background, ViewState
+from ..state import ViewState
 from .blocks import add, is_short, note, touch
 from .numbers import plural
 
-HandsEvent = (
+ManualEvent = (
     ShellStarted
     | ShellFinished
     | WheelTaken
@@ -32,7 +32,7 @@ HandsEvent = (
     | BackgroundSaid
     | BackgroundEnded
 )
-HANDS = (
+MANUAL = (
     ShellStarted,
     ShellFinished,
     WheelTaken,
@@ -45,7 +45,7 @@ HANDS = (
 )
 
 
-def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
+def see_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
     """Show an event about a person's own action or a background command."""
     match event:
         case ShellStarted():
@@ -55,12 +55,12 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
         case ShellFinished():
             _shell_finished(state, stamped, event)
         case WheelTaken():
-            state.driving, state.waiting, state.activity = True, "", ""
+            state.waiting = state.activity = ""
             note(state, stamped, "you drive: what you type runs; /edit PATH; /wheel NOTE gives it back")
             if state.loop in (LoopKind.INTERVAL, LoopKind.IMPROVE):
                 note(state, stamped, "your changes belong to the pass: they are kept or rolled back with it")
         case WheelGiven():
-            state.driving, state.check = False, None
+            state.check = None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
             lines = [*([event.note] if event.note else []), *event.files]
             note(state, stamped, "the model drives again", right=done, detail="\n".join(lines))
@@ -68,8 +68,11 @@ def see_hands(state: ViewState, stamped: Stamped, event: HandsEvent) -> None:
             _rewound(state, stamped, event)
         case ConversationRestored():
             note(state, stamped, "the cut is undone: the old rounds are sent to the model again")
-        case BackgroundStarted() | BackgroundSaid() | BackgroundEnded():
-            _background(state, stamped, event)
+        case BackgroundStarted() | BackgroundSaid():
+            pass  # the line of the running commands shows them
+        case BackgroundEnded():
+            block = note(state, stamped, f"{event.name} ended: {event.how}", detail=event.output)
+            block.seconds = event.seconds or None
         case _:
             assert_never(event)
 
@@ -96,23 +99,6 @@ def _rewound(state: ViewState, stamped: Stamped, event: Rewound) -> None:
         f"back to before {where}: later messages are no longer sent to the model",
         right=plural(state.blocks.since(event.upto), "line"),
     )
-
-
-def _background(
-    state: ViewState, stamped: Stamped, event: BackgroundStarted | BackgroundSaid | BackgroundEnded
-) -> None:
-    match event:
-        case BackgroundStarted():
-            state.background[event.name] = Background(event.name, event.command, stamped.at)
-        case BackgroundSaid():
-            if event.name in state.background:
-                state.background[event.name].line = event.line
-        case BackgroundEnded():
-            state.background.pop(event.name, None)
-            block = note(state, stamped, f"{event.name} ended: {event.how}", detail=event.output)
-            block.seconds = event.seconds or None
-        case _:
-            assert_never(event)
 
 
 def _short(text: str, most: int = 48) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..protocol import (
+from ...protocol import (
     BackgroundEnded,
+    BackgroundSaid,
     BackgroundStarted,
+    Event,
     ShellFinished,
     ShellStarted,
     Stamped,
@@ -15,11 +17,23 @@ from ..protocol import (
     WheelGiven,
     WheelTaken,
 )
-from .actions import Action, close_action
+from ..actions import Action, close_action
 
 
 @dataclass(slots=True)
-class Hands:
+class Background:
+    """A command that runs in parallel with the steps."""
+
+    name: str
+    command: str
+    since: float
+    """Unix time of its start."""
+    line: str = ""
+    """Its newest line of output."""
+
+
+@dataclass(slots=True)
+class ManualControl:
     """Actions of a person in control, and background commands."""
 
     wheel: WheelTaken | None = None
@@ -28,7 +42,7 @@ class Hands:
     """The person's actions since taking control."""
     used: int = 0
     """Number of tool calls by a person so far, which numbers the next one."""
-    background: dict[str, BackgroundStarted] = field(default_factory=dict[str, BackgroundStarted])
+    background: dict[str, Background] = field(default_factory=dict[str, Background])
     """Running background commands, by name."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Blobs of the output of ended background commands."""
@@ -36,21 +50,22 @@ class Hands:
     """The person's own commands that have not ended yet."""
 
     def apply(self, stamped: Stamped) -> None:
-        """Fold the next event into this state."""
+        """Fold the next event of the types in `MANUAL_EVENTS`."""
         match stamped.event:
+            case ToolCalled() | ToolFinished():  # most of these events
+                if stamped.event.by == "person":
+                    self._act(stamped.event)
             case WheelTaken() as taken:
                 self.wheel = taken
                 self.done.clear()
             case WheelGiven():
                 self.wheel = None
                 self.done.clear()
-            case ToolCalled(by="person", call_id=call_id, tool=tool, arguments=arguments):
-                self.used += 1
-                self.done.append(Action(call_id, tool, arguments, None))
-            case ToolFinished(by="person") as finished:
-                close_action(self.done, finished)
-            case BackgroundStarted(name=name) as started:
-                self.background[name] = started
+            case BackgroundStarted(name=name, command=command):
+                self.background[name] = Background(name, command, stamped.at)
+            case BackgroundSaid(name=name, line=line):
+                if name in self.background:
+                    self.background[name].line = line
             case BackgroundEnded(name=name, full=full):
                 self.background.pop(name, None)
                 if full is not None:
@@ -61,3 +76,26 @@ class Hands:
                 self.shells.pop(shell_id, None)
             case _:
                 pass
+
+    def _act(self, event: ToolCalled | ToolFinished) -> None:
+        if isinstance(event, ToolCalled):
+            self.used += 1
+            self.done.append(Action(event.call_id, event.tool, event.arguments, None))
+        else:
+            close_action(self.done, event)
+
+
+MANUAL_EVENTS = frozenset[type[Event]](
+    (
+        WheelTaken,
+        WheelGiven,
+        ToolCalled,
+        ToolFinished,
+        BackgroundStarted,
+        BackgroundSaid,
+        BackgroundEnded,
+        ShellStarted,
+        ShellFinished,
+    )
+)
+"""The events that change `ManualControl`; all others are ignored."""

@@ -1,0 +1,45 @@
+"""The part of a run's state that the runner decides from and the views show: one fold for both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...protocol import Stamped, is_try
+from .asking import ASKED, Asking
+from .handoff import HANDOFF_EVENTS, HandoffFacts
+from .manual import MANUAL_EVENTS, ManualControl
+from .queue import QUEUE_EVENTS, MessageQueue
+from .spending import SPENDING_EVENTS, Spending
+
+
+@dataclass(slots=True)
+class CommonFacts:
+    """Usage, proposals and questions, queue, hand-off and manual control, derived from events only."""
+
+    spending: Spending = field(default_factory=Spending)
+    asking: Asking = field(default_factory=Asking)
+    queue: MessageQueue = field(default_factory=MessageQueue)
+    handoff: HandoffFacts = field(default_factory=HandoffFacts)
+    manual: ManualControl = field(default_factory=ManualControl)
+
+    def apply(self, stamped: Stamped) -> None:
+        """Fold the next event of the types in `COMMON_EVENTS`."""
+        kind = type(stamped.event)
+        if kind in SPENDING_EVENTS:
+            self.spending.apply(stamped)
+        if kind in ASKED:
+            self.asking.apply(stamped)
+        if stamped.work is not None and is_try(
+            stamped.work
+        ):  # of a try, only usage, proposals and questions concern the run
+            return
+        if kind in QUEUE_EVENTS:
+            self.queue.apply(stamped.event)
+        if kind in HANDOFF_EVENTS:
+            self.handoff.apply(stamped)
+        if kind in MANUAL_EVENTS:
+            self.manual.apply(stamped)
+
+
+COMMON_EVENTS = SPENDING_EVENTS | ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS
+"""The events that change `CommonFacts`; all others are ignored."""
