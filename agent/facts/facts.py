@@ -114,7 +114,7 @@ class RunFacts(Conversations):
 
     @property
     def handoff(self) -> HandoffOpened | None:
-        """The open hand-off."""
+        """The hand-off that is still open; None: there is none."""
         return self.common.handoff.opened
 
     @property

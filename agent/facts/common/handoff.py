@@ -25,7 +25,7 @@ class HandoffFacts:
     """Hand-off state, derived from events only. Tiers start again after a person's message or resume."""
 
     opened: HandoffOpened | None = None
-    """The open hand-off."""
+    """The hand-off that is still open; None: there is none."""
     newest: HandoffOpened | None = None
     """The newest hand-off, open or closed."""
     opened_at: float = 0.0
