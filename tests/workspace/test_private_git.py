@@ -112,7 +112,7 @@ async def test_a_rebase_in_progress_stays_with_the_commands_until_it_is_finished
     line = "git switch -qc side; echo s > a; git commit -qam s; git switch -q main; echo m > a; git commit -qam m; "
     assert (await run(line + "git switch -q side"))[0] == 0
     code, said = await run("git rebase -q main")
-    assert code == 1 and "the repository gets its result when it is finished" in said
+    assert code == 1 and "its result is imported when it is finished" in said
     assert git(ws, "branch", "--show-current") == "side\n" and git(ws, "log", "-1", "--format=%s") == "s\n"
     assert not (ws / ".git/rebase-merge").exists()
     code, said = await run("echo both > a; git add a; GIT_EDITOR=true git rebase --continue")
