@@ -22,21 +22,17 @@ from pathlib import Path
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from . import (
-    attach,
     budgets,
     direct,
     finder_bench,
     first_frame,
     frontier_bench,
     gate_bench,
-    growth,
     guard_bench,
     idle,
-    large,
-    many_runs,
-    step_cost,
     stream,
 )
+from .runs import attach, growth, large, many_runs, step_cost
 from .table import Row, compile_all, page, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {

@@ -15,8 +15,8 @@ from fakes.terminal import Terminal
 
 from rundry.agent.journal import holder
 
-from .serving import serving
-from .table import Row
+from ..serving import serving
+from ..table import Row
 
 FIRST = 500
 """The step whose memory the later ones are compared with."""

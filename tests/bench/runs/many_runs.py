@@ -24,8 +24,8 @@ from rundry.agent.protocol import (
     ToolFinished,
 )
 
+from ..table import Row, middle
 from .attach import make_step
-from .table import Row, middle
 
 RUNS, STEPS, ROUNDS = 1_000, 10, 5
 EXPORTED = 100_000_000

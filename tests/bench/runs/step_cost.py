@@ -10,9 +10,9 @@ from fakes.project import make_project
 
 from rundry.agent.protocol import Budget, ModelSpec, Predicates
 
-from .bare import answer, load_litellm
-from .serving import serving
-from .table import Row, middle
+from ..bare import answer, load_litellm
+from ..serving import serving
+from ..table import Row, middle
 
 FILES = 1_000
 STEPS = 40

@@ -30,9 +30,9 @@ from rundry.agent.protocol import (
     ToolFinished,
 )
 
-from .serving import serving
-from .table import Row, middle
-from .typing import watch
+from ..serving import serving
+from ..table import Row, middle
+from ..typing import watch
 
 EVENTS, ROUNDS, VIEWS = 100_000, 5, 10
 COMMANDS = 10

@@ -25,8 +25,8 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.view.keeper import ViewKeeper
 
+from ..table import Row, middle
 from .attach import attached, make_step
-from .table import Row, middle
 
 KEYS, STEPS, ROUNDS = 1_000_000, 100_000, 3
 _END = "step budget: all of them"

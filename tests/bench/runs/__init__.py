@@ -1,0 +1,1 @@
+"""Measure the cost of steps, long runs, and many runs."""
