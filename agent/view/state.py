@@ -247,7 +247,7 @@ class ViewState(Shown):
         if self.proposals or self.question is not None or self.waiting:
             return "waiting for you"
         if self.driving:
-            return "you drive"
+            return "you control"
         if self.wrapping_up:
             return "wrapping up"
         if self.sleeping is not None:

@@ -37,7 +37,7 @@ async def take_wheel(run: LiveRun) -> str | None:
     if (why := _why_not(run)) is not None:
         return why
     if run.facts.handoff is not None and run.facts.ended is None:
-        kit.events.record(HandoffClosed(by="person", note="they took the wheel"))
+        kit.events.record(HandoffClosed(by="person", note="they took control"))
     run.requests.ask_for_control()
     await kit.activity.until(lambda: run.is_driven or not run.requests.wants_control)
     if run.is_driven:
@@ -71,11 +71,11 @@ async def give_wheel(run: LiveRun, note: str) -> str | None:
 async def act(run: LiveRun, command: Act) -> str | None:
     """Run one of the model's tools for the user. Returns None, even if the tool failed, or why it was refused."""
     if not run.is_driven:
-        return "you are not in control: /wheel takes control"
+        return "you are not in control: /control takes it"
     if command.tool not in USABLE:
         return f"{command.tool} cannot be used in manual control: use {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
-        return f"{run.facts.spec.loop.a_run} has no `finish`: /wheel returns control"
+        return f"{run.facts.spec.loop.a_run} has no `finish`: /control returns control"
     if run.kit.activity.is_running:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:

@@ -52,7 +52,7 @@ class UserRequests:
     def ask_for_control(self) -> None:
         """Interrupt what runs and give control to the user then."""
         self._wants_control = True
-        self._gate.cancel_all("the person took the wheel")
+        self._gate.cancel_all("the user took control")
         self._activity.interrupt("wheel")
         self._activity.wake()
 

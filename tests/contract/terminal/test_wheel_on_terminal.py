@@ -21,14 +21,14 @@ def test_a_file_is_edited_in_the_persons_editor_and_the_model_hears_of_it(home: 
         with home.screen("look at it", *options, cwd=project, env=env) as terminal:
             terminal.wait_for("I think about")
             terminal.send("\x1bw")
-            terminal.wait_for("you drive")
+            terminal.wait_for("you control")
             terminal.send("/edit calc/core.py\r")
             terminal.wait_for("you: write calc/core.py")
             terminal.wait_for("changed by person")
             assert (project / "calc/core.py").read_text() == CORE.replace("return a - b", "return a + b")
             terminal.send("/edit calc/nothing/there.py\r")
             terminal.wait_for("unchanged")
-            terminal.send("/wheel the sign was wrong\r")
+            terminal.send("/control the sign was wrong\r")
             terminal.wait_for("the model drives again")
             terminal.send("go on\r")
             told = server.wait_requests(2)[1].text

@@ -137,7 +137,7 @@ async def test_the_wheel_of_a_hand_off_closes_it(driven):
     run.on("wheel_taken", Act(tool="finish", arguments={"answer": "by hand"}))
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered" and outcome.answer == "by hand", run.story()
-    assert run.of("handoff_closed")[0]["note"] == "they took the wheel"
+    assert run.of("handoff_closed")[0]["note"] == "they took control"
 
 
 async def test_what_makes_no_sense_is_refused_with_the_reason(driven):
@@ -150,8 +150,8 @@ async def test_what_makes_no_sense_is_refused_with_the_reason(driven):
     run.on("command_taken", STOP, command="act", nth=2)
     await run.run(watched=True)
     said = refusals(run)
-    assert said[:2] == ["you are not in control: /wheel takes control", "you are not in control"]
-    assert "the user is already in control" in said and "a chat run has no `finish`: /wheel returns control" in said
+    assert said[:2] == ["you are not in control: /control takes it", "you are not in control"]
+    assert "the user is already in control" in said and "a chat run has no `finish`: /control returns control" in said
     assert any(why.startswith("ask_person cannot be used in manual control") for why in said)
     assert any("content" in why for why in said)
 

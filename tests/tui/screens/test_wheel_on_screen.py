@@ -71,7 +71,7 @@ def live(tmp_path: Path):
 async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
     async with live(say("hello")) as page:
         await page.pilot.press("alt+w")
-        await page.sees("you drive")
+        await page.sees("you control")
         await page.sees("a command for the model's tool")
         await page.types("echo mine > c.txt")
         await page.sees("you: run echo mine > c.txt")
