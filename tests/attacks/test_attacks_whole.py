@@ -45,11 +45,11 @@ HELD: dict[str, dict[str, str]] = {
     "config/test_trust.py": {
         "A.14": "test_trust_holds_until_a_file_changes_and_after_it_is_back",
     },
-    "tui/test_gate_keys.py": {
+    "tui/gate/test_gate_keys.py": {
         "A.17": "test_hidden_signs_of_a_command_are_marks_and_nothing_is_cut",
         "A.19": "test_neither_enter_nor_a_paste_nor_a_click_decides",
     },
-    "contract/test_on_screen.py": {
+    "contract/terminal/test_on_screen.py": {
         "A.18": "test_keys_typed_before_a_proposal_was_painted_never_approve_it",
     },
     "journal/test_redaction.py": {
@@ -72,7 +72,7 @@ HELD: dict[str, dict[str, str]] = {
     "gate/test_gate_waits.py": {
         "A.29": "test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings",
     },
-    "tui/test_diff_pane.py": {
+    "tui/diff/test_diff_pane.py": {
         "A.32": "test_a_diff_of_very_many_hunks_scrolls_to_its_end",
     },
 }

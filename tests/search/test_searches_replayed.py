@@ -129,7 +129,7 @@ async def test_the_lists_of_any_moment_are_as_long_as_its_counts_say(crawled: Pa
     stock, waited, aside = PastStock(journal, film.items), 0, 0
     for seq in range(1, film.last + 1):
         facts = folded(journal, seq).finder if seq % 7 == 0 or seq == film.last else None
-        stock.seq = seq
+        stock.move_to(seq)
         ready, waiting, set_aside = stock.counts()
         waited, aside = max(waited, waiting), max(aside, set_aside)
         if facts is not None:
@@ -143,7 +143,7 @@ async def test_at_the_end_the_lists_are_those_of_the_frontier(crawled: Path):
     film, view = Film(journal), FrontierView(journal)
     film.go_to(film.last)
     stock = PastStock(journal, film.items)
-    stock.seq = film.last
+    stock.move_to(film.last)
     ready, waiting, aside = stock.counts()
     rows = [stock.queue[n] for n in range(ready)] + [stock.waiting[n] for n in range(waiting)]
     queued = [*view.page(ItemState.QUEUED), *view.page(ItemState.WAITING)]
@@ -165,7 +165,7 @@ async def test_a_duplicate_of_later_is_not_listed_yet(crawled: Path):
     for seq in (film.last // 3, film.last):
         facts = film.go_to(seq).finder
         assert facts is not None
-        stock.seq = seq
+        stock.move_to(seq)
         stock.counts()
         count = facts.duplicates
         assert count and stock.duplicates[count - 1] is not None
