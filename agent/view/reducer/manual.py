@@ -56,7 +56,7 @@ def see_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
             _shell_finished(state, stamped, event)
         case WheelTaken():
             state.waiting = state.activity = ""
-            note(state, stamped, "you are in control: what you type runs; /edit PATH edits a file; /control NOTE returns control")
+            note(state, stamped, "you are in control: what you type runs; /control NOTE returns control")
             if state.loop in (LoopKind.INTERVAL, LoopKind.IMPROVE):
                 note(state, stamped, "your changes belong to the pass: they are kept or rolled back with it")
         case WheelGiven():
