@@ -1,4 +1,4 @@
-"""What a search must reach: crawling, many at once, taking up a million keys, kills at random moments."""
+"""What a search must reach: crawling, many at once, resuming with a million keys, kills at random moments."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def taken_up(folder: Path) -> list[Row]:
             times.append(started[0] - began)
         argv = [sys.executable, "-c", "import rundry.agent.run.process.in_process, aiohttp"]
         imports = middle([_timed(argv) for _ in range(5)])
-    return [Row(f"taking up {SEEN:,} keys", (middle(times) - imports) * 1_000, "ms", limit=300)]
+    return [Row(f"resuming with {SEEN:,} keys", (middle(times) - imports) * 1_000, "ms", limit=300)]
 
 
 def kills(folder: Path) -> list[Row]:

@@ -50,9 +50,9 @@ def _rows(what: str, opened: list[tuple[float, list[float]]], plain: list[float]
     base, slow = 1000 * middle(plain), 1000 * quantile(plain, 0.95)
     return [
         Row(f"{what}: first paint", paint, "ms", limit=limit),
-        Row("  beside a full refresh of an empty app", paint, "ms", base, "its median"),
+        Row("  compared with a full refresh of an empty app", paint, "ms", base, "its median"),
         Row(f"  {len(steps)} scroll steps, 95th percentile", quantile(steps, 0.95), "ms", limit=33),
-        Row("  beside that refresh", quantile(steps, 0.95), "ms", slow, "its 95th percentile"),
+        Row("  compared with that refresh", quantile(steps, 0.95), "ms", slow, "its 95th percentile"),
         Row("  median", middle(steps), "ms", base, "its median"),
     ]
 
