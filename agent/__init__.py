@@ -1,137 +1,27 @@
-"""The core's public names: all that a screen may import of it. Each is loaded when it is first asked for."""
+"""The core's public names: all that a screen may import of it. Each is loaded when it is first asked for.
+
+Each name is stated once, in the imports below. A type checker follows them; `__getattr__` reads them as text, because
+importing them all would delay each start.
+"""
+# ruff: noqa: F401, F403
+# pyright: reportUnusedImport=false
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "IN_MEMORY",
-    "TOOLS",
-    "Advice",
-    "Background",
-    "Bars",
-    "Block",
-    "Blocks",
-    "Changes",
-    "FinderFacts",
-    "Finding",
-    "Flight",
-    "FrontierView",
-    "Ignore",
-    "ItemRow",
-    "ItemState",
-    "Journal",
-    "KeyMissing",
-    "Landed",
-    "LensFacts",
-    "Mention",
-    "ModelLine",
-    "PendingProposal",
-    "Point",
-    "Progress",
-    "Rebasing",
-    "Redactor",
-    "Report",
-    "ResumeChanges",
-    "Sandbox",
-    "Session",
-    "Setting",
-    "Settings",
-    "Share",
-    "Survey",
-    "SuspectResult",
-    "Trust",
-    "ViewState",
-    "Waits",
-    "Wanted",
-    "WriteWatch",
-    "admit_damage",
-    "as_mention",
-    "attach",
-    "backup_journal",
-    "begin_here",
-    "beside",
-    "call_hook",
-    "call_title",
-    "can_be_attached",
-    "check_context",
-    "check_journal",
-    "check_usable",
-    "clock",
-    "compare_contents",
-    "config_file",
-    "confirming_words",
-    "copy_project",
-    "deciding_commands",
-    "dependency_line",
-    "digests_of",
-    "discover",
-    "dropped",
-    "earlier_points",
-    "exported",
-    "exported_lines",
-    "facts_of",
-    "find_run",
-    "fork_run",
-    "form_of",
-    "handoff_markdown",
-    "holder",
-    "item_key",
-    "last_end",
-    "limited",
-    "list_runs",
-    "load_older",
-    "load_settings",
-    "looks_like_picture",
-    "mentions",
-    "money",
-    "new_run_id",
-    "no_images",
-    "parse_deadline",
-    "parse_duration",
-    "parse_money",
-    "parse_number",
-    "pending",
-    "plural",
-    "quick_imports",
-    "read_finder",
-    "read_limit",
-    "reading_told",
-    "reduce",
-    "reduce_all",
-    "refresh_proposals",
-    "refuse_missing_key",
-    "refused_events",
-    "report",
-    "rests",
-    "run_here",
-    "runs_dir",
-    "short",
-    "shortening_lines",
-    "squeezed",
-    "stall_words",
-    "standing",
-    "standing_changes",
-    "stored_view",
-    "suspect_result",
-    "temp_folder",
-    "to_spec",
-    "trim_words",
-    "try_label",
-    "variables_left_out",
-    "verify_run",
-    "wanted_by",
-    "what_waits",
-]
-
 if TYPE_CHECKING:
     from .config import (
+        ON_CLUSTER,
         Setting,
         Settings,
         Trust,
         Wanted,
         beside,
+        budget_is_set,
+        budget_of,
         config_file,
         limited,
         load_settings,
@@ -139,21 +29,26 @@ if TYPE_CHECKING:
         parse_duration,
         parse_money,
         parse_number,
+        read_executor,
         read_finder,
         read_limit,
+        remember_model,
         to_spec,
         wanted_by,
+        works_at_once,
     )
     from .facts.changes import Changes, Landed, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
+    from .facts.search.cited import Cited, cited_line, is_address
+    from .facts.search.cited_place import line_of_place
     from .facts.search.finder_facts import FinderFacts
     from .facts.search.finding import Finding, Flight, LensFacts
-    from .finder.items.item_state import Row as ItemRow
-    from .finder.items.item_state import State as ItemState
+    from .facts.search.pool import pool_size
+    from .finder.items.item_state import Row as ItemRow, State as ItemState
     from .finder.items.keys import item_key
     from .finder.items.view import FrontierView
-    from .gate import compare_contents
+    from .gate import apply_parts, compare_contents, cut_hunks, finer_cuts, merge
     from .images import (
         Mention,
         as_mention,
@@ -168,17 +63,28 @@ if TYPE_CHECKING:
     from .journal import Journal, Redactor, holder
     from .journal.integrity.backup import backup as backup_journal
     from .journal.write_watch import WriteWatch
-    from .model import KeyMissing, ModelLine, Survey, discover, refuse_missing_key
+    from .model import Candidate, KeyMissing, ModelLine, Survey, candidates, discover, refuse_missing_key
     from .model.demo import copy_project
-    from .protocol import *  # noqa: F403
-    from .reports import find_run, list_runs, new_run_id, runs_dir
+    from .protocol import *
+    from .reports import (
+        RunLine,
+        as_tree,
+        delete_run,
+        find_run,
+        is_left_to_parent,
+        list_runs,
+        new_run_id,
+        runs_dir,
+    )
+    from .reports.by_group import GroupSpend
+    from .reports.changed_files import RunFile, changed_files
     from .reports.check import check_journal
     from .reports.export import exported, exported_lines
     from .reports.handoffs import deciding_commands, digests_of, handoff_markdown
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .reports.points import Point, earlier_points
     from .reports.reporting import Advice, Report, Share, report
-    from .reports.waiting import Waits, what_waits
+    from .reports.run_state import RunState, run_state
     from .run.client.session import Session
     from .run.client.start_request import ResumeChanges
     from .run.confirming.later import verify_run
@@ -193,7 +99,9 @@ if TYPE_CHECKING:
     from .run.setup.surroundings import variables_left_out
     from .run.setup.validate_spec import check_usable
     from .tools import TOOLS
-    from .view.block import Block
+    from .version import VERSION
+    from .view.block import Block, BlockStatus
+    from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older
     from .view.progress import Bars, Progress, squeezed
     from .view.reading import reading_told
@@ -202,140 +110,36 @@ if TYPE_CHECKING:
     from .view.reducer.finder import rests
     from .view.reducer.numbers import clock, money, plural, short
     from .view.reducer.shortening import shortening_lines, trim_words
-    from .view.reducer.titles import call_title, stall_words
+    from .view.reducer.titles import call_title, stall_kind_words, stall_words
     from .view.reducer.tries import try_label
     from .view.state import Rebasing, ViewState
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
+    from .view.waiting import PATIENT_SECONDS, waiting_for
     from .workspace import Ignore, Sandbox, form_of
     from .workspace.own_temp import temp_folder
 
-_HOMES: dict[str, str] = {
-    "quick_imports": "imports",
-    "Background": "facts.common.manual",
-    "Bars": "view.progress",
-    "Block": "view.block",
-    "Blocks": "view.transcript",
-    "IN_MEMORY": "view.transcript",
-    "reading_told": "view.reading",
-    "stored_view": "view.stored",
-    "Progress": "view.progress",
-    "Rebasing": "view.state",
-    "ViewState": "view.state",
-    "call_title": "view.reducer.titles",
-    "clock": "view.reducer.numbers",
-    "confirming_words": "view.reducer.confirming",
-    "dependency_line": "view.reducer.confirming",
-    "money": "view.reducer.numbers",
-    "plural": "view.reducer.numbers",
-    "load_older": "view.loading",
-    "reduce": "view.reducer",
-    "reduce_all": "view.reducer",
-    "rests": "view.reducer.finder",
-    "short": "view.reducer.numbers",
-    "shortening_lines": "view.reducer.shortening",
-    "squeezed": "view.progress",
-    "stall_words": "view.reducer.titles",
-    "trim_words": "view.reducer.shortening",
-    "try_label": "view.reducer.tries",
-    "Advice": "reports.reporting",
-    "verify_run": "run.confirming.later",
-    "mentions": "images",
-    "no_images": "images",
-    "looks_like_picture": "images",
-    "dropped": "images",
-    "can_be_attached": "images",
-    "attach": "images",
-    "Mention": "images",
-    "as_mention": "images",
-    "PendingProposal": "reports.pending",
-    "SuspectResult": "reports.pending",
-    "suspect_result": "reports.pending",
-    "Report": "reports.reporting",
-    "Share": "reports.reporting",
-    "facts_of": "facts.checkpoint",
-    "last_end": "facts.checkpoint",
-    "exported": "reports.export",
-    "exported_lines": "reports.export",
-    "pending": "reports.pending",
-    "refresh_proposals": "run.proposals.refresh",
-    "report": "reports.reporting",
-    "beside": "config",
-    "backup_journal": "journal.integrity.backup:backup",
-    "check_journal": "reports.check",
-    "admit_damage": "run.damaged.admission",
-    "call_hook": "run.process.calling",
-    "handoff_markdown": "reports.handoffs",
-    "deciding_commands": "reports.handoffs",
-    "digests_of": "reports.handoffs",
-    "standing": "run.handoff.handoff",
-    "FinderFacts": "facts.search.finder_facts",
-    "Finding": "facts.search.finding",
-    "Flight": "facts.search.finding",
-    "FrontierView": "finder.items.view",
-    "LensFacts": "facts.search.finding",
-    "wanted_by": "config",
-    "read_finder": "config",
-    "Wanted": "config",
-    "Changes": "facts.changes",
-    "Ignore": "workspace",
-    "ItemRow": "finder.items.item_state:Row",
-    "ItemState": "finder.items.item_state:State",
-    "Landed": "facts.changes",
-    "Journal": "journal",
-    "KeyMissing": "model",
-    "ModelLine": "model",
-    "Redactor": "journal",
-    "Point": "reports.points",
-    "earlier_points": "reports.points",
-    "ResumeChanges": "run.client.start_request",
-    "Sandbox": "workspace",
-    "variables_left_out": "run.setup.surroundings",
-    "Session": "run.client.session",
-    "Settings": "config",
-    "Survey": "model",
-    "Trust": "config",
-    "check_context": "run.setup.small_window",
-    "check_usable": "run.setup.validate_spec",
-    "compare_contents": "gate",
-    "config_file": "config",
-    "discover": "model",
-    "find_run": "reports",
-    "fork_run": "run.fork:fork",
-    "form_of": "workspace",
-    "holder": "journal",
-    "item_key": "finder.items.keys",
-    "copy_project": "model.demo",
-    "list_runs": "reports",
-    "load_settings": "config",
-    "new_run_id": "reports",
-    "limited": "config",
-    "Setting": "config",
-    "read_limit": "config",
-    "TOOLS": "tools",
-    "parse_deadline": "config",
-    "parse_duration": "config",
-    "parse_money": "config",
-    "parse_number": "config",
-    "begin_here": "run.process.in_process",
-    "refuse_missing_key": "model",
-    "refused_events": "run.setup.preflight",
-    "run_here": "run.process.in_process",
-    "runs_dir": "reports",
-    "standing_changes": "facts.changes",
-    "temp_folder": "workspace.own_temp",
-    "to_spec": "config",
-    "Waits": "reports.waiting",
-    "what_waits": "reports.waiting",
-    "WriteWatch": "journal.write_watch",
-}
-"""Name to module, and to its name there where that is another one, for what is not a word of the protocol."""
+
+@cache
+def _homes() -> dict[str, tuple[str, str]]:
+    """Return each name with its module and its name there. Names of the protocol, imported by `*`, are missing."""
+    from pathlib import Path  # costs 5 ms
+
+    text = Path(__file__).read_text(encoding="utf-8")
+    imports = text.partition("\nif TYPE_CHECKING:\n")[2].partition("\n\n\n")[0]
+    found: dict[str, tuple[str, str]] = {}
+    for statement in imports.split("    from ")[1:]:
+        home, _, names = statement.partition(" import ")
+        for each in names.strip("(,) \n").split(","):
+            there, _, name = each.strip().partition(" as ")
+            found[name or there] = (home, there)
+    return found
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute, of any kind
     if name.startswith("__"):
         raise AttributeError(name)
-    home, _, there = _HOMES.get(name, "protocol").partition(":")
-    value = getattr(import_module(f".{home}", __name__), there or name)
+    home, there = _homes().get(name, (".protocol", name))
+    value = getattr(import_module(home, __name__), there)
     globals()[name] = value
     return value

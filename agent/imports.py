@@ -1,4 +1,4 @@
-"""Import many modules quickly."""
+"""Import many modules quickly, without garbage collection."""
 
 from __future__ import annotations
 

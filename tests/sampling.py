@@ -1,16 +1,19 @@
-"""Which cases of a large table run by default: a seeded sample. `pytest -m long` runs the others."""
+"""Choose what runs by default: seeded samples of large tables and of slow tests. `pytest -m long` runs the others."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 SEED = 1
+_SHARE = 3
+"""By default, one in this number of a file's tests that start the program is run."""
 
 
 def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:
@@ -27,6 +30,20 @@ def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lam
         if counts[kind(cases[number])] <= most:
             chosen.add(number)
     return [case if number in chosen else _long(case) for number, case in enumerate(cases)]
+
+
+def outside_of_sample(tests: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that are not in the seeded sample: one of `_SHARE` of each file, and at least one."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for test in tests:
+        if test.get_closest_marker("long") is None:
+            files.setdefault(test.path, []).append(test)
+    left: list[pytest.Item] = []
+    for path, found in files.items():
+        found.sort(key=lambda test: test.nodeid)
+        random.Random(f"{SEED} {path.name}").shuffle(found)
+        left += found[-(-len(found) // _SHARE) :]
+    return left
 
 
 def examples(most: int) -> int:

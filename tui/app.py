@@ -1,4 +1,4 @@
-"""The app: themes, the palette, keys, and the one screen. What happens is in the screens and the doings."""
+"""The app: themes, the palette, keys, and the main screen. Screens and handlers do the rest."""
 
 from __future__ import annotations
 
@@ -9,28 +9,37 @@ import signal
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import Input
 
-from .actions import ACTIONS, keymap
+from rundry.agent import StopHow
+
+from .actions import ACTIONS, Action
+from .border.known_width import with_known_widths
 from .first_frame import Typed
-from .notify import Caller
+from .keyboard.keymap import LEAVES
+from .keyboard.screen_keymap import keymap_of, set_keymap
+from .notify import Notifier
 from .run_controller import RunController
 from .screens.main import MainScreen
+from .setup.remaps import check_keys, one_line_about
 from .text import one_line
-from .theme import SHIPPED, register_themes
+from .theming.depth import TRUE_COLOR, Depth
+from .theming.live import Themes
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class ViewResult:
     """Result of the view: how the user left it."""
 
-    stop: str | None = None
-    """`wrap_up` or `now`: the run is being stopped; None: it continues or has ended."""
+    stop: StopHow | None = None
+    """The run is being stopped; None: it continues or has ended."""
     signal: int = 0
     """The signal that ended the view."""
     failed: bool = False
@@ -40,17 +49,18 @@ class Parting:
     later: bool = False
     """A later retry can succeed."""
     next: str = ""
-    """The view to open next: `demo`."""
+    """The view to open next: `demo`, `resume RUN` or `watch RUN`."""
 
 
 _TOUCHES = (events.InputEvent, events.Paste, events.Resize, events.AppFocus, events.AppBlur)
 
 
-class RundryApp(App[Parting]):
+class RundryApp(App[ViewResult], inherit_bindings=False):
     """Textual app that shows one run."""
 
     TITLE = "rundry"
     ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "no-key-of-app"  # the main screen binds it, by the user's keys
     INLINE_PADDING = 0
     CSS: ClassVar[str] = """
     App { background: $background; }
@@ -63,38 +73,46 @@ class RundryApp(App[Parting]):
         theme: str = "dark",
         keys: Mapping[str, str] | None = None,
         typed: Typed | None = None,
-        caller: Caller | None = None,
+        notifier: Notifier | None = None,
+        depth: Depth = TRUE_COLOR,
+        themes: Path | None = None,
     ) -> None:
-        super().__init__()
+        """`depth`: number of colours of the terminal. `themes`: folder of the user's themes; None: there is none."""
+        super().__init__(ansi_color=None if depth else True)
+        self._themes = Themes(self, depth, themes, self._tell)
         self.controller = controller
         self._theme_wanted = theme
-        self._remaps, self._wrong_keys = keymap(keys or {})
+        self._theme_mistake = ""
+        self._remaps, self._wrong_keys = check_keys(keys or {})
         self._typed = typed or Typed()
-        self._caller = caller or Caller(os.environ, quiet=True)
+        self._notifier = notifier or Notifier(os.environ, quiet=True)
         self._held: list[events.Event] | None = []
-        """Keys that came before the draft stood in the box: an Enter among them is for that draft."""
+        """Keys that arrived before the draft was put into the message box. Enter among them sends that draft."""
         self.crash = ""
-        """The traceback of what ended the app."""
+        """The traceback of the error that ended the app."""
 
     def on_mount(self) -> None:
-        """Open the screen and hand over what was typed before it stood."""
+        """Open the screen, and put in what the user typed before."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self.exit, Parting(signal=number))
-        register_themes(self)
-        self.theme = self._theme_wanted if self._theme_wanted in self.available_themes else "dark"
-        self.set_keymap(self._remaps)
+            asyncio.get_running_loop().add_signal_handler(number, self.exit, ViewResult(signal=number))
+        self.theme, self._theme_mistake = self._themes.start(self._theme_wanted)
+        self.set_keymap({name: keys or f"no-key-of-{name}" for name, keys in self._remaps.items()})
+        set_keymap(self, self._remaps)
         screen = MainScreen(self.controller, self._remaps, self)
         self.push_screen(screen)
+        self.run_worker(self._themes.watch(), exit_on_error=False)
         self.call_after_refresh(self._hand_over, screen)
 
     def _hand_over(self, screen: MainScreen) -> None:
-        for line in self._wrong_keys:
-            screen.prompt.tell(line)
+        if self._wrong_keys:
+            screen.prompt.tell(one_line_about(self._wrong_keys))
+        if self._theme_mistake:
+            screen.prompt.tell(self._theme_mistake)
         box = screen.message.box
         if self._typed.begun_with:
             box.recalled.add(self._typed.begun_with)
         for line in self._typed.take_sent():
-            box.text = line
+            box.load_text(line)
             box.send(steer=False)
         draft = self._typed.take_draft()
         if draft:
@@ -105,6 +123,10 @@ class RundryApp(App[Parting]):
             self.post_message(event)
         gc.freeze()  # removes stalls of 150 ms
 
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver of this platform, with emoji at the width that the layout counts."""
+        return with_known_widths(super().get_driver_class())
+
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield a palette command for each action."""
         if not isinstance(screen, MainScreen):
@@ -112,12 +134,16 @@ class RundryApp(App[Parting]):
         places = ("main",) if screen.controller.state.finder is None else ("main", "board")
         for action in ACTIONS:
             if action.name != "palette" and action.where in places:
-                yield SystemCommand(action.label, _about(action.name), _Do(screen, action.name))
+                yield SystemCommand(action.label, self._about(action), _Do(screen, action.name))
 
-    def call_person(self, phase: str) -> None:
-        """Call where something new needs the person, and they look elsewhere."""
+    def _about(self, action: Action) -> str:
+        slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
+        return "   ".join(part for part in (keymap_of(self).shown(action.name), slash) if part)
+
+    def notify_user(self, phase: str) -> None:
+        """Notify the user about something new that needs them, if they look elsewhere."""
         controller = self.controller
-        self._caller.see(
+        self._notifier.update(
             controller.state,
             phase,
             focused=self.app_focus,
@@ -126,41 +152,51 @@ class RundryApp(App[Parting]):
         )
 
     def _write_to_terminal(self, text: str) -> None:
-        """A control sequence, between two frames."""
+        """Write a control sequence to the terminal, between two frames."""
         if not self.is_headless and self._driver is not None:
             self._driver.write(text)
 
     def choose_theme(self, name: str) -> str:
         """Switch to a theme, or to the next one if `name` is empty, and return its name. Raises RundryError."""
-        from rundry.agent import RundryError
-
-        names = list(SHIPPED)
-        if name and name not in names:
-            raise RundryError(f"/theme {name}: use one of {', '.join(names)}")
-        now = names.index(self.theme) if self.theme in names else -1
-        self.theme = name or names[(now + 1) % len(names)]
+        self.theme = self._themes.choose(name)
         return self.theme
 
+    def _tell(self, line: str) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, MainScreen):
+                screen.prompt.tell(line)
+
     async def action_quit(self) -> None:
-        """Ctrl+Q asks as the screen does."""
+        """Handle Ctrl+Q as the main screen does."""
         for screen in self.screen_stack:
             if isinstance(screen, MainScreen):
                 screen.ask_to_leave()
 
     def on_key(self, event: events.Key) -> None:
-        """Ctrl+C above the main screen, where no binding of ours holds: back to it, and twice leaves from anywhere."""
+        """Handle Ctrl+Z and Ctrl+C above the main screen, where its bindings do not apply."""
         below = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
-        if event.key != "ctrl+c" or below is None:
+        name = keymap_of(self).action_of(event.key, "main")
+        if below is None or name not in ("suspend", *LEAVES):
             return
         event.stop()
+        if name == "suspend":
+            self.action_suspend_process()
+        elif name == "quit":
+            below.ask_to_leave()
+        else:
+            self.copy_or_leave()
+
+    def copy_or_leave(self) -> None:
+        """Return to the main screen and copy its selection; without a selection, the second time leaves."""
+        below = next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
         while self.screen is not below:
             self.pop_screen()
-        below.action_copy_or_leave()
+        below.copy_or_leave()
 
     async def on_event(self, event: events.Event) -> None:
-        """What is pasted into a line of textual's own (the palette's) is drawn as it is: what hides becomes a mark."""
+        """Replace hidden characters of a paste into an input line of textual, such as that of the palette, by marks."""
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
-            event.text = one_line(event.text)
+            event = events.Paste(one_line(event.text))
         if self._held is not None and isinstance(event, events.Key | events.Paste):
             self._held.append(event)
             return
@@ -171,23 +207,23 @@ class RundryApp(App[Parting]):
         await super().on_event(event)
 
     def _fatal_error(self) -> None:
-        """Instead of textual's page of local variables: they hold keys, and texts as they came."""
+        """Print no traceback with local variables, as textual does: they contain keys and foreign text."""
         from rundry.agent import Redactor
 
         self.crash = Redactor.from_env(os.environ)(traceback.format_exc())
         self._close_messages_no_wait()
 
-    def leave(self, stop: str | None) -> None:
+    def leave(self, stop: StopHow | None) -> None:
         """End the view; `stop` says how the run is stopped, if at all."""
-        self.exit(Parting(stop=stop))
+        self.exit(ViewResult(stop=stop))
 
     def leave_refused(self, why: str, *, later: bool) -> None:
-        """End the view: the run that the command line asked for cannot begin or go on."""
-        self.exit(Parting(refused=why, later=later))
+        """End the view, because the run that the command line named cannot begin or continue."""
+        self.exit(ViewResult(refused=why, later=later))
 
     def leave_for(self, what: str) -> None:
         """End this view and open another."""
-        self.exit(Parting(next=what))
+        self.exit(ViewResult(next=what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +233,3 @@ class _Do:
 
     def __call__(self) -> None:
         self.screen.action_do(self.name)
-
-
-def _about(name: str) -> str:
-    from .actions import BY_NAME, shown_key
-
-    action = BY_NAME[name]
-    slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
-    return "   ".join(part for part in (shown_key(action.keys) if action.keys else "", slash) if part)

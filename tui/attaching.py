@@ -1,4 +1,4 @@
-"""Images that a message names: read by the view, stored as bytes in the journal, named by reference in a command."""
+"""Images that a message names. The view reads them and stores their bytes in the journal; a command names them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rundry.agent import (
 
 
 def images_of_task(spec: RunSpec, root: Path, typed: str | None = None) -> tuple[RunSpec, list[bytes]]:
-    """The run with the images that its task names, or this part of it, and their bytes. Raises UserError."""
+    """Return the run with the images that its task, or this part of it, names, and their bytes. Raises UserError."""
     text = spec.task if typed is None else typed
     if "@" not in text or spec.loop is LoopKind.UNTIL_DRY:
         return spec, []
@@ -33,7 +33,10 @@ def images_of_task(spec: RunSpec, root: Path, typed: str | None = None) -> tuple
 
 
 def images_of_message(text: str, root: Path, state: ViewState) -> tuple[list[ImageRef], list[bytes]]:
-    """The images that a message to a run names. Raises RundryError where the run's model does not accept them."""
+    """Return the images that a message to a run names.
+
+    Raises RundryError if the model of the run does not accept them.
+    """
     if "@" not in text:
         return [], []
     from rundry.agent import attach, no_images
@@ -47,7 +50,7 @@ def images_of_message(text: str, root: Path, state: ViewState) -> tuple[list[Ima
 
 
 def store_images(text: str, journal: Journal) -> list[ImageRef]:
-    """The images that a message to the run of this journal names, stored in it. The runner judges the rest."""
+    """Store the images that a message names in the journal of the run, and return them. The runner checks the rest."""
     if "@" not in text:
         return []
     from rundry.agent import attach
@@ -59,7 +62,7 @@ def store_images(text: str, journal: Journal) -> list[ImageRef]:
 
 
 def with_images(commands: Sequence[Command], journal: Journal) -> list[Command]:
-    """The commands, the images that their texts name stored in the journal. Raises UserError."""
+    """Return the commands with the images that their texts name, stored in the journal. Raises UserError."""
     return [
         msgspec.structs.replace(one, images=store_images(one.text, journal)) if isinstance(one, Say | Steer) else one
         for one in commands
@@ -67,7 +70,7 @@ def with_images(commands: Sequence[Command], journal: Journal) -> list[Command]:
 
 
 def with_hint_images(changes: ResumeChanges, journal: Journal) -> ResumeChanges:
-    """The changes, the images that their hint names stored in the journal. Raises UserError."""
+    """Return the changes with the images that their hint names, stored in the journal. Raises UserError."""
     if not changes.hint:
         return changes
     return msgspec.structs.replace(changes, images=store_images(changes.hint, journal))

@@ -11,13 +11,13 @@ from rundry.agent import Background, clock, plural
 from .text import one_line
 
 MOST = 3
-"""Lines."""
+"""Number of lines."""
 _NAME = 14
-"""Cells of a name; a longer one is cut."""
+"""Width of a name; a longer one is shortened."""
 
 
 def background_lines(running: Sequence[Background], now: float, width: int) -> list[Content]:
-    """Name, since when, what it printed last; oldest first. `now`: Unix time; `width`: cells."""
+    """Return name, duration and last output of each command, oldest first. `now`: Unix time; `width`: cells."""
     shown = running if len(running) <= MOST else running[: MOST - 1]
     lines = [_line(job, now, width) for job in shown]
     if len(shown) < len(running):

@@ -1,4 +1,4 @@
-"""A text in the person's own editor, while the run goes on."""
+"""Edit a text in the user's own editor while the run continues."""
 
 from __future__ import annotations
 
@@ -12,30 +12,28 @@ from textual.app import App, SuspendNotSupported
 
 from rundry.agent import RundryError, temp_folder
 
+_PLUS = frozenset(
+    {"vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "ed", "joe", "kak", "mg", "micro", "ne"}
+)
+"""Editors that accept a line number as `+LINE`."""
+_PLACE_IN_PATH = frozenset({"hx", "helix", "subl", "zed"})
+_GOTO = frozenset({"code", "codium", "cursor"})
+
 
 def command_set() -> str | None:
-    """The editor that the person set, if any."""
+    """Return the command of the user's editor, or None."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
 
 
 def edit_text(app: App[Any], text: str, name: str) -> str | None:
-    """The text as the editor left it; None where it was left unchanged. Raises RundryError."""
-    command = command_set()
-    if not command:
-        raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
+    """Return the text as the editor left it; None if it was not changed. Raises RundryError."""
+    command = _required()
     with temp_folder("edit") as folder:
         path = folder / Path(name).name
         path.write_text(text, encoding="utf-8", newline="")
         path.chmod(0o600)
-        try:
-            with app.suspend():
-                done = subprocess.run([*shlex.split(command), str(path)], check=False)
-        except (OSError, ValueError) as error:
-            raise RundryError(f"the editor `{command}` cannot be started: {error}") from None
-        except SuspendNotSupported:
-            raise RundryError("this terminal cannot open an editor") from None
-        if done.returncode != 0:
-            raise RundryError(f"the editor ended with {done.returncode}: the text was not changed")
+        if (code := _run(app, command, [str(path)])) != 0:
+            raise RundryError(f"the editor ended with {code}: the text was not changed")
         try:
             edited = path.read_bytes().decode("utf-8")
         except OSError as error:
@@ -43,3 +41,35 @@ def edit_text(app: App[Any], text: str, name: str) -> str | None:
         except UnicodeDecodeError:
             raise RundryError("the edited text is not UTF-8: the text was not changed") from None
     return None if edited == text else edited
+
+
+def open_file(app: App[Any], path: Path, line: int) -> None:
+    """Open a file of the workspace at a line in the user's editor, and return when it ends. Raises RundryError."""
+    command = _required()
+    name = Path(shlex.split(command)[0]).name if command.strip() else ""
+    if name in _PLACE_IN_PATH:
+        place = [f"{path}:{line}"]
+    elif name in _GOTO:
+        place = ["--goto", f"{path}:{line}"]
+    else:
+        place = [f"+{line}", str(path)] if name in _PLUS else [str(path)]
+    if (code := _run(app, command, place)) != 0:
+        raise RundryError(f"the editor ended with {code}")
+
+
+def _required() -> str:
+    command = command_set()
+    if not command:
+        raise RundryError("no editor is set: set EDITOR, for example `export EDITOR=nano`")
+    return command
+
+
+def _run(app: App[Any], command: str, arguments: list[str]) -> int:
+    """Run the editor in the terminal, and return its exit code. Raises RundryError."""
+    try:
+        with app.suspend():
+            return subprocess.run([*shlex.split(command), *arguments], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise RundryError(f"the editor `{command}` cannot be started: {error}") from None
+    except SuspendNotSupported:
+        raise RundryError("this terminal cannot open an editor") from None

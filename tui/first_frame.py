@@ -1,6 +1,6 @@
-"""The first frame, drawn by hand before textual is imported (0.2 to 0.6 s), and the keys typed meanwhile.
+"""Draw the first frame by hand before textual is imported (0.2 to 0.6 s), and keep the keys typed meanwhile.
 
-The header and the message box stand as they will stand; what is typed is echoed, kept, and handed to the real screen.
+Header and message box have the place that they will have on the real screen. Typed text is echoed and handed to it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _ESCAPE = 0x1B
 
 @dataclass(slots=True)
 class Typed:
-    """Text as a person types it, without an app: Enter sends, Backspace takes back, ctrl+j is a new line."""
+    """Text that the user types before the app runs: Enter sends, Backspace deletes, ctrl+j inserts a line."""
 
     sent: list[str] = field(default_factory=list[str])
     draft: str = ""
     begun_with: str = ""
-    """The first message, where the run began with it already."""
+    """The first message, if the run began with it already."""
     _sequence: str = ""
     _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
     _pasting: bool = False
 
     def feed(self, data: bytes) -> None:
-        """Bytes of the terminal. Escape sequences (arrows, mouse) are skipped, a bracketed paste is text."""
+        """Take in bytes of the terminal. Escape sequences (arrows, mouse) are skipped; a bracketed paste is text."""
         for character in self._decoder.decode(data):
             if self._sequence:
                 self._escape(character)
@@ -41,16 +41,16 @@ class Typed:
 
     @property
     def is_used(self) -> bool:
-        """Something was typed, and not taken yet."""
+        """Return whether something was typed that was not taken yet."""
         return bool(self.sent or self.draft)
 
     def take_sent(self) -> list[str]:
-        """The messages that were sent, once."""
+        """Return the messages that were sent, and forget them."""
         taken, self.sent = self.sent, []
         return taken
 
     def take_draft(self) -> str:
-        """What was typed and not sent, once."""
+        """Return the text that was typed and not sent, and forget it."""
         taken, self.draft = self.draft, ""
         return taken
 
@@ -91,7 +91,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FrameColors:
     """Colours of the first frame as SGR parameters (`38;2;213;217;224`); empty: the terminal's own."""
 
     ground: str = ""
@@ -100,11 +100,11 @@ class Look:
     accent: str = ""
 
 
-def first_look() -> Look:
+def default_colors() -> FrameColors:
     """Return the colours of the dark theme, which is the default; the config is not read yet."""
     if "NO_COLOR" in os.environ or os.environ.get("COLORTERM") not in ("truecolor", "24bit"):
-        return Look()
-    return Look(
+        return FrameColors()
+    return FrameColors(
         ground="48;2;21;23;27;38;2;213;217;224",
         bright="38;2;242;244;248",
         dim="38;2;141;149;161",
@@ -112,56 +112,56 @@ def first_look() -> Look:
     )
 
 
-def draw(title: str, right: str, typed: Typed, size: tuple[int, int], look: Look) -> str:
-    """The frame for (columns, rows): a header, the rule, the box, the keys; the cursor where the next key goes.
+def draw(title: str, right: str, typed: Typed, size: tuple[int, int], colors: FrameColors) -> str:
+    """Return the frame for a size (columns, rows): a header, the rule, the box, the keys, and the cursor.
 
-    `title` and `right` hold no control characters.
+    `title` and `right` must not contain control characters.
     """
     columns, rows = size
     room = max(0, columns - 2 - len("rundry  ") - len(right) - 2)
     title = title if len(title) <= room else title[: max(0, room - 1)] + "…"
     gap = " " * max(1, columns - 2 - len("rundry  ") - len(title) - len(right))
-    head = f" {_paint('rundry', look, look.bright, bold=True)}  {title}{gap}{_paint(right, look, look.dim)}"
+    head = f" {_paint('rundry', colors, colors.bright, bold=True)}  {title}{gap}{_paint(right, colors, colors.dim)}"
     lines = (typed.draft or "").split("\n")
     last = lines[-1][-(columns - 6) :] if columns > 6 else ""
     waiting = "".join(
-        f"\x1b[{rows - 3 - n};1H {_paint('› ' + sent[: columns - 5], look, look.dim)}"
+        f"\x1b[{rows - 3 - n};1H {_paint('› ' + sent[: columns - 5], colors, colors.dim)}"
         for n, sent in enumerate(reversed([message.replace("\n", " ") for message in typed.sent[-5:]]))
     )
-    hint = "" if typed.draft else _paint("what should be done?", look, look.dim)
+    hint = "" if typed.draft else _paint("what should be done?", colors, colors.dim)
     return "".join(
         (
             "\x1b[?25l",
-            f"\x1b[{look.ground}m" if look.ground else "\x1b[m",
+            f"\x1b[{colors.ground}m" if colors.ground else "\x1b[m",
             "\x1b[2J\x1b[1;1H",
             head,
             waiting,
-            f"\x1b[{rows - 2};1H{_paint('─' * columns, look, look.dim)}",
-            f"\x1b[{rows - 1};1H {_paint('›', look, look.accent, bold=True)} {_printable(last)}{hint}",
-            f"\x1b[{rows};1H {_paint('starting', look, look.dim)}",
+            f"\x1b[{rows - 2};1H{_paint('─' * columns, colors, colors.dim)}",
+            f"\x1b[{rows - 1};1H {_paint('›', colors, colors.accent, bold=True)} {_printable(last)}{hint}",
+            f"\x1b[{rows};1H {_paint('starting', colors, colors.dim)}",
             f"\x1b[{rows - 1};{4 + len(last)}H\x1b[?25h",
         )
     )
 
 
 class FirstFrame:
-    """Holds the terminal from the first bytes to the moment in which the app takes it over."""
+    """Owns the terminal from the first output until the app takes it over."""
 
-    def __init__(self, title: str, right: str, look: Look) -> None:
+    def __init__(self, title: str, right: str, colors: FrameColors) -> None:
         self.typed = Typed()
-        self._draw: Callable[[], str] = lambda: draw(title, right, self.typed, _size(), look)
+        self._draw: Callable[[], str] = lambda: draw(title, right, self.typed, _size(), colors)
         self._stop_read, self._stop_write = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="first-frame", daemon=True)
         self._before: list[Any] | None = None
 
     def open(self) -> None:
-        """Draw, and listen to the keys."""
+        """Draw the frame, and read keys."""
         import termios
 
         fd = sys.stdin.fileno()
         self._before = termios.tcgetattr(fd)
         mode = termios.tcgetattr(fd)
-        # ISIG stays: ctrl+c ends a start like any other program; ICRNL goes: Enter and ctrl+j must differ
+        # ISIG stays on: ctrl+c ends a start like any other program; ICRNL is off: Enter and ctrl+j must differ
         mode[0] &= ~(termios.ICRNL | termios.IXON)
         mode[3] &= ~(termios.ICANON | termios.ECHO)
         termios.tcsetattr(fd, termios.TCSANOW, mode)
@@ -169,20 +169,20 @@ class FirstFrame:
         self._thread.start()
 
     def hand_over(self) -> Typed:
-        """Stop listening. The terminal's mode stays: keys on their way to the app are neither echoed nor lost."""
+        """Stop reading. The mode of the terminal is kept, so that keys for the app are neither echoed nor lost."""
         if self._thread.is_alive():
             os.write(self._stop_write, b"x")
             self._thread.join()
         return self.typed
 
     def abandon(self) -> None:
-        """There will be no app: back to the screen that was."""
+        """Restore the previous screen, because no app follows."""
         self.hand_over()
         write_to_terminal("\x1b[m" + LEAVE_SCREEN + "\x1b[?25h")
         self.close()
 
     def close(self) -> None:
-        """Give the terminal its mode back, after the app's end."""
+        """Restore the mode of the terminal after the end of the app."""
         import termios
 
         if self._before is not None:
@@ -204,17 +204,17 @@ class FirstFrame:
 
 
 def write_to_terminal(text: str) -> None:
-    """At once, where the app draws too; a terminal that is gone hears nothing."""
-    terminal = sys.__stderr__  # where textual draws as well
+    """Write immediately to the stream to which the app draws. A closed terminal is ignored."""
+    terminal = sys.__stderr__  # the stream to which textual draws as well
     if terminal is not None and text:
         with contextlib.suppress(OSError):
             terminal.write(text)
             terminal.flush()
 
 
-def _paint(text: str, look: Look, color: str, *, bold: bool = False) -> str:
+def _paint(text: str, colors: FrameColors, color: str, *, bold: bool = False) -> str:
     codes = ";".join(part for part in ("1" if bold else "", color) if part)
-    return f"\x1b[{codes}m{text}\x1b[0m" + (f"\x1b[{look.ground}m" if look.ground else "") if codes else text
+    return f"\x1b[{codes}m{text}\x1b[0m" + (f"\x1b[{colors.ground}m" if colors.ground else "") if codes else text
 
 
 def _printable(text: str) -> str:

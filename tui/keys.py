@@ -1,4 +1,4 @@
-"""Keys that come in one go, as a slow line or a macro sends them, do their work in the order that they were pressed."""
+"""Handle keys that arrive together, as from a slow line or a macro, in the order in which they were pressed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textual.widget import Widget
 
 
 async def do_bound(widget: Widget, event: events.Key) -> bool:
-    """Does at once what the widget itself binds to the key; false where it binds nothing.
+    """Run the widget's own binding for the key immediately; return False if it has none.
 
-    Textual inserts a letter in the widget, but looks for a binding only once the key has bubbled up to the app: without
-    this the letters behind a Backspace or an arrow come before it.
+    Textual inserts a letter in the widget, but looks for a binding only after the key has bubbled up to the app.
+    Without this function, letters typed after a Backspace or an arrow would come before it.
     """
     bound = widget._bindings.key_to_bindings.get(event.key, [])  # pyright: ignore[reportPrivateUsage]
     app = cast("App[object]", widget.app)

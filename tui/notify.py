@@ -1,6 +1,6 @@
-"""Calls the person when the run needs them and they look elsewhere: bell, notification, title, a command of their own.
+"""Notify the user if the run needs them and they look elsewhere: bell, notification, title, a command of their own.
 
-All that is written is in our own words: nothing that a model, a file or a tool said comes into it.
+The texts are rundry's own: they contain nothing from a model, a file or a tool.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rundry.agent import Journal, LoopKind, RundryError, ViewState, call_hook
 
 BELL = "\x07"
 SAVE_TITLE = "\x1b[22;2t"
-"""XTerm control sequences, "Window manipulation": push the window's title."""
+"""XTerm control sequences, "Window manipulation": save the title of the window."""
 RESTORE_TITLE = "\x1b]2;\x07\x1b[23;2t"
-"""Empty where the terminal keeps no stack of titles."""
+"""Restore the saved title, or set an empty one in a terminal that saves none."""
 _TITLELESS = ("dumb", "linux", "")
 _CLAIM = "INSERT INTO meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING key"
 _AT_WORK = ("thinking", "streaming", "running", "wrapping up", "starting")
@@ -24,17 +25,16 @@ _AT_WORK = ("thinking", "streaming", "running", "wrapping up", "starting")
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Something for which a person is needed."""
+    """An event for which the user is needed."""
 
     key: str
-    """The same in every view of the run."""
-    why: str
-    """`gate`, `question`, `handoff`, `end`, `turn`, `pause` or `gone`."""
+    """An identifier that is the same in every view of the run."""
+    why: Literal["gate", "question", "handoff", "end", "turn", "pause", "gone"]
     words: str
 
 
 def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
-    """What needs the person now."""
+    """Yield the occasions for which the user is needed now."""
     for proposal_id in state.proposals:
         yield Occasion(f"gate {proposal_id}", "gate", "has a proposal for you")
     if state.question is not None:
@@ -53,22 +53,22 @@ def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
 
 
 def terminal_call(words: str, *, tmux: bool) -> str:
-    """Bell, OSC 9 (iTerm2, kitty, Windows Terminal) and OSC 777 (urxvt, foot, Ghostty): one of them is understood."""
+    """Return bell, OSC 9 (iTerm2, kitty, Windows Terminal) and OSC 777 (urxvt, foot, Ghostty) together."""
     text = "".join(c for c in f"rundry {words}" if c.isprintable() and c != ";")
     calls = (f"\x1b]9;{text}\x07", f"\x1b]777;notify;rundry;{text}\x07")
     return BELL + "".join(_through_tmux(call) if tmux else call for call in calls)
 
 
 def title(phase: str) -> str:
-    """The window's title for a state."""
+    """Return the title of the window for a phase."""
     return f"\x1b]2;rundry: {'working' if phase in _AT_WORK else phase}\x07"
 
 
-class Caller:
-    """Once for each occasion, and only while the terminal is not focused."""
+class Notifier:
+    """Notifies the user once for each occasion, and only while the terminal does not have the focus."""
 
     def __init__(self, env: Mapping[str, str], *, quiet: bool = False, hook: str | None = None) -> None:
-        """`quiet`: nothing is written and nobody is called. `hook`: a command line."""
+        """`quiet`: write nothing and notify nobody. `hook`: a command line."""
         self._env, self._quiet, self._hook = env, quiet, hook
         self._began = time.time()
         self._known: set[str] = set()
@@ -76,17 +76,17 @@ class Caller:
         self._has_title = env.get("TERM", "") not in _TITLELESS
 
     def opening(self) -> str:
-        """What the terminal gets before the app."""
+        """Return what is written to the terminal before the app starts."""
         return SAVE_TITLE if self._has_title and not self._quiet else ""
 
     def closing(self) -> str:
-        """What the terminal gets after the app."""
+        """Return what is written to the terminal after the app."""
         return RESTORE_TITLE if self._has_title and not self._quiet else ""
 
-    def see(
+    def update(
         self, state: ViewState, phase: str, *, focused: bool, journal: Journal | None, write: Callable[[str], object]
     ) -> None:
-        """Looks at the run; `write` takes what goes to the terminal."""
+        """Look for new occasions; `write` receives what is written to the terminal."""
         if self._quiet:
             return
         if self._has_title and (now := title(phase)) != self._title:
@@ -95,7 +95,7 @@ class Caller:
         found = list(occasions(state, phase))
         fresh = [occasion for occasion in found if occasion.key not in self._known]
         self._known = {occasion.key for occasion in found}
-        if not fresh or state.last_at < self._began - 1.0:  # it was so before this view came
+        if not fresh or state.last_at < self._began - 1.0:  # the occasion is older than this view
             return
         if not focused:
             write(terminal_call(fresh[0].words, tmux=bool(self._env.get("TMUX"))))
@@ -105,14 +105,14 @@ class Caller:
             call_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))
 
     def _is_first(self, journal: Journal | None, occasion: Occasion) -> bool:
-        """No other view has called for this, or has the person in front of it."""
+        """Return whether no other view has notified the user of this, or has the focus."""
         try:
             return journal is None or bool(journal.rows(_CLAIM, (f"called {occasion.key}", str(time.time()))))
         except RundryError:
-            return True  # a disk that is full is one more reason to call
+            return True  # a full disk is one more reason to notify the user
 
 
 def _through_tmux(sequence: str) -> str:
-    """Tmux hands it on to its own terminal, where `allow-passthrough` is on; else it drops it."""
+    """Return the sequence in the form that tmux passes on to its terminal, if `allow-passthrough` is on."""
     doubled = sequence.replace("\x1b", "\x1b\x1b")
     return f"\x1bPtmux;{doubled}\x1b\\"

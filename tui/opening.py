@@ -1,4 +1,4 @@
-"""From the command line to the screen: the first frame at once, the runner warm behind it, then the app."""
+"""Open the screen from the command line: the first frame immediately, the runner in the background, then the app."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import quick_imports
 
-from .first_frame import FirstFrame, Typed, first_look, write_to_terminal
-from .parting import part, tell_crash
+from .exit_report import report_crash, report_exit
+from .first_frame import FirstFrame, Typed, default_colors, write_to_terminal
 
 if TYPE_CHECKING:
-    from rundry.agent import ResumeChanges, Session
+    from rundry.agent import ResumeChanges, Session, Settings
 
-    from .app import Parting
+    from .app import RundryApp, ViewResult
+    from .notify import Notifier
     from .run_controller import RunController
-    from .setup.finding import FindSetup
     from .setup.start import Setup
 
 
 def open_new(task: str | None, flags: Mapping[str, object]) -> int:
-    """The screen of a new run; with a task it begins at once. The exit code. Raises RundryError."""
+    """Open the screen of a new run. With a task it begins immediately. Return the exit code. Raises RundryError."""
     return _open_drafted(task or "", flags, lambda: (task, flags), "run")
 
 
 def open_demo(flags: Mapping[str, object]) -> int:
-    """The screen of the demo. The exit code. Raises RundryError."""
+    """Open the screen of the demo. Return the exit code. Raises RundryError."""
 
     def lay_out() -> tuple[str | None, Mapping[str, object]]:
         from .setup.start import demo_flags
@@ -56,34 +56,49 @@ def _open_drafted(
     except BaseException:
         frame.abandon()
         raise
-    parting = _show(controller, frame, setup, flags)
-    code = part(controller, parting, flags)
-    return open_demo({}) if parting.next == "demo" else code
+    result = _show(controller, frame, setup, flags)
+    return _open_next(report_exit(controller, result, flags), result, flags)
 
 
-def open_search(setup: FindSetup, flags: Mapping[str, object]) -> int:
-    """The screen of a search, which begins at once. The exit code. Raises RundryError."""
-    setup.spec(setup.wanted.task)  # what cannot be is said before there is a screen
-    frame = _first_frame(setup.wanted.task, flags, "find")
+def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> int:
+    """Open the view that the user left for, if there is one. Return the exit code of the last view."""
+    what, _, run = result.next.partition(" ")
+    kept = {name: flags.get(name) for name in ("cwd", "runs_dir", "quiet", "plain")}
+    match what:
+        case "demo":
+            return open_demo({"plain": flags.get("plain")})
+        case "resume":
+            return open_resumed(run, kept, hint=None)
+        case "watch":
+            return open_watched(run, kept)
+        case _:
+            return code
+
+
+def open_prepared(setup: Setup, task: str, flags: Mapping[str, object], command: str) -> int:
+    """Open the screen of a search or a fix run, which begins immediately. Return the exit code. Raises RundryError."""
+    setup.spec(task)  # errors are reported before there is a screen
+    frame = _first_frame(task, flags, command)
     try:
         from rundry.agent import Session
 
         session = Session.warm(setup.folder / "runner.log")
         try:
-            controller = _draft(setup, session, setup.wanted.task, frame)
+            controller = _draft(setup, session, task, frame)
         except BaseException:
             session.close()
             raise
     except BaseException:
         frame.abandon()
         raise
-    return part(controller, _show(controller, frame, setup, flags), flags)
+    result = _show(controller, frame, setup, flags)
+    return _open_next(report_exit(controller, result, flags), result, flags)
 
 
 def open_resumed(
     ref: str | None, flags: Mapping[str, object], *, hint: str | None, decided: ResumeChanges | None = None
 ) -> int:
-    """The screen of a run that goes on. The exit code. Raises RundryError."""
+    """Open the screen of a run that is resumed. Return the exit code. Raises RundryError."""
     from .deciding.question import NOT_RECORDED
     from .setup.resuming import changes_from, find, with_decision
 
@@ -110,7 +125,7 @@ def open_resumed(
 
 
 def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
-    """The images that the hint names are stored before a runner looks for them. Raises RundryError."""
+    """Store the images that the hint names, before a runner looks for them. Raises RundryError."""
     if "@" not in (changes.hint or ""):
         return changes
     from rundry.agent import Journal
@@ -125,7 +140,7 @@ def _with_images(changes: ResumeChanges, path: Path) -> ResumeChanges:
 
 
 def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
-    """Raise UserError before there is a screen where the person has to decide about damage first."""
+    """Raise UserError if the user has to decide about damage first: there is no screen yet."""
     from rundry.agent import Journal, admit_damage
 
     journal = Journal.open(path)
@@ -136,7 +151,7 @@ def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
 
 
 def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
-    """The screen of a run that someone else drives, or that ended. The exit code. Raises RundryError."""
+    """Open the screen of a run that another process drives, or that ended. Return the exit code. Raises RundryError."""
     from .setup.resuming import find_any
 
     path = find_any(ref, flags)
@@ -152,7 +167,7 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 
 
 def _open(attach: Callable[[], RunController], flags: Mapping[str, object], command: str, *, kept: str = "") -> int:
-    """`kept`: what is as it was where the run cannot go on."""
+    """Open the screen and return the exit code. `kept`: what is unchanged if the run cannot continue."""
     from .setup.start import Setup
 
     frame = _first_frame("", flags, command)
@@ -162,10 +177,17 @@ def _open(attach: Callable[[], RunController], flags: Mapping[str, object], comm
     except BaseException:
         frame.abandon()
         raise
-    return part(controller, _show(controller, frame, setup, flags), flags, kept=kept)
+    result = _show(controller, frame, setup, flags)
+    return _open_next(report_exit(controller, result, flags, kept=kept), result, flags)
 
 
 def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstFrame:
+    from .plain.choice import NoFrame, is_plain
+
+    if is_plain(flags):
+        frame = NoFrame()
+        frame.open()
+        return frame
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         from rundry.agent import UserError
 
@@ -176,10 +198,10 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
     model = flags.get("model")
     title, right = " ".join(task.split()), str(model).rsplit("/", 1)[-1] if model else ""
     if not (title + right).isprintable():
-        from .text import one_line  # 3 ms that are hardly ever spent before the first frame
+        from .text import one_line  # 3 ms that are hardly ever needed before the first frame
 
         title, right = one_line(title), one_line(right)
-    frame = FirstFrame(title, right, first_look())
+    frame = FirstFrame(title, right, default_colors())
     frame.open()
     return frame
 
@@ -202,7 +224,7 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
     if task and setup.model is None:
         frame.typed.draft = task + frame.typed.draft
     elif task:
-        assert setup.model is not None  # just looked
+        assert setup.model is not None  # just checked
         refuse_missing_key(setup.model, os.environ)
         controller.begin(task, commanded=True)
     elif frame.typed.is_used:
@@ -210,31 +232,54 @@ def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) 
     return controller
 
 
-def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> Parting:
-    try:
-        with quick_imports():
-            from .app import RundryApp
-        from .notify import Caller
+def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Mapping[str, object]) -> ViewResult:
+    from .plain.choice import NoFrame
 
+    if isinstance(frame, NoFrame):
+        from .plain.session import PlainSession
+
+        return PlainSession(controller).run()
+    try:
         settings = setup.settings
         quiet = bool(flags.get("quiet")) or settings.notify == "none"
-        caller = Caller(os.environ, quiet=quiet, hook=settings.hook)
-        app = RundryApp(controller, theme=settings.theme, keys=settings.keys, typed=frame.typed, caller=caller)
+        app, notifier = _app(controller, settings, frame.typed, quiet=quiet)
         _begin_with_first(controller, frame.hand_over())
     except BaseException:
         frame.abandon()
         raise
     try:
-        write_to_terminal(caller.opening())
-        parting = app.run()
+        write_to_terminal(notifier.opening())
+        result = app.run()
     finally:
-        write_to_terminal(caller.closing())
+        write_to_terminal(notifier.closing())
         frame.close()
     if app.crash:
-        tell_crash(app.crash, setup.folder / "view.log")
-    from .app import Parting
+        report_crash(app.crash, setup.folder / "view.log")
+    from .app import ViewResult
 
-    return parting if parting is not None else Parting(failed=bool(app.crash))
+    return result if result is not None else ViewResult(failed=bool(app.crash))
+
+
+def _app(controller: RunController, settings: Settings, typed: Typed, *, quiet: bool) -> tuple[RundryApp, Notifier]:
+    from .theming.depth import prepare_textual
+
+    depth = prepare_textual(os.environ)
+    with quick_imports():
+        from .app import RundryApp
+    from .notify import Notifier
+    from .theming.user import themes_folder
+
+    notifier = Notifier(os.environ, quiet=quiet, hook=settings.hook)
+    app = RundryApp(
+        controller,
+        theme=settings.theme,
+        keys=settings.keys,
+        typed=typed,
+        notifier=notifier,
+        depth=depth,
+        themes=themes_folder(),
+    )
+    return app, notifier
 
 
 def _begin_with_first(controller: RunController, typed: Typed) -> None:

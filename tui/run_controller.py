@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rundry.agent import (
@@ -33,6 +33,7 @@ from rundry.agent import (
     Stamped,
     Steer,
     Stop,
+    StopHow,
     SwitchModel,
     TextArrived,
     Undo,
@@ -48,7 +49,7 @@ from .run.reader import RunReader
 from .run.status import RunStatus
 
 ASK_ABOVE = 0.01
-"""USD: a switch whose cold cache costs more is made when it was asked for twice."""
+"""USD. A switch of the model whose cold cache costs more is made only when it is requested twice."""
 
 
 class RunController:
@@ -62,15 +63,19 @@ class RunController:
         self.begun = link.journal is not None
         self._expected = ""
         self.is_stopping = False
-        """A stop was sent from here, and the run has not ended yet."""
+        """This view sent a stop, and the run has not ended yet."""
         self.is_text = False
         """The last `catch_up` brought only more of a streamed text."""
         self.is_behind = False
         """There were more events than `catch_up` had time for."""
         self.draft = ""
         """The task of the run that was begun last."""
+        self.on_news: Callable[[Sequence[Stamped]], None] | None = None
+        """Receives new events after they were folded."""
         self.is_commanded = False
         """The command line began or resumed the run, not a message."""
+        self.is_read_only = False
+        """The view only shows the run: its link refuses every command."""
 
     def catch_up(self, within: float = 0.02) -> bool:
         """Fold new events for about `within` seconds, and return whether there were any.
@@ -82,6 +87,8 @@ class RunController:
             self._begin_at(self.link.journal)
         while news := self._news():
             reduce_all(self.state, news)
+            if self.on_news is not None:
+                self.on_news(news)
             moved = True
             self.is_text = self.is_text and all(isinstance(s.event, TextArrived | ReasoningArrived) for s in news)
             self.is_stopping = self.is_stopping and self.state.outcome is None
@@ -106,8 +113,8 @@ class RunController:
             raise
 
     @property
-    def said(self) -> str:
-        """What the runner waits for before the run begins."""
+    def startup_status(self) -> str:
+        """What the runner is waiting for before the run begins."""
         return getattr(self.link, "said", "")
 
     @property
@@ -120,8 +127,8 @@ class RunController:
         """Whether the run is over, at rest or without a runner, as of now."""
         return RunStatus(self.link, self.state, self.begun)
 
-    def stop(self, how: str, within: float) -> None:
-        """End the run, `wrap_up` or `now`, and see its end if it comes within so many seconds. Raises RundryError."""
+    def stop(self, how: StopHow, within: float) -> None:
+        """End the run, and wait at most `within` seconds for its end. Raises RundryError."""
         if not self.begun or self.status.is_over:
             return
         self.link.put(Stop(how=how))
@@ -133,12 +140,12 @@ class RunController:
     def put(self, command: Command) -> int:
         """Put a command into the run's inbox. Raises RundryError."""
         if not self.begun:
-            raise RundryError("there is no run yet: type a task and press Enter")
+            raise RundryError("there is no run yet: type a task")
         number = self.link.put(command)
         self.is_stopping = self.is_stopping or isinstance(command, Stop)
         return number
 
-    def say(self, text: str, typed: str | None = None) -> None:
+    def send_message(self, text: str, typed: str | None = None) -> None:
         """Send a message, which begins the run, answers its question, resumes it or waits. Raises RundryError.
 
         `typed`: the part in which an `@` attaches an image; None: all of the text.
@@ -164,9 +171,9 @@ class RunController:
             self.link.expect(model.name)
 
     def steer(self, text: str, typed: str | None = None) -> None:
-        """A message that interrupts the step; `typed` as in `say`. Raises RundryError."""
+        """Send a message that interrupts the step; `typed` as in `send_message`. Raises RundryError."""
         if not self.begun or self.status.is_over or self.state.question is not None:
-            self.say(text, typed)
+            self.send_message(text, typed)
         else:
             self.put(Steer(text=text, images=self._attach(text if typed is None else typed)))
 
@@ -203,7 +210,7 @@ class RunController:
         return self.link.put_alone(command) if self.status.is_orphaned else self.put(command)
 
     def decide(self, command: Decide) -> int | None:
-        """Decide on a proposal. The command's id; None: nobody drove the run, and it is resumed with the decision.
+        """Decide on a proposal. Return the command's id; None: the run had no runner, and is resumed with the decision.
 
         Raises RundryError.
         """
@@ -213,7 +220,7 @@ class RunController:
         return self.put(command)
 
     def begin(self, task: str, typed: str | None = None, *, commanded: bool = False) -> None:
-        """Begin the run, which may still be refused; `typed` as in `say`. Raises RundryError."""
+        """Begin the run, which may still be refused; `typed` as in `send_message`. Raises RundryError."""
         if self.start is None:
             raise RundryError("this view cannot start a run: use `rundry`")
         spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
@@ -257,7 +264,7 @@ class RunController:
     def switch_model(self, model: ModelSpec, *, asks: bool = True) -> int | None:
         """Switch the model; an expensive switch only shows its price the first time. Raises RundryError.
 
-        The command's id where a runner is asked.
+        Return the command's id if a runner receives it.
         """
         if not self.begun and self.start is not None:
             self.start.choose(model)
@@ -279,14 +286,14 @@ class RunController:
             self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
 
     def _attach(self, text: str) -> list[ImageRef]:
-        """The images that the text names, their bytes stored. Raises RundryError."""
+        """Return the images that the text names, after storing their bytes. Raises RundryError."""
         images, blobs = images_of_message(text, self.root, self.state)
         for data in blobs:
             self.link.keep(data)
         return images
 
     def _picked(self, text: str) -> str:
-        """`2` picks the second option of the open question."""
+        """Return the option of the open question that a text such as `2` picks, or the text itself."""
         question = self.state.question
         if question is not None and text.isdigit() and 1 <= int(text) <= len(question.options):
             return question.options[int(text) - 1]

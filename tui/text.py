@@ -1,8 +1,8 @@
-"""The border that every text from a model, a file, a tool or a server crosses on its way to the screen.
+"""Make foreign text safe to display. Every text from a model, a file, a tool or a server passes through here.
 
-What comes out draws itself and nothing else: no escape sequence, no invisible or reordering character, no run of
-blanks long enough to push something out of sight. Whatever was taken out stands there as a visible mark, so that two
-texts that differ still look different. Markup needs no mark: no widget of ours reads any (`markup=False`).
+The result only draws itself: it has no escape sequence, no invisible or reordering character, and no run of blanks
+long enough to push something out of sight. A visible mark replaces whatever was removed, so that two different texts
+still look different. Markup is not marked, because no widget of rundry reads it (`markup=False`).
 
 Sources: docs/attacks.md A.17 and 4.1 to 4.27; Unicode TR36 (bidirectional and invisible characters) and TR9.
 """
@@ -11,31 +11,35 @@ from __future__ import annotations
 
 import re
 
+from .border.clusters import FLAGS, PICTURED
 from .border.combining import are_too_many, too_many
 from .border.scripts import mark_lookalikes, mark_mixed
 
 TAB = 4
 """Cells between tab stops."""
 LONGEST_BLANK = 80
-"""Blanks in a row that are still drawn as blanks; a longer run is counted instead."""
+"""Maximum number of blanks in a row that are drawn; a mark with their number replaces a longer run."""
 LONGEST_GAP = 12
-"""Empty lines in a row that are still drawn."""
+"""Maximum number of empty lines in a row that are drawn."""
 
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800"
-    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\u070f\U00013430-\U0001343f\U000e0000-\U000e0fff"
 )
 _ODD_BLANK = "\u00a0\u1680\u2000-\u200a\u202f\u205f"
 _JOINING = "\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\ufb50-\ufdff\ufe70-\ufefc"
-_PICTURED = "\u203c-\u3299\U0001f000-\U0001faff#*0-9©®"
 _RUN = rf"[ \t\u3000{_ODD_BLANK}]{{{LONGEST_BLANK // TAB},}}"
 
 _HOSTILE = re.compile(
     rf"(?P<blanks>{_RUN})"
+    rf"|(?P<flag>{FLAGS})"
     rf"|(?P<mark>[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{_INVISIBLE}"
-    # joiners belong between the letters of some scripts, a variation selector behind a picture
-    rf"]|(?<![{_JOINING}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINING}])|(?<![{_PICTURED}])\ufe0f)"
+    # joiners belong between the letters of some scripts, a zero width joiner also between pictures
+    rf"]|(?<![{_JOINING}])\u200c|\u200c(?![{_JOINING}])"
+    rf"|\u200d(?!(?<=[{_JOINING}]\u200d)[{_JOINING}]|(?:(?<=[{PICTURED}]\u200d)|(?<=[{PICTURED}]\ufe0f\u200d))[{PICTURED}])"
+    # a variation selector belongs behind a picture, or behind a digit below its keycap
+    rf"|(?<![{PICTURED}])(?<![#*0-9](?=\ufe0f\u20e3))[\ufe0e\ufe0f])"
     rf"|(?P<blank>[{_ODD_BLANK}])"
 )
 MARK = re.compile(r"[\u2400-\u241f\u2421␣]|⟨U\+[0-9A-F]{4,6}⟩|⟨\d+ (?:blanks|tabs|empty lines|combining marks)⟩")
@@ -45,7 +49,7 @@ _GAP = re.compile(rf"\n{{{LONGEST_GAP + 2},}}")
 _QUIET = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What `str.isprintable` lets pass and `_HOSTILE` may not."""
+"""Characters that `str.isprintable` accepts and `_HOSTILE` may not."""
 
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -59,11 +63,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def show(text: str) -> str:
-    r"""`text` with a visible mark for everything that would not be seen as what it is.
+    r"""Return `text` with a visible mark for everything that would not be visible as what it is.
 
-    Line feeds stay, tabs become blanks up to the next stop of four. `\r\n` is a line feed; any other `\r` is a
-    mark. Marks are `␛` for a control character, `⟨U+202E⟩` for another code point, `␣` for a blank that is no plain
-    space, `⟨500 blanks⟩` for a run. Linear in the length; what it gives, it gives back unchanged.
+    Line feeds are kept, tabs become blanks up to the next stop of four. `\r\n` is a line feed; any other `\r` is a
+    mark. Marks are `␛` for a control character, `⟨U+202E⟩` for another code point, `␣` for a blank other than the plain
+    space, `⟨500 blanks⟩` for a run. Linear in the length. Its result, passed to it again, stays the same.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -76,10 +80,10 @@ def show(text: str) -> str:
 
 
 def strip(text: str) -> str:
-    r"""A command's output as a log: escape sequences gone, a lone `\r` is a line feed, the rest as `show` gives it.
+    r"""Return a command's output as a log: without escape sequences, a lone `\r` as a line feed, the rest as in `show`.
 
-    For what a program wrote for a terminal, where colours are meant and say nothing. An unfinished sequence stays,
-    marked. Linear in the length.
+    For the output of programs that write for a terminal, where colours carry no content. An unfinished sequence is
+    kept, with a mark. Linear in the length.
     """
     if "\x1b" in text or not text.isascii():
         text = _SEQUENCE.sub("", text)
@@ -89,25 +93,25 @@ def strip(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    r"""`text` for a program that reads it: terminal control sequences and control characters gone, all else as it is.
+    r"""Return `text` for a program that reads it: without terminal control sequences and control characters.
 
-    Line feeds and tabs stay, `\r\n` and a lone `\r` are a line feed. Linear in the length.
+    Line feeds and tabs are kept; `\r\n` and a lone `\r` become a line feed. Linear in the length.
     """
     return _CONTROL.sub("", _SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:
-    """`text` shown in one line: line feeds become `⏎`, and a letter of a foreign script in a word gets a mark."""
+    """Return `text` in one line: line feeds become `⏎`, and a letter of a foreign script in a word gets a mark."""
     return show(mark_mixed(text)).replace("\n", "⏎")
 
 
 def path_line(path: str) -> str:
-    """A path shown in one line: as `one_line`, with a mark for each sign that only looks like an ASCII one."""
+    """Return a path in one line like `one_line`, with a mark for each character that only looks like an ASCII one."""
     return show(mark_lookalikes(path)).replace("\n", "⏎")
 
 
 def in_place(text: str) -> str:
-    """A line that is being edited: one visible sign in place of each character that would hide, tabs stay."""
+    """Return a line for an editor: one visible character in place of each hidden one; tabs are kept."""
     if _is_harmless(text):
         return text
     if are_too_many(text):
@@ -116,7 +120,7 @@ def in_place(text: str) -> str:
 
 
 def _is_harmless(text: str) -> bool:
-    """Certainly nothing to mark in it: a look that costs a hundredth of the marking."""
+    """Return whether the text certainly needs no mark: a check that costs a hundredth of the marking."""
     flat = text.replace("\n", " ").replace("\t", " ")
     if not flat.isprintable() or " " * (LONGEST_BLANK // TAB) in flat or "\n" * (LONGEST_GAP + 2) in text:
         return False
@@ -124,7 +128,7 @@ def _is_harmless(text: str) -> bool:
 
 
 def _unpiled(line: str) -> str:
-    """`line` with the number of combining characters in place of those that are too many for one base character."""
+    """Return `line` with a count in place of the combining characters that are too many for one base character."""
     if not are_too_many(line):
         return line
     return too_many().sub(lambda found: f"⟨{len(found.group())} combining marks⟩", line)
@@ -137,12 +141,16 @@ def _mark(match: re.Match[str]) -> str:
             return _blanks(found)
         case "blank":
             return "␣"
+        case "flag":
+            return found
         case _:
             return _code(found)
 
 
 def _sign_each(match: re.Match[str]) -> str:
     found = match.group()
+    if match.lastgroup == "flag":
+        return found
     if match.lastgroup in ("blanks", "blank"):
         return re.sub(rf"[{_ODD_BLANK}]", "␣", found)
     shown = _code(found)

@@ -6,8 +6,10 @@ style). A widget takes `palette_of(app)` when it draws, and draws again in `noti
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
     from textual.theme import Theme
 
 SHIPPED = ("dark", "light", "high-contrast", "terminal")
-"""In the order in which a person is offered them."""
+"""The themes of rundry, in the order in which they are offered."""
 _FOLDER = Path(__file__).parent.parent / "themes"
 _STYLE = "style-of-"
-_FEW = "tokens-256"
+_FEW = {256: "tokens-256", 16: "tokens-16"}
+_256 = 256
 _ANSI = {
     "ansi-background": "ansi_black",
     "ansi-foreground": "ansi_white",
@@ -33,22 +36,22 @@ _ANSI = {
     "block-cursor-background": "ansi_cyan",
     "footer-key-foreground": "ansi_cyan",
 }
-"""What textual asks of a theme of the terminal's own colours."""
+"""The colours that textual requires of a theme with the terminal's own colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Every token of a theme as a style. `background` is the ground it is drawn on."""
+    """Every token of a theme as a style. `background` is the colour below everything."""
 
     bright: Style
     dim: Style
-    """What is past."""
+    """Past entries."""
     faint: Style
-    """What is there to be found, not to be read: step numbers, fold marks."""
+    """Less important signs, such as step numbers and fold marks."""
     rule: Style
     needs_you: Style
     person: Style
-    """What the person said."""
+    """Text of the user."""
     verdict_good: Style
     verdict_bad: Style
     verdict_partly: Style
@@ -57,7 +60,7 @@ class Palette:
     meter_over: Style
     meter_track: Style
     mark: Style
-    """A mark that `text.show` put in."""
+    """A mark that `text.show` inserted."""
     match: Style
     match_current: Style
     selection: Style
@@ -82,57 +85,88 @@ class Palette:
     inline_code: Style
 
 
-def load_theme(path: Path, *, few_colors: bool = False) -> Theme:
-    """The theme in a TOML file. Raises ConfigError naming the file, the key and the mend.
+def load_theme(path: Path, *, depth: int = 1 << 24) -> Theme:
+    """Return the theme in a TOML file. Raises ConfigError naming the file, the line, the key and the fix.
 
-    `few_colors`: for a terminal of 256, which takes the nearest it has; what would look the same then has other values
-    in `[tokens-256]`.
+    `depth`: colours of the terminal. With 256, `[tokens-256]` replaces tokens that would look the same. With 16 or
+    none, the terminal's own colours are used, and `[tokens-16]` replaces tokens.
     """
-    from textual.color import Color, ColorParseError
-    from textual.theme import Theme
+    file = ThemeFile.read(path)
+    colors, tokens = file.strings("colors"), file.strings("tokens")
+    few = {name: file.strings(name) if name in file.table else {} for name in _FEW.values()}
+    _refuse_colors(file, colors)
+    names = {field.name.replace("_", "-") for field in fields(Palette)}
+    base = file.base()
+    if base:
+        below = ThemeFile.read(shipped_file(base))
+        file.refuse("colors", known=_color_names(), needed=set())
+        file.refuse("tokens", known=names, needed=set())
+        colors = {**below.strings("colors"), **colors}
+        inherited = {name: below.strings(name) if name in below.table else {} for name in few}
+        few = {name: {k: v for k, v in inherited[name].items() if k not in tokens} | few[name] for name in few}
+        tokens = {**below.strings("tokens"), **tokens}
+    else:
+        file.refuse("colors", known=_color_names(), needed={"primary"})
+        file.refuse("tokens", known=names, needed=names)
+    for section, others in few.items():
+        if section in file.table:
+            file.refuse(section, known=names, needed=set())
+        for name, value in others.items():
+            _parse(file, section, name, value)
+    for name, value in tokens.items():
+        _parse(file, "tokens", name, value)
+    is_ansi = bool(file.table.get("ansi", base == "terminal"))
+    if depth < _256 and not is_ansi:
+        own = ThemeFile.read(shipped_file("terminal"))
+        colors, tokens, is_ansi = own.strings("colors"), {**own.strings("tokens"), **few["tokens-16"]}, True
+    elif depth == _256:
+        tokens = {**tokens, **few["tokens-256"]}
+    return _theme(str(file.table["name"]), file.is_dark(base), is_ansi, colors, tokens)
 
-    table = _read(path)
-    colors, tokens = _strings(path, table, "colors"), _strings(path, table, "tokens")
-    other = _strings(path, table, _FEW) if _FEW in table else {}
+
+def _refuse_colors(file: ThemeFile, colors: dict[str, str]) -> None:
+    from textual.color import Color, ColorParseError
+
     for key, value in colors.items():
         try:
             Color.parse(value)
         except ColorParseError:
-            raise ConfigError(f"{path}: colors.{key} = {value!r} is not a colour: write it like #7cb7ff") from None
-    known = {field.name for field in fields(Theme)} - {"name", "dark", "ansi", "variables"}
-    _refuse(path, "colors", unknown=set(colors) - known, missing={"primary"} - set(colors))
-    names = {field.name.replace("_", "-") for field in fields(Palette)}
-    _refuse(path, "tokens", unknown=set(tokens) - names, missing=names - set(tokens))
-    _refuse(path, _FEW, unknown=set(other) - names, missing=set())
-    for name, value in other.items():
-        _parse(path, name, value)
-    tokens = {**tokens, **other} if few_colors else tokens
-    variables = dict(_ANSI) if table.get("ansi") else {}
-    for name, value in tokens.items():
-        variables[_STYLE + name] = value
-        variables[name] = _css_color(_parse(path, name, value))
-    selection = _parse(path, "selection", tokens["selection"])
+            why = f"colors.{key} = {value!r} is not a colour: write it like #7cb7ff"
+            raise file.error(why, "colors", key) from None
+
+
+def _theme(name: str, dark: bool, is_ansi: bool, colors: dict[str, str], tokens: dict[str, str]) -> Theme:
+    from textual.theme import Theme
+
+    variables = dict(_ANSI) if is_ansi else {}
+    for token, value in tokens.items():
+        variables[_STYLE + token] = value
+        variables[token] = _css_color(Style.parse(value))
+    variables["text-muted"] = variables["text-disabled"] = variables["dim"]  # those of textual have too little contrast
+    for part in ("scrollbar", "scrollbar-hover", "scrollbar-active"):
+        variables[part] = variables["thumb"]
+    for part in ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"):
+        variables[part] = colors.get("surface", colors.get("background", variables["thumb"]))
+    selection = Style.parse(tokens["selection"])
     if selection.bgcolor is not None:
         variables["screen-selection-background"] = _css_color(Style(color=selection.bgcolor))
         variables["input-selection-background"] = variables["screen-selection-background"]
-    return Theme(
-        name=str(table["name"]),
-        dark=bool(table.get("dark", True)),
-        ansi=bool(table.get("ansi", False)),
-        variables=variables,
-        **cast("dict[str, Any]", colors),
-    )
+    return Theme(name=name, dark=dark, ansi=is_ansi, variables=variables, **cast("dict[str, Any]", colors))
 
 
-def register_themes(app: App[Any]) -> None:
-    """Make the shipped themes known to the app; `app.theme = "dark"` then picks one."""
-    few_colors = not app.is_headless and app.console.color_system != "truecolor"
+def shipped_file(name: str) -> Path:
+    """Return the file of a theme of rundry."""
+    return _FOLDER / f"{name}.toml"
+
+
+def register_themes(app: App[Any], *, depth: int = 1 << 24) -> None:
+    """Register the themes of rundry for a terminal with this number of colours; `app.theme = "dark"` then uses one."""
     for name in SHIPPED:
-        app.register_theme(load_theme(_FOLDER / f"{name}.toml", few_colors=few_colors))
+        app.register_theme(load_theme(shipped_file(name), depth=depth))
 
 
 def palette_of(app: App[Any]) -> Palette:
-    """The styles of the app's theme; those of `dark` where the theme is none of ours."""
+    """Return the styles of the app's theme; those of `dark` if the theme is not one of rundry's."""
     variables = app.current_theme.variables
     if _STYLE + "bright" not in variables:
         return shipped_palette("dark")
@@ -141,8 +175,8 @@ def palette_of(app: App[Any]) -> Palette:
 
 @lru_cache(maxsize=8)
 def shipped_palette(name: str) -> Palette:
-    """The styles of a shipped theme, without an app."""
-    tokens = _strings(_FOLDER / f"{name}.toml", _read(_FOLDER / f"{name}.toml"), "tokens")
+    """Return the styles of a theme of rundry, without an app."""
+    tokens = ThemeFile.read(shipped_file(name)).strings("tokens")
     return _palette(tuple((_STYLE + key, value) for key, value in tokens.items()))
 
 
@@ -151,45 +185,105 @@ def _palette(styles: tuple[tuple[str, str], ...]) -> Palette:
     return Palette(**{key.removeprefix(_STYLE).replace("-", "_"): Style.parse(value) for key, value in styles})
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: the theme cannot be read: {error}") from None
-    if not isinstance(table.get("name"), str):
-        raise ConfigError(f'{path}: the theme has no name: add `name = "{path.stem}"`')
-    return table
+@dataclass(frozen=True, slots=True)
+class ThemeFile:
+    """A TOML file of a theme, and the lines of its keys for error messages."""
+
+    path: Path
+    text: str
+    table: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> ThemeFile:
+        """Read a file. Raises ConfigError."""
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"at line (\d+)", str(error))
+            where = f"{path}, line {line[1]}" if line else str(path)
+            raise ConfigError(f"{where}: the theme cannot be read: {error}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: the theme cannot be read: {error}") from None
+        file = cls(path, text, table)
+        if not isinstance(table.get("name"), str):
+            raise ConfigError(f'{path}: the theme has no name: add `name = "{path.stem}"`')
+        known = {"name", "dark", "ansi", "base", "colors", "tokens", *_FEW.values()}
+        for key in table:
+            if key not in known:
+                raise file.error(f"{key} is not a setting of a theme: remove it", "", key)
+        return file
+
+    def strings(self, section: str) -> dict[str, str]:
+        """Return a table of strings; empty if the theme has a base and no such table. Raises ConfigError."""
+        found = self.table.get(section, {} if self.table.get("base") else None)
+        if not isinstance(found, dict):
+            raise ConfigError(f'{self.path}: the theme has no table [{section}]: add it, or `base = "dark"` at the top')
+        given = cast("dict[str, object]", found)
+        for key, value in given.items():
+            if not isinstance(value, str):
+                raise self.error(f"{section}.{key} must be a string in quotes", section, key)
+        return cast("dict[str, str]", given)
+
+    def base(self) -> str:
+        """Return the theme of rundry that this one changes, or an empty string. Raises ConfigError."""
+        base = self.table.get("base", "")
+        if base != "" and base not in SHIPPED:
+            raise self.error(f"base = {base!r} is not a theme of rundry: use {', '.join(SHIPPED)}", "", "base")
+        return str(base)
+
+    def is_dark(self, base: str) -> bool:
+        """Return whether the theme has a dark background."""
+        return bool(self.table.get("dark", base != "light"))
+
+    def refuse(self, section: str, *, known: set[str], needed: set[str]) -> None:
+        """Raise ConfigError for a key that no theme has, or one that is missing."""
+        given = self.strings(section)
+        for key in given:
+            if key not in known:
+                near = get_close_matches(key, known, 1)
+                fix = f"did you mean {near[0]}?" if near else "docs/reference/theme-tokens.md lists the names"
+                raise self.error(f"{section} has no setting {key}: {fix}", section, key)
+        if missing := needed - set(given):
+            names = ", ".join(sorted(missing))
+            raise ConfigError(f'{self.path}: {section} is missing {names}: add it, or `base = "dark"` at the top')
+
+    def error(self, why: str, section: str, key: str) -> ConfigError:
+        """Return the error about a key, with its line."""
+        line = self._line(section, key)
+        return ConfigError(f"{self.path}{f', line {line}' if line else ''}: {why}")
+
+    def _line(self, section: str, key: str) -> int | None:
+        inside = ""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            bare = line.strip()
+            if bare.startswith("["):
+                inside = bare.partition("]")[0].strip("[ ")
+                if key == inside and not section:
+                    return number
+            elif inside == section and bare.partition("=")[0].strip().strip("\"'") == key:
+                return number
+        return None
 
 
-def _strings(path: Path, table: dict[str, Any], section: str) -> dict[str, str]:
-    found = table.get(section)
-    if not isinstance(found, dict):
-        raise ConfigError(f"{path}: the theme has no table [{section}]: copy it from dark.toml")
-    given = cast("dict[str, object]", found)
-    for key, value in given.items():
-        if not isinstance(value, str):
-            raise ConfigError(f"{path}: {section}.{key} must be a string in quotes")
-    return cast("dict[str, str]", given)
+def _color_names() -> set[str]:
+    from textual.theme import Theme
+
+    return {field.name for field in fields(Theme)} - {"name", "dark", "ansi", "variables"}
 
 
-def _refuse(path: Path, section: str, *, unknown: set[str], missing: set[str]) -> None:
-    if unknown:
-        raise ConfigError(f"{path}: {section} has no setting {', '.join(sorted(unknown))}: see dark.toml for the names")
-    if missing:
-        raise ConfigError(f"{path}: {section} is missing {', '.join(sorted(missing))}: copy it from dark.toml")
-
-
-def _parse(path: Path, name: str, value: str) -> Style:
+def _parse(file: ThemeFile, section: str, name: str, value: str) -> Style:
     from rich.errors import StyleSyntaxError
 
     try:
         return Style.parse(value)
     except StyleSyntaxError:
-        raise ConfigError(f"{path}: tokens.{name} = {value!r} is not a style: write it like `bold #7cb7ff`") from None
+        why = f"{section}.{name} = {value!r} is not a style: write it like `bold #7cb7ff`"
+        raise file.error(why, section, name) from None
 
 
 def _css_color(style: Style) -> str:
-    """The colour of a style as Textual's CSS writes it; for a style without one, the terminal's own."""
+    """Return the colour of a style as Textual's CSS writes it; for a style without one, the terminal's own."""
     color = style.color or style.bgcolor
     if color is None or color.is_default:
         return "ansi_default 60%" if style.dim else "ansi_default"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..protocol import HandoffTier, ModelSpec, UserError
+from ..protocol import HandoffTier, ModelSpec, TierKind, UserError
 from .values import check_amount, parse_duration, parse_price
 
 PERSON_SECONDS = 600.0
 """Default time for a person to respond."""
-_FIELDS = {"person": (), "model": ("name", "api_base", "price"), "command": ("run",)}
+_FIELDS: dict[TierKind, tuple[str, ...]] = {"person": (), "model": ("name", "api_base", "price"), "command": ("run",)}
 _FIX = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
 
 
@@ -44,9 +44,10 @@ def _tier(row: object) -> HandoffTier:
     if not isinstance(row, dict):
         raise UserError(f"{row!r} is not a tier: {_FIX}")
     fields = cast("dict[str, object]", row)
-    kind = fields.get("kind")
-    if not isinstance(kind, str) or kind not in _FIELDS:
-        raise UserError(f"{kind!r} is not a kind of tier: {_FIX}")
+    given = fields.get("kind")
+    kind: TierKind | None = next((kind for kind in _FIELDS if kind == given), None)
+    if kind is None:
+        raise UserError(f"{given!r} is not a kind of tier: {_FIX}")
     _refuse_unknown(fields, ("kind", "after", *_FIELDS[kind]))
     after = _seconds(fields["after"]) if "after" in fields else PERSON_SECONDS if kind == "person" else None
     if kind == "model":

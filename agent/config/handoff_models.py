@@ -8,13 +8,13 @@ import msgspec
 
 from ..protocol import HandoffTier, ModelSpec
 from .handing import beside
-from .settings import PROJECT, Settings
+from .settings import Settings, Source
 
 
 def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
     """Return the model that takes over after a stall."""
     found = settings.get("escalate", ModelSpec)
-    return None if found is None else _placed(found, model, settings["escalate"].origin)
+    return None if found is None else _placed(found, model, settings["escalate"].source)
 
 
 def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
@@ -22,15 +22,15 @@ def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
     setting = settings["tiers"]
     found: list[HandoffTier] = []
     for tier in cast("list[HandoffTier]", setting.value):
-        other = None if tier.model is None else _placed(tier.model, model, setting.origin)
+        other = None if tier.model is None else _placed(tier.model, model, setting.source)
         found.append(HandoffTier(kind=tier.kind, after=tier.after, model=other, run=tier.run))
     return found
 
 
-def _placed(found: ModelSpec, model: ModelSpec, origin: str) -> ModelSpec:
+def _placed(found: ModelSpec, model: ModelSpec, source: Source) -> ModelSpec:
     """Ensure that a server named by the workspace never gets a key (11.4)."""
     if found.api_base is None:
         placed = beside(found.name, model)
     else:
-        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if origin == PROJECT else None)
+        placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if source == "project" else None)
     return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)

@@ -7,16 +7,13 @@ from collections.abc import Collection
 from ..protocol import LIMITS, Budget, LimitValue, LoopKind, UserError
 from .options import OPTIONS, read_rate
 
-_SMALL = Budget(steps=40, tokens=200_000, usd=0.50, seconds=600.0)
-_LARGE = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3_600.0)
-
 FIELDS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 """Option name to field name in the budget."""
 
 
 def default_budget(loop: LoopKind) -> Budget:
     """Return the default budget of a loop kind."""
-    return _SMALL if loop in (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE) else _LARGE
+    return loop.traits.budget
 
 
 def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitValue:

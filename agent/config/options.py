@@ -10,11 +10,15 @@ from math import inf
 from typing import cast
 from urllib.parse import urlsplit
 
+import msgspec
+
 from ..protocol import (
     BY_TOOLS,
     CACHE_TTL,
     CONSTRAINED,
     EFFORTS,
+    ON_ASK,
+    ON_STALL,
     PROTECTED,
     Better,
     GateMode,
@@ -201,7 +205,7 @@ def _rule(row: object, now: float) -> Rule:
     wrong = [name for name in fields if name not in ("verdict", "tool", "path", "command")]
     if wrong or len(fields) == 1:
         raise UserError(f"a rule {f'cannot have {wrong[0]}' if wrong else 'must say what it is about'}: {fix}")
-    return Rule(**fields)
+    return msgspec.convert(fields, Rule)
 
 
 MOST_WORKERS = 1_024
@@ -247,7 +251,7 @@ OPTIONS: dict[str, Option] = {
     "confirm_with": Option("confirm_with", _block, from_env=False),
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
-    "on_ask": Option("gate.on_ask", _choice(("refuse", "handoff"))),
+    "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
     "sandbox_hide": Option("sandbox.hide", _many(read_place), [], from_env=False, flag=False),
@@ -274,7 +278,7 @@ OPTIONS: dict[str, Option] = {
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),
     "notify": Option("notify", _block, from_env=False, flag=False),
-    "on_stall": Option("on_stall", _choice(("handoff", "stop"))),
+    "on_stall": Option("on_stall", _choice(ON_STALL)),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),
     "keys": Option("keys", _table, {}, from_env=False, user_only=True, flag=False),

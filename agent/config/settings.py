@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import ItemsView, Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
-from ..protocol import ConfigError, LoopKind, ModelSpec, Rule, UserError
+from ..protocol import EFFORTS, ConfigError, LoopKind, ModelSpec, Rule, UserError
 from ..system import read_plain
 from .folders import user_folder
+from .last_model import remembered_model
 from .limits import FIELDS, default_budget
 from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
 from .request_params import refuse_foreign
@@ -22,7 +23,10 @@ Kind = TypeVar("Kind")
 
 ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
 """Options whose values from several origins are joined."""
-FLAG, PROJECT, USER, DEFAULT = "flag", f"project {PROJECT_FILE}", "user config", "default"
+Source = Literal["flag", "environment", "project", "user", "several", "last choice", "default"]
+"""Where a value comes from. `several`: it was joined from more than one of them."""
+_ORIGINS: dict[Source, str] = {"project": f"project {PROJECT_FILE}", "user": "user config"}
+"""How a source is shown, where that is not its own word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,16 @@ class Setting:
 
     value: object
     """None: not set, or set to `none`."""
-    origin: str
-    """`flag`, `environment RUNDRY_X`, `project .rundry.toml`, `user config` or `default`."""
+    source: Source
+    detail: str = ""
+    """The name of the environment variable, or all origins of a joined value."""
+
+    @property
+    def origin(self) -> str:
+        """The source in words: `environment RUNDRY_X`, `project .rundry.toml`, `user config and flag`."""
+        if self.source == "several":
+            return self.detail
+        return f"{_ORIGINS.get(self.source, self.source)} {self.detail}".rstrip()
 
 
 class Settings:
@@ -45,10 +57,10 @@ class Settings:
         loop = found["loop"].value if "loop" in found else None
         usual = default_budget(loop if isinstance(loop, LoopKind) else LoopKind.GOAL)
         defaults |= {name: getattr(usual, field) for name, field in FIELDS.items()}
-        self._all = {name: found.get(name, Setting(default, DEFAULT)) for name, default in defaults.items()}
+        self._all = {name: found.get(name, Setting(default, "default")) for name, default in defaults.items()}
         self.notes = list(notes)
         """Notes for the person at the start, one line each."""
-        if self["api_base"].origin == PROJECT:
+        if self["api_base"].source == "project":
             self.notes.append(
                 f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server (--api-base makes it yours)"
             )
@@ -62,7 +74,7 @@ class Settings:
 
     def is_set(self, name: str) -> bool:
         """Return whether the option was set, instead of having its default."""
-        return self[name].origin != DEFAULT
+        return self[name].source != "default"
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
         """Return the value, which is of that type or None."""
@@ -75,6 +87,10 @@ class Settings:
         value = self.get(name, kind)
         assert value is not None, f"{name} has no default"
         return value
+
+    def choice(self, name: str, values: Sequence[Kind]) -> Kind | None:
+        """Return the value of an option that is one of these values, or None."""
+        return next((value for value in values if value == self[name].value), None)
 
     def texts(self, name: str) -> list[str]:
         """Return the value of an option that is a list of texts."""
@@ -121,9 +137,9 @@ class Settings:
             api_base=self.get("api_base", str),
             context=self.get("context", int),
             price=cast("tuple[float, float] | None", self["price"].value),
-            effort=self.get("effort", str),
+            effort=self.choice("effort", EFFORTS),
             params=dict(cast("dict[str, object]", self["params"].value)),
-            key_from="" if self["api_base"].origin == PROJECT else self.get("key_from", str),
+            key_from="" if self["api_base"].source == "project" else self.get("key_from", str),
         )
 
 
@@ -142,7 +158,7 @@ def load_settings(
     project: dict[str, Setting] = {}
     if PROJECT_FILE in content.files:
         if trust or Trust(env=env).trusted(cwd, content):
-            project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], PROJECT, now)
+            project = _from_file(cwd / PROJECT_FILE, content.files[PROJECT_FILE], "project", now)
         else:
             notes.append(
                 f"ignored {PROJECT_FILE}: this folder is not trusted yet (--trust: for this call, /trust: from now on)"
@@ -154,8 +170,17 @@ def load_settings(
         set_in = [place[name] for place in (user, project, given) if name in place]
         if len(set_in) > 1:
             value = reduce(_joined, (setting.value for setting in set_in))
-            found[name] = Setting(value, " and ".join(setting.origin for setting in set_in))
-    return Settings(found, notes, given)
+            found[name] = Setting(value, "several", " and ".join(setting.origin for setting in set_in))
+    return Settings({**_last_choice(found, env), **found}, notes, given)
+
+
+def _last_choice(found: Mapping[str, Setting], env: Mapping[str, str]) -> dict[str, Setting]:
+    """Return the model that was chosen on the screen, if nothing else names a model or a server."""
+    chosen = None if "model" in found or "api_base" in found else remembered_model(env)
+    if chosen is None:
+        return {}
+    model = {"model": Setting(chosen.name, "last choice")}
+    return model if chosen.api_base is None else {**model, "api_base": Setting(chosen.api_base, "last choice")}
 
 
 def config_file(env: Mapping[str, str]) -> Path:
@@ -171,7 +196,7 @@ def _from_flags(flags: Mapping[str, object], now: float) -> dict[str, Setting]:
         if option is None or value is None or value is False or value in ((), []):
             continue
         try:
-            found[name] = Setting(option.read(value, now), FLAG)
+            found[name] = Setting(option.read(value, now), "flag")
         except UserError as error:
             raise UserError(f"--{name.replace('_', '-')}: {error}") from error
     return found
@@ -184,7 +209,7 @@ def _from_env(env: Mapping[str, str], now: float) -> dict[str, Setting]:
         value = env.get(variable, "").strip()
         if value and option.from_env:
             try:
-                found[name] = Setting(option.read(value, now), f"environment {variable}")
+                found[name] = Setting(option.read(value, now), "environment", variable)
             except UserError as error:
                 raise UserError(f"{variable}: {error}") from error
     return found
@@ -198,10 +223,10 @@ def _from_user(env: Mapping[str, str], now: float) -> dict[str, Setting]:
         return {}
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    return _from_file(path, data, USER, now)
+    return _from_file(path, data, "user", now)
 
 
-def _from_file(path: Path, data: bytes, origin: str, now: float) -> dict[str, Setting]:
+def _from_file(path: Path, data: bytes, source: Source, now: float) -> dict[str, Setting]:
     try:
         table = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -215,11 +240,11 @@ def _from_file(path: Path, data: bytes, origin: str, now: float) -> dict[str, Se
             raise ConfigError(f"{path}: {place} is not an option{_near(place)}")
         if name in found:
             raise ConfigError(f"{path}: {place} is given twice: keep one")
-        if OPTIONS[name].user_only and origin == PROJECT:
+        if OPTIONS[name].user_only and source == "project":
             raise ConfigError(f"{path}: {place} is for the user's own config, not a project's: remove it")
         try:
-            found[name] = Setting(OPTIONS[name].read(value, now), origin)
-            if name == "params" and origin == PROJECT:
+            found[name] = Setting(OPTIONS[name].read(value, now), source)
+            if name == "params" and source == "project":
                 refuse_foreign(cast("dict[str, object]", found[name].value))
         except UserError as error:
             raise ConfigError(f"{path}: {place}: {error}") from error

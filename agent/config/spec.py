@@ -9,7 +9,11 @@ import msgspec
 from ..protocol import (
     BY_TOOLS,
     CONSTRAINED,
+    ON_ASK,
+    ON_STALL,
+    Branch,
     Budget,
+    EditFormat,
     GateMode,
     GatePolicy,
     LoopKind,
@@ -21,13 +25,11 @@ from ..protocol import (
     UserError,
     Verify,
 )
-from .clockwork import commit_hooks, commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
 from .handoff_models import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
-from .settings import FLAG, Settings
+from .loop_flags import commit_hooks, commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
+from .settings import Settings
 
-_CONFIRMED = (LoopKind.GOAL, LoopKind.PACED)
-"""Loops that end when their predicates hold."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 
 
@@ -39,49 +41,25 @@ def to_spec(
     workspace: Path,
     model: ModelSpec,
     headless: bool,
+    prints_answer: bool = False,
     worktrees: Path | None = None,
 ) -> RunSpec:
     """Return the run spec. Raises UserError for a headless chat, and for a headless run without a task.
 
+    `prints_answer`: without a check, an answer in text ends the run.
     `worktrees`: the folder for the worktrees of `--worktree`; None: no run is created.
     """
     root = workspace.resolve()
-    loop = _loop(settings, headless=headless)
-    if headless and not task.strip():
-        raise UserError(
-            'a headless run needs a task: rundry run --headless "TASK", or - to read it from standard input'
-        )
-    mode = settings.get("gate", GateMode) or GateMode.ASK
-    branch = home_of(settings, root, run_id)
     spec = RunSpec(
         run_id=run_id,
-        loop=loop,
+        loop=_loop(settings, task, headless=headless),
         task=task,
         workspace=str(root),
         model=model,
-        budget=_budget(settings, loop),
         usd_asked=settings.is_set("usd"),
-        gate=GatePolicy(
-            mode=mode,
-            unsandboxed_ok=mode is GateMode.AUTO and settings["gate"].origin == FLAG,
-            network=bool(settings["network"].value),
-            sandbox=SandboxRules(
-                env=settings.texts("sandbox_env"),
-                hide=settings.texts("sandbox_hide"),
-                show=settings.texts("sandbox_show"),
-                hosts=settings.texts("sandbox_host"),
-            ),
-            rules=settings.rules,
-            on_ask=settings.get("on_ask", str),
-            quotas=settings.quota,
-        ),
-        predicates=_confirmed(settings, loop),
-        on_stall=settings.get("on_stall", str),
-        stalls=StallLimits(
-            window=settings.need("window", int),
-            tool_error_rate=settings.need("tool_error_rate", float),
-            tool_error_calls=settings.need("tool_error_calls", int),
-        ),
+        gate=_gate(settings),
+        on_stall=settings.choice("on_stall", ON_STALL),
+        stalls=_stalls(settings),
         item_steps=settings.need("item_steps", int),
         command_timeout=settings.need("command_timeout", float),
         park=settings.get("park", float),
@@ -90,6 +68,20 @@ def to_spec(
         notify=settings.hook,
         attended=not headless,
         instructions=_instructions(root),
+    )
+    branch = home_of(settings, root, run_id)
+    spec = _for_loop(spec, settings, branch)
+    ends_on_text = prints_answer and spec.loop is LoopKind.GOAL and not spec.predicates.exist
+    return placed(msgspec.structs.replace(spec, answers_in_text=ends_on_text), branch, worktrees)
+
+
+def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
+    """Add what depends on the kind of loop. Raises UserError for options that do not fit the loop."""
+    loop = spec.loop
+    return msgspec.structs.replace(
+        spec,
+        budget=budget_of(settings, loop),
+        predicates=_confirmed(settings, loop),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
@@ -97,16 +89,54 @@ def to_spec(
         commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
     )
-    return placed(spec, branch, worktrees)
 
 
-def _budget(settings: Settings, loop: LoopKind) -> Budget:
+def _stalls(settings: Settings) -> StallLimits:
+    return StallLimits(
+        window=settings.need("window", int),
+        tool_error_rate=settings.need("tool_error_rate", float),
+        tool_error_calls=settings.need("tool_error_calls", int),
+    )
+
+
+def _gate(settings: Settings) -> GatePolicy:
+    mode = settings.get("gate", GateMode) or GateMode.ASK
+    return GatePolicy(
+        mode=mode,
+        unsandboxed_ok=mode is GateMode.AUTO and settings["gate"].source == "flag",
+        network=bool(settings["network"].value),
+        sandbox=SandboxRules(
+            env=settings.texts("sandbox_env"),
+            hide=settings.texts("sandbox_hide"),
+            show=settings.texts("sandbox_show"),
+            hosts=settings.texts("sandbox_host"),
+        ),
+        rules=settings.rules,
+        on_ask=settings.choice("on_ask", ON_ASK),
+        quotas=settings.quota,
+    )
+
+
+def budget_of(settings: Settings, loop: LoopKind) -> Budget:
+    """Return the limits that the user set, and the defaults of the loop for the others."""
     chosen = {field: settings[name].value for name, field in FIELDS.items() if settings.is_set(name)}
     return msgspec.structs.replace(default_budget(loop), **chosen)
 
 
-def _loop(settings: Settings, *, headless: bool) -> LoopKind:
-    """Return the requested loop; otherwise `goal` if there is a check or nobody to talk to, else `chat`."""
+def _loop(settings: Settings, task: str, *, headless: bool) -> LoopKind:
+    """Return the requested loop; otherwise `goal` if there is a check or nobody to talk to, else `chat`.
+
+    Raises UserError for a loop that is impossible without a person or without a task.
+    """
+    loop = _chosen_loop(settings, headless=headless)
+    if headless and not task.strip():
+        raise UserError(
+            'a headless run needs a task: rundry run --headless "TASK", or - to read it from standard input'
+        )
+    return loop
+
+
+def _chosen_loop(settings: Settings, *, headless: bool) -> LoopKind:
     asked = settings.get("loop", LoopKind)
     if asked is LoopKind.CHAT and headless:
         raise UserError("a chat needs a person: leave --headless out, or take --loop goal")
@@ -118,11 +148,11 @@ def _loop(settings: Settings, *, headless: bool) -> LoopKind:
     return LoopKind.GOAL if headless or _predicates(settings).exist else LoopKind.CHAT
 
 
-def _edit_format(settings: Settings, loop: LoopKind) -> str:
+def _edit_format(settings: Settings, loop: LoopKind) -> EditFormat:
     """Return the edit format. Raises UserError for constrained edits without a check."""
     asked = settings["edit_format"]
     fits = loop is LoopKind.GOAL and _predicates(settings).exist
-    if asked.value == CONSTRAINED and asked.origin == FLAG and not fits:
+    if asked.value == CONSTRAINED and asked.source == "flag" and not fits:
         raise UserError("--edit-format constrained: it works towards a check, give one with --until CMD")
     return CONSTRAINED if asked.value == CONSTRAINED and fits else BY_TOOLS
 
@@ -145,12 +175,12 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
     """Return the predicates with their confirmation. Raises UserError for a confirmation that is impossible."""
     wanted = _predicates(settings)
     with_ = settings.get("confirm_with", str)
-    asked = next((name for name in ("confirm_with", "confirm") if settings[name].origin == FLAG), None)
+    asked = next((name for name in ("confirm_with", "confirm") if settings[name].source == "flag"), None)
     option = f"--{(asked or '').replace('_', '-')}"
-    if loop not in _CONFIRMED or not wanted.exist:
+    if not (loop.traits.ends_on_predicates and wanted.exist):
         if asked is None:
             return wanted
-        if loop not in _CONFIRMED:
+        if not loop.traits.ends_on_predicates:
             raise UserError(f"{option}: {loop.a_run} does not end on a check; leave it out and use `rundry verify RUN`")
         raise UserError(f"{option}: there is nothing to confirm; give a check with --until CMD")
     if with_ is None and settings["confirm"].value and not wanted.until:

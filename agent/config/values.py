@@ -39,7 +39,7 @@ def parse_number(text: str) -> int | None:
         number = float(digits) * factor if "." in digits else int(digits) * factor
         if number == int(number):
             return int(number)
-    raise UserError(f"{text!r} is not a whole number: write 40, 2_000_000, 200k or none")
+    raise UserError(f"{text!r} is not a whole number of at least 0: write 40, 2_000_000, 200k or none")
 
 
 def parse_money(text: str) -> float | None:

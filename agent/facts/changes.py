@@ -23,6 +23,7 @@ from ..protocol import (
     StepStarted,
     ToolFinished,
     Undone,
+    has_own_tree,
 )
 from .logs import PackedLog
 from .step_places import StepPlaces
@@ -89,9 +90,7 @@ class LandedLog(PackedLog[Landed]):
 
     def after(self, seq: int) -> Sequence[Landed]:
         """Return the changes after that position in the journal."""
-        found = list(takewhile(lambda landed: landed.seq > seq, reversed(self)))
-        found.reverse()
-        return found
+        return [*takewhile(lambda landed: landed.seq > seq, reversed(self))][::-1]
 
 
 @dataclass(slots=True)
@@ -129,7 +128,7 @@ class Changes:
     _running: dict[tuple[int | None, str | None], _Running] = field(
         default_factory=dict[tuple[int | None, str | None], _Running]
     )
-    """Running commands by step and work: within a step, commands run one after the other."""
+    """Running commands by step and work."""
 
     @property
     def paths_in_pass(self) -> frozenset[str]:
@@ -155,8 +154,7 @@ class Changes:
 
     def since(self, step: int) -> Sequence[Landed] | None:
         """Return the changes since the start of a step that are not undone; None: there is no such step."""
-        start = self._steps.get(step)
-        return None if start is None else self.standing.after(start)
+        return None if (start := self._steps.get(step)) is None else self.standing.after(start)
 
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
@@ -179,11 +177,24 @@ class Changes:
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured"):
                 self.standing.cut(self._before_pass)
-            case Undone(changes=changes):
-                self.undone += changes
-                self.standing.cut(max(0, len(self.standing) - changes))
+            case Undone():
+                self._undo(stamped.event)
             case _:
                 pass
+
+    def _undo(self, undone: Undone) -> None:
+        """Remove the undone changes; of a file that was undone alone, from each change."""
+        path = undone.path
+        self.undone += undone.changes if path is None or path in undone.files else 0
+        if path is None:
+            self.standing.cut(max(0, len(self.standing) - undone.changes))
+        elif path in undone.files:
+            kept = [landed for landed in self.standing if {*landed.files} != {path}]
+            self._before_pass = sum({*landed.files} != {path} for landed in self.standing[: self._before_pass])
+            self.standing.cut(0)
+            for landed in kept:
+                landed.files.pop(path, None)
+                self._land(landed)
 
     def _look(self, world: str | None) -> None:
         if world != self.world:
@@ -275,12 +286,12 @@ class Changes:
 
 def standing_changes(journal: Journal) -> Changes:
     """Return the changes that a view needs before an undo. Reads no other events. Raises JournalError."""
-    changes = Changes()
-    marks = ", ".join("?" for _ in _OF_CHANGES)
+    changes, kinds = Changes(), [str(kind.__struct_config__.tag) for kind in _OF_CHANGES]
+    marks = ", ".join("?" for _ in kinds)
     query = f"SELECT seq, at, step, work, type, body FROM events WHERE type IN ({marks}) ORDER BY seq"
-    kinds = [str(kind.__struct_config__.tag) for kind in _OF_CHANGES]
     for seq, at, step, work, kind, body in journal.rows(query, kinds):
-        changes.apply(Stamped(seq, at, step, work, decode(kind, body)))
+        if not has_own_tree(work):
+            changes.apply(Stamped(seq, at, step, work, decode(kind, body)))
     return changes
 
 

@@ -109,6 +109,16 @@ class Conversation:
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
                 self._settle()
+            case ContextTrimmed() | ConversationCut() | ConversationRestored() | Rewound() | PassStarted():
+                self._take_cut(event, seq)
+            case _:
+                pass
+
+    def _take_cut(
+        self, event: ContextTrimmed | ConversationCut | ConversationRestored | Rewound | PassStarted, seq: int
+    ) -> None:
+        """Fold an event that changes which messages are sent to the model."""
+        match event:
             case ContextTrimmed(upto=upto):
                 self.upto = max(0, upto - self.forgotten)
             case ConversationCut(summary=summary, kept=kept):
@@ -128,7 +138,7 @@ class Conversation:
                 self._place(seq)
                 self.cuts.clear()
                 self._cut(None, 0, seq)
-            case _:
+            case PassStarted():
                 pass
 
     def unanswered(self) -> list[ToolCall]:

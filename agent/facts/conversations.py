@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..protocol import PassStarted, RunResumed, Stamped, TextArrived, WorkFinished, is_try
+from ..protocol import (
+    PassStarted,
+    RunResumed,
+    Stamped,
+    TextArrived,
+    WorkFinished,
+    WorktreeFinished,
+    is_try,
+    item_tree_name,
+)
 from .actions import answer_of
 from .conversation import SPOKEN, Conversation, last_text
 from .step_facts import StepFacts
@@ -54,6 +63,8 @@ class Conversations(StepFacts):
         """Drop the conversation of an ended work. Lenses keep theirs for the next pass; other works start new."""
         if isinstance(stamped.event, WorkFinished) and stamped.event.kind != "lens":
             self.conversations.pop(stamped.work, None)
+        elif isinstance(stamped.event, WorktreeFinished):
+            self.conversations.pop(item_tree_name(stamped.event.tree, stamped.event.key), None)
         elif isinstance(stamped.event, RunResumed):
             for work in [w for w in self.conversations if w is not None and not w.startswith("lens:")]:
                 del self.conversations[work]

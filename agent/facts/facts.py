@@ -35,7 +35,8 @@ from ..protocol import (
     Unpaused,
     WheelGiven,
     WorkFinished,
-    is_try,
+    WorktreeFinished,
+    has_own_tree,
 )
 from .action_log import ActionLog
 from .actions import close_action, paths_read
@@ -94,7 +95,7 @@ class RunFacts(Conversations):
 
     @property
     def asking(self) -> Asking:
-        """Proposals and questions."""
+        """Proposals and questions that wait for the user."""
         return self.common.asking
 
     @property
@@ -161,13 +162,13 @@ class RunFacts(Conversations):
             return
         if isinstance(event, ReasoningArrived):
             return
-        if is_try(stamped.work):
-            self._apply_of_try(stamped)
+        if self.is_elsewhere(stamped.work):
+            self._apply_elsewhere(stamped)
             return
         kind = type(event)
         if self.finder is not None and kind in FINDER_EVENTS:
             self.finder.apply(stamped)
-            if kind is WorkFinished or kind is RunResumed:
+            if kind in _ENDS_OF_WORK:
                 self.forget_conversation(stamped)
             if kind in FINDER_ONLY:
                 return
@@ -194,8 +195,12 @@ class RunFacts(Conversations):
         if type(stamped.event) in COMMON_EVENTS:
             self.common.apply(stamped)
 
-    def _apply_of_try(self, stamped: Stamped) -> None:
-        """Fold an event of a try, which works on its own files: only steps, cost, calls and proposals count here."""
+    def is_elsewhere(self, work: str | None) -> bool:
+        """Return whether events of this work are about files of another tree."""
+        return has_own_tree(work)
+
+    def _apply_elsewhere(self, stamped: Stamped) -> None:
+        """Fold an event about the files of another tree: only steps, cost, calls and proposals count here."""
         event = stamped.event
         self.converse(stamped)
         if self.passing is not None and isinstance(event, OF_TRIES):
@@ -279,6 +284,8 @@ _FRAME = frozenset[type[Event]](
     (RunStarted, RunResumed, RunEnded, ModelSwitched, PassStarted, PassFinished, Paused, Unpaused, Interrupted)
 ) | {HandoffClosed}
 """The events that change the run as a whole."""
+_ENDS_OF_WORK = frozenset[type[Event]]((WorkFinished, WorktreeFinished, RunResumed))
+"""The events with which conversations end."""
 _BY_PERSON = frozenset[type[Event]]((Said, Undone, WheelGiven, Rewound))
 """A person's events that end what the steps so far led to."""
 

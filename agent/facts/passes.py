@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..protocol import (
+    WAKE,
     CallAdmitted,
     HandoffClosed,
     HandoffOpened,
     ImageRef,
-    LoopKind,
     PassFinished,
     PassStarted,
     PatchKept,
@@ -39,9 +39,6 @@ from ..protocol import (
 
 OF_TRIES = (TryStarted, TryFinished, TryMeasured)
 """Events of a try that affect the state of its pass."""
-
-WAKE = "wake_after"
-"""The tool with which the model chooses its delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +144,23 @@ class PassFacts:
                 self.tries = {number: end for number, end in self.tries.items() if end is None or end.fault is None}
             case TryStarted() | TryFinished() | TryMeasured() | TryChosen() | RunResumed():
                 self._apply_try(stamped.event)
-            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments) if tool == WAKE:
-                self._calls[call_id] = _asked(arguments)
-            case ToolFinished(call_id=call_id, ok=ok) if call_id in self._calls:
-                asked = self._calls.pop(call_id)
-                self.asked = asked if ok else self.asked
+            case ToolCalled() | ToolFinished() | Sleeping() | Woken():
+                self._apply_sleep(stamped.event)
+            case _:
+                pass
+
+    def _apply_sleep(self, event: ToolCalled | ToolFinished | Sleeping | Woken) -> None:
+        match event:
+            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
+                if tool == WAKE:
+                    self._calls[call_id] = _asked(arguments)
+            case ToolFinished(call_id=call_id, ok=ok):
+                asked = self._calls.pop(call_id, None)
+                self.asked = asked if ok and asked is not None else self.asked
             case Sleeping() as sleeping:
                 self.asleep, self.slept = sleeping, None
             case Woken() as woken:
                 self.asleep, self.asked, self.slept = None, None, woken
-            case _:
-                pass
 
     def _apply_try(self, event: TryStarted | TryFinished | TryMeasured | TryChosen | RunResumed) -> None:
         match event:
@@ -219,7 +222,7 @@ class PassFacts:
 
 def passing_of(spec: RunSpec) -> PassFacts | None:
     """Return the state of passes; None: the run's loop does not have such passes."""
-    return PassFacts() if spec.loop in (LoopKind.INTERVAL, LoopKind.PACED, LoopKind.IMPROVE) else None
+    return PassFacts() if spec.loop.traits.has_passes else None
 
 
 def _asked(arguments: Any) -> Asked:  # noqa: ANN401 - as the model gave them; the tool judged them before they count

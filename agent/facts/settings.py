@@ -15,6 +15,7 @@ from ..protocol import (
     ModelSwitched,
     Rule,
     RuleAdded,
+    RuleRemoved,
     RunSpec,
     RunStarted,
     with_limits,
@@ -55,6 +56,8 @@ class Settings:
                 self.gate_mode = mode
             case RuleAdded(rule=rule):
                 self.rules.append(rule)
+            case RuleRemoved(rule=rule):
+                self.rules = [each for each in self.rules if each != rule]
             case ModelSwitched(model=model, spec=spec):
                 self.model = model
                 self.model_spec = spec or self.model_spec
@@ -63,6 +66,6 @@ class Settings:
 
 
 SETTINGS_EVENTS = frozenset[type[Event]](
-    (RunStarted, BudgetChanged, LimitsChanged, GateModeChanged, RuleAdded, ModelSwitched)
+    (RunStarted, BudgetChanged, LimitsChanged, GateModeChanged, RuleAdded, RuleRemoved, ModelSwitched)
 )
 """The events that change `Settings`; all others are ignored."""

@@ -61,7 +61,7 @@ class StepFacts(Settings):
     @property
     def may_change_files(self) -> bool:
         """Whether the run may change files. Most searches only read, so they have nothing to undo."""
-        return self.spec.finder is None or self.spec.finder.traits.changes_files
+        return self.spec.changes_files
 
     @property
     def next_step(self) -> int:

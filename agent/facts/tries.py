@@ -1,4 +1,4 @@
-"""Facts about one try: its own events are folded on top of the facts of the whole run."""
+"""Facts about one try or one item in a worktree: its own events are folded on top of the facts of the whole run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .passes import PassFacts
 class TryFacts(RunFacts):
     """Facts of a try, whose events count as its main conversation. Cost, proposals and limits are those of the run."""
 
-    def __init__(self, run: RunFacts, started: PassStarted, workspace: str) -> None:
-        """Start from the run's facts; `workspace` is the worktree of the try."""
+    def __init__(self, run: RunFacts, started: PassStarted | None, workspace: str) -> None:
+        """Start from the run's facts. `started`: the pass of the try. `workspace`: its worktree."""
         super().__init__(msgspec.structs.replace(run.spec, workspace=workspace))
         self._run = run
         self.said: list[str] = []
@@ -35,8 +35,9 @@ class TryFacts(RunFacts):
         self.model, self.model_spec, self.refused_images = run.model, run.model_spec, run.refused_images
         self.common = run.common
         self.verdicts = copy.deepcopy(run.verdicts)
-        self.passing = PassFacts(open=started, last=started)
-        self.world = started.world
+        if started is not None:
+            self.passing = PassFacts(open=started, last=started)
+            self.world = started.world
 
     @property
     def next_step(self) -> int:
@@ -61,6 +62,24 @@ class TryFacts(RunFacts):
             case _:
                 pass
 
+    def is_elsewhere(self, work: str | None) -> bool:
+        """Return False: all events of these facts are about the files of its worktree."""
+        del work
+        return False
+
     def _apply_common(self, stamped: Stamped) -> None:
         """Do nothing: the run, which shares this state, has already folded the event."""
         del stamped
+
+
+class ItemFacts(TryFacts):
+    """Facts of an item that is worked in a worktree. Its conversation has the name of its work."""
+
+    def __init__(self, run: RunFacts, workspace: str) -> None:
+        """Start from the run's facts; `workspace` is the worktree."""
+        super().__init__(run, None, workspace)
+
+    def apply(self, stamped: Stamped) -> None:
+        """Fold an event of this item, also into the facts of the run."""
+        self._run.apply(stamped)
+        RunFacts.apply(self, stamped)

@@ -159,6 +159,14 @@ class Verdicts:
                 self.asked |= {result_of(check) for check in self.suspects}
             case HandoffOpened(record=record) if record.failing_check is not None and record.failing_check.digest:
                 self.asked |= {result_of(check) for check in self.suspects}
+            case PassStarted() | Said() | Undone() | WheelGiven() | Rewound():
+                self._invalidate(stamped.event)
+            case _:
+                pass
+
+    def _invalidate(self, event: PassStarted | Said | Undone | WheelGiven | Rewound) -> None:
+        """Forget verdicts that no longer count after this event."""
+        match event:
             case PassStarted(fresh=True):
                 self.asked.clear()
                 self.accepted_results.clear()
@@ -172,7 +180,7 @@ class Verdicts:
             case Rewound():
                 self.told.clear()
                 self._forget(is_due=True)
-            case _:
+            case PassStarted() | WheelGiven():
                 pass
 
     def _take(self, check: CheckFinished) -> None:

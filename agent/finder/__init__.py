@@ -2,12 +2,11 @@
 
 from .items.frontier import CHUNK, Frontier, in_chunks
 from .items.item_state import Candidate, Counts, Item, Named, Row, State, Surfaced
-from .items.keys import KINDS, file_of, item_key, storable, url_key
+from .items.keys import file_of, item_key, storable, url_key
 from .items.view import FrontierView
 
 __all__ = [
     "CHUNK",
-    "KINDS",
     "Candidate",
     "Counts",
     "Frontier",

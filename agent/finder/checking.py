@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..protocol import CheckFinished, Record
 from ..step import Kit
-from ..step.checks.fair import Surroundings, fair
+from ..step.checks.fair import CheckEnvironment, fair
 from ..step.checks.verify import check_finished
 from ..stops import CheckResult, run_check
 from ..workspace import FileGlob, Ignore, PathRefused, Workspace
@@ -36,14 +36,14 @@ async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool
     """
     line = check_of(command, path)
 
-    async def run(around: Surroundings) -> CheckResult:
+    async def run(environment: CheckEnvironment) -> CheckResult:
         return await run_check(
             line,
             kit.workspace,
-            env=around.env,
+            env=environment.env,
             timeout=kit.facts.spec.predicates.timeout,
             sandbox=kit.sandbox,
-            empty=around.empty,
+            empty=environment.empty,
         )
 
     result, uncounted = await fair(kit, line, run, lambda result: result.passed, record, full=full, whole=False)
@@ -72,6 +72,22 @@ def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str]
         if hit and (key := _key_of(path, workspace)) is not None:
             found.setdefault(key, path)
     return found, [glob for glob in globs if glob not in met]
+
+
+def unmatched(globs: Sequence[str], workspace: Workspace) -> list[str]:
+    """Return the globs that match no file. Stops at the first match of the last one."""
+    open_ = {glob: FileGlob(glob, workspace.root) for glob in globs}
+    for path, _ in Ignore(workspace.root).walk():
+        for glob in [text for text, wanted in open_.items() if wanted.matches(path)]:
+            del open_[glob]
+        if not open_:
+            break
+    return list(open_)
+
+
+def no_file_matches(globs: Sequence[str], root: Path) -> str:
+    """Return the reason why a migration with these globs cannot begin."""
+    return f"no file matches {', '.join(globs)} in {root}; ignored files are left out"
 
 
 def quotes_around(before: str) -> str:

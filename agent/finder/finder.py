@@ -18,6 +18,8 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import Kit
+from .file_scan import SCAN
+from .item_trees import ItemTrees
 from .items.frontier import CHUNK, Frontier
 from .items.item_intake import Books
 from .items.item_passes import ItemPasses
@@ -27,7 +29,7 @@ from .lenses.asking import Asking
 from .lenses.findings import duplicate_in, verdict_of
 from .lenses.leads import Leads
 from .lenses.scope import Scope
-from .migrate import SCAN, Migrate
+from .migrate import Migrate
 from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
 from .workers import Worker
 
@@ -50,6 +52,7 @@ class Finder:
         *,
         has_model: bool,
         open_model: Callable[[ModelSpec], Awaitable[Model]],
+        trees: ItemTrees | None = None,
     ) -> None:
         self.kit = kit
         self.frontier = Frontier(kit.journal)
@@ -60,7 +63,8 @@ class Finder:
         self._asking = Asking(kit, spec, self.books, self.leads.told, open_model)
         self._items = ItemWorks(kit, self.books, worker, self._asking)
         self._worker = worker
-        self._migrate = Migrate(kit, spec, self.books) if spec.check is not None else None
+        self._trees = trees
+        self._migrate = Migrate(kit, spec, self.books, trees) if spec.check is not None else None
 
     @property
     def spec(self) -> FinderSpec:
@@ -145,8 +149,8 @@ class Finder:
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
         found = self.facts.findings.values()
-        confirmed = [f for f in found if f.verdict == "confirmed" and f.by != "none"]
-        open_ = [f for f in found if f.verdict is None or f.by == "none"]
+        confirmed = [f for f in found if f.verdict == "confirmed" and (f.by != "none" or f.is_dead_link)]
+        open_ = [f for f in found if f.verdict is None or (f.by == "none" and not f.is_dead_link)]
         lines = [f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in confirmed]
         if open_:
             lines += ["", "Not judged:", *(f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in open_)]
@@ -157,8 +161,10 @@ class Finder:
         return self.frontier.set_aside_keys()[:_LISTED]
 
     async def close(self) -> None:
-        """Stop the worker's processes and return the items that nobody worked to the queue."""
+        """Stop the worker's processes, remove the worktrees, and return the items that nobody worked to the queue."""
         self.frontier.roll_back(list(self._items.offered))
+        if self._trees is not None:
+            await self._trees.close()
         await self._scope.close()
         if self._worker is not None:
             await self._worker.close()
@@ -198,7 +204,8 @@ class Finder:
         """Return some of the items that failed permanently. Only an end needs them."""
         if ready or busy or not self.facts.set_aside:
             return []
-        return [row.key for row in self.frontier.page(State.SET_ASIDE, limit=NAMED)]
+        rows = self.frontier.page(State.SET_ASIDE, limit=NAMED)
+        return [row.value if row.kind == "file" else row.key for row in rows]
 
     def _broken(self) -> str | None:
         """Return why the search cannot continue: every lens failed permanently."""

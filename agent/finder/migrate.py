@@ -1,98 +1,48 @@
-"""The migrate loop: the model fixes each file that fails a check, until a full scan finds none."""
+"""The migrate loop: the model fixes each file that fails a check, until a full scan finds none.
+
+The files are worked one by one in the run's tree, or several at the same time, each in a worktree.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
-from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     CheckFinished,
     CheckStarted,
     FinderSpec,
     ItemFailed,
-    ItemQueued,
     Record,
     Work,
     WorkFinished,
     WorkResult,
     WorkStarted,
 )
-from ..step import Kit, PersonInterrupted, feedback, instructions, perform
-from ..step.checks.fair import TRIES
-from ..workspace.seals import Difference
+from ..step import Kit, PersonInterrupted, perform
 from .budget_check import OUT_OF_TIME, no_room
-from .checking import check, check_of, files_of, path_of
+from .checking import check, check_of, path_of
+from .file_scan import Acceptance, FileScan, finder_facts, why_failed
+from .fixing import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_words
+from .item_trees import ItemTree, ItemTrees, TreeFailed
 from .items.item_intake import Books
-from .items.item_state import Candidate, Item, Row, State
-from .lenses import prompts
-
-SCAN = "scan"
-"""Kind of the work that checks all files, and the source of the items that it finds."""
-TOOLS = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command")
-_SHORT = 160
-"""Characters of a check's last output line in the reason of a failure."""
-_SILENT = "You stopped without calling a tool, so nothing was done. Only the check decides: continue with a tool."
-_MOST_HELD = 40
-"""Files in a row whose check cannot be started, after which the check counts as broken."""
-
-
-@dataclass(slots=True)
-class _Tally:
-    """The counts of one scan."""
-
-    looked: int = 0
-    new: int = 0
-    known: int = 0
-    """Failing files that an earlier scan found."""
-    held: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
-    """Files whose check could not be started, until it is known whether it can be started for any file."""
-    has_started: bool = False
-    broken: str | None = None
-    """Why no file can be checked."""
+from .items.item_state import Item
 
 
 class Migrate:
-    """Scan for failing files and fix them one after the other. Only the check decides what is done."""
+    """Scan for failing files and fix them. Only the check decides what is done."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, books: Books) -> None:
+    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, trees: ItemTrees | None) -> None:
         assert spec.check is not None  # the migrate recipe sets one
         self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
-
-    @property
-    def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # a migration is a search
-        return self._kit.facts.finder
+        self._trees = trees
+        self._acceptance = Acceptance(kit)
+        self._scan = FileScan(kit, spec, books, self._acceptance)
 
     async def scan(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
-        record, tally = self._kit.events.bound(None, work.work), _Tally()
-        record(WorkStarted(kind=SCAN, about=SCAN))
-        try:
-            with self._kit.usage.running():
-                async with asyncio.timeout(self._kit.usage.seconds_for_work()):
-                    await self._kit.activity.interruptible(self._compare_guarded(record, tally))
-        except (PersonInterrupted, TimeoutError) as how:
-            record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
-            end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
-            return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
-        said = f"{tally.looked:,} file{'' if tally.looked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
-        record(
-            WorkFinished(
-                kind=SCAN,
-                about=SCAN,
-                ok=tally.broken is None,
-                new=tally.new,
-                known=tally.known,
-                reason=said,
-                error=tally.broken or "",
-            )
-        )
-        return WorkResult(work=work.work, fault=tally.broken)
+        return await self._scan.run(work)
 
     async def fix(self, work: Work, item: Item) -> WorkResult:
         """Work a file until it passes its check, or queue it again, or mark it as failed permanently."""
@@ -101,12 +51,14 @@ class Migrate:
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
         kit.stalls.forget(work.work)
         try:
-            return await self._fix(work, item, record)
+            return await (self._fix if self._trees is None else self._fix_apart)(work, item, record)
         except PersonInterrupted:
             return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
             end = no_room(kit) or OUT_OF_TIME
             return self._return_to_queue(item, record, WorkResult(work=work.work, exhausted=end))
+        except TreeFailed as error:
+            return self._return_to_queue(item, record, WorkResult(work=work.work, fault=str(error)))
 
     async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
         """Run steps of the model until the check passes. Raises PersonInterrupted, and TimeoutError at the run's
@@ -121,12 +73,12 @@ class Migrate:
         for steps in range(cap):
             if checked.passed:
                 return self._done(work, item, checked, record, steps)
-            if checked.suspect is not None and (steps or item.key in self._facts.suspects.accepted):
+            if checked.suspect is not None and (steps or item.key in finder_facts(self._kit).suspects.accepted):
                 return self._undecided(work, item, checked, record)
             record(checked)
-            prompt = self._prompt(work, item, path, checked, told)
+            prompt = self._prompt(kit, work, item, path, checked, told)
             told = checked.output
-            result = await perform(kit, self._order(work, prompt), TOOLS)
+            result = await perform(kit, self._order(kit, work, prompt), TOOLS)
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
                 return self._return_to_queue(item, record, result)
             if result.fault is not None:
@@ -137,56 +89,113 @@ class Migrate:
         if checked.suspect is not None:
             return self._undecided(work, item, checked, record)
         record(checked)
-        return self._failed(work, item, f"after {cap} steps the check still fails: {_why(checked)}", record)
+        return self._failed(work, item, _after(cap, f"the check still fails: {why_failed(checked)}"), record)
+
+    async def _fix_apart(self, work: Work, item: Item, record: Record) -> WorkResult:
+        """Fix the file in worktrees until its check passes in the run's tree too. Raises as `_fix`, and TreeFailed."""
+        kit, steps = self._kit, 0
+        path = path_of(item.key, kit.workspace.root)
+        checked = await self._check(item.key, path, record)
+        if not checked.passed and not (kit.workspace.root / path).exists():
+            return self._failed(work, item, "the file is gone", record, final=True)
+        while not checked.passed:
+            if checked.suspect is not None and (steps or item.key in finder_facts(kit).suspects.accepted):
+                return self._undecided(work, item, checked, record)
+            record(checked)
+            if steps >= kit.facts.spec.item_steps:
+                return self._failed(work, item, _after(steps, f"the check fails: {why_failed(checked)}"), record)
+            found = await self._in_tree(work, item, path, checked, steps, record)
+            if isinstance(found, WorkResult):
+                return found
+            steps = found
+            checked = await self._check(item.key, path, record)
+        return self._done(work, item, checked, record, steps)
+
+    async def _in_tree(
+        self, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
+    ) -> WorkResult | int:
+        """Run steps in a worktree until its changes are joined. Returns the number of steps so far, or the end."""
+        assert self._trees is not None  # the caller checked it
+        async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+            tree = await self._trees.enter(item.key, path, work.work)
+        why = "its work was broken off"
+        try:
+            found = await self._steps_in(tree, work, item, path, checked, steps, record)
+            why = "its changes are joined" if isinstance(found, int) else "its changes are not joined"
+            return found
+        finally:
+            await tree.leave(why)
+
+    async def _steps_in(
+        self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
+    ) -> WorkResult | int:
+        """Do the same in this worktree. A conflict is worked again on the files of the run's tree."""
+        kit, inner = tree.kit, msgspec.structs.replace(work, work=tree.work)
+        told, conflicts = None, list[str]()
+        while steps < kit.facts.spec.item_steps:
+            if not await kit.activity.rest_between_steps():
+                kit.activity.raise_if_interrupted()
+            prompt = joined_words(conflicts, self._prompt(kit, inner, item, path, checked, told))
+            told, conflicts = checked.output, []
+            result = await perform(kit, self._order(kit, inner, prompt), TOOLS)
+            result, steps = msgspec.structs.replace(result, work=work.work), steps + 1
+            if result.interrupted or result.exhausted is not None or result.handoff is not None:
+                return self._return_to_queue(item, record, result)
+            if result.fault is not None:
+                return self._faulted(work, item, result, record)
+            checked = await self._check_in(kit, path)
+            if checked.passed or checked.suspect is not None:
+                conflicts = [*await tree.join()]
+                if not conflicts:
+                    return steps
+                await tree.follow()
+                checked = await self._check_in(kit, path)
+                if checked.passed:
+                    return steps
+        why = f"its changes conflict: {conflicts[0]}" if conflicts else f"the check still fails: {why_failed(checked)}"
+        return self._failed(work, item, _after(steps, why), record)
+
+    async def _check_in(self, kit: Kit, path: str) -> CheckFinished:
+        """Check a file in a worktree and record the result there."""
+        record = kit.events.record
+        record(CheckStarted(command=check_of(self._command, path)))
+        checked = await self._run_check(kit, path, record)
+        record(checked)
+        return checked
 
     async def _check(self, key: str, path: str, record: Record) -> CheckFinished:
         """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
-        with self._kit.usage.running():
-            async with asyncio.timeout(self._kit.usage.seconds_for_work()):
-                checked = await self._kit.activity.interruptible(check(self._kit, self._command, path, record))
-        return self._accepted(key, path, checked)
+        return self._acceptance.apply(key, path, await self._run_check(self._kit, path, record))
 
-    def _order(self, work: Work, prompt: str) -> Work:
-        spec = self._kit.facts.spec
-        parts = [prompts.fixer(spec.task, spec.workspace, self._command), instructions(spec)]
+    async def _run_check(self, kit: Kit, path: str, record: Record) -> CheckFinished:
+        with kit.usage.running():
+            async with asyncio.timeout(kit.usage.seconds_for_work()):
+                return await kit.activity.interruptible(check(kit, self._command, path, record))
+
+    def _order(self, kit: Kit, work: Work, prompt: str) -> Work:
         return msgspec.structs.replace(
             work,
-            system="\n\n".join(part for part in parts if part),
+            system=fixer_system(kit.facts.spec, self._command),
             prompt=prompt,
             prompt_kind="check",
-            tools=[*TOOLS, *(["fetch_url"] if self._spec.hosts else [])],
+            tools=fixer_tools(self._spec.hosts),
             step_cap=1,
         )
 
-    def _prompt(self, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None) -> str:
+    def _prompt(self, kit: Kit, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None) -> str:
         """Write the prompt before a step: first the file, then the result of the check."""
-        parts: list[str] = []
-        if told is None:
-            again = "" if not item.attempts else " An earlier attempt may have changed it."
-            parts.append(f"The file: {path}.{again}")
-            if said := self._facts.suspects.said.get(item.key):
-                parts.append(f"A person did not accept the last result of the check: {said}")
-        elif self._kit.facts.conversation(work.work).messages[-1].role == "assistant":
-            parts.append(_SILENT)
-        return "\n\n".join([*parts, feedback(checked, told)])
-
-    def _accepted(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
-        """Return the result as passed if a user accepted it and the file has not changed since."""
-        is_accepted = self._facts.suspects.is_accepted(key, checked, self._content(path))
-        return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
-
-    def _content(self, path: str) -> str:
-        file = self._kit.workspace.root / path
-        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "gone"
+        said = finder_facts(self._kit).suspects.said.get(item.key)
+        is_silent = told is not None and kit.facts.conversation(work.work).messages[-1].role == "assistant"
+        return fixer_prompt(path, said, checked, told, is_silent=is_silent, was_tried=item.attempts > 0)
 
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
         """Set the item aside until a user decides. The model's changes stay in its file."""
-        path, error = path_of(item.key, self._kit.workspace.root), _why(checked)
+        path, error = path_of(item.key, self._kit.workspace.root), why_failed(checked)
         with self._kit.events.together():
             record(checked)
-            content = self._content(path)
+            content = self._acceptance.content(path)
             record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
             self._books.frontier.set_aside(item.key, error, item.attempts)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=True))
@@ -221,106 +230,6 @@ class Migrate:
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
 
-    async def _compare_guarded(self, record: Record, tally: _Tally) -> None:
-        """Compare guarded files by content before and after the whole scan. Each single check compares only their
-        times.
-        """
-        guarded = self._kit.guarded
-        found: Sequence[Difference] = []
-        for _ in range(TRIES):
-            await guarded.settle(record, self._command, full=True)
-            tally.looked = 0
-            await self._look_at_all(record, tally)
-            found = await guarded.tolerate_outputs(await guarded.differences(full=True))
-            if not found:
-                break
-        if found or guarded.unrestored:
-            await guarded.settle(record, self._command, full=True)
-            tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
 
-    async def _look_at_all(self, record: Record, tally: _Tally) -> None:
-        files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._kit.workspace)
-        if unmet and not self._facts.scan_pass:
-            where = f"in {self._kit.workspace.root}; ignored files are left out"
-            tally.broken = f"no file matches {', '.join(unmet)} {where}"
-            return
-        rest = iter(files.items())
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._kit.facts.search.checks, len(files))):
-                group.create_task(self._look_at_some(rest, record, tally))
-        if tally.held:
-            tally.broken = _unstartable(tally.held[0][2])
-
-    async def _look_at_some(self, rest: Iterator[tuple[str, str]], record: Record, tally: _Tally) -> None:
-        for key, path in rest:
-            if len(tally.held) > _MOST_HELD:
-                return
-            checked = await check(self._kit, self._command, path, record, full=False)
-            tally.looked += 1
-            if checked.error is not None and not tally.has_started:
-                tally.held.append((key, path, checked))
-                continue
-            tally.has_started = True
-            held, tally.held = tally.held, []
-            for one in held:
-                self._fails(*one, record, tally)
-            if self._accepted(key, path, checked).passed:
-                self._passes(key, record)
-            else:
-                self._fails(key, path, checked, record, tally)
-
-    def _passes(self, key: str, record: Record) -> None:
-        """Record that a file passes. A file that failed permanently and passes now is worked once
-        more, for one check.
-        """
-        row = self._books.frontier.find(key)
-        if row is not None and row.state is State.SET_ASIDE:
-            self._requeue(row, "retry", record)
-
-    def _fails(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
-        row = self._books.frontier.find(key)
-        if row is None:
-            tally.new += 1
-            with self._kit.events.together():
-                self._books.items([Candidate("file", path)], SCAN, record)
-            return
-        tally.known += 1
-        if row.state is State.DONE:
-            self._regressed(row, checked, record)
-
-    def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
-        """Queue a done file that fails again, up to a limit."""
-        times = self._facts.regressed.get(row.key, 0)
-        if times < self._kit.facts.search.retries:
-            self._requeue(row, "regressed", record)
-            return
-        error = f"it fails again each time, after it was done {times + 1} times: {_why(checked)}"
-        with self._kit.events.together():
-            self._books.frontier.set_aside(row.key, error, times + 1)
-            record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
-
-    def _requeue(self, row: Row, reason: str, record: Record) -> None:
-        with self._kit.events.together():
-            self._books.frontier.requeue(row.key, SCAN, attempts=0)
-            record(
-                ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)
-            )
-
-
-def _unstartable(checked: CheckFinished) -> str:
-    return f"the check could not be started: {checked.command}: {checked.error}"
-
-
-def _why(checked: CheckFinished) -> str:
-    """Describe the failure in a few words. A time-out is always named."""
-    if checked.uncounted is not None:
-        return f"its pass does not count: {checked.uncounted}"
-    if checked.suspect is not None:
-        return f"suspect check: {checked.suspect}"
-    if checked.error is not None:
-        return f"it could not be started: {checked.error}"
-    if checked.timed_out:
-        return f"timed out after {checked.seconds:.0f} s"
-    lines = [line for line in checked.output.splitlines() if line.strip()]
-    last = f": {' '.join(lines[-1].split())[:_SHORT]}" if lines else ""
-    return f"exit code {checked.exit_code}{last}"
+def _after(steps: int, why: str) -> str:
+    return f"after {steps} steps {why}"

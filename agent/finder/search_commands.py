@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ..protocol import (
+    ITEM_KINDS,
     AddItem,
     AddLens,
     Judge,
@@ -14,7 +15,6 @@ from ..protocol import (
 )
 from .finder import Finder
 from .items.item_state import Candidate
-from .items.keys import KINDS
 from .lenses.judging import judge
 
 FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
@@ -38,8 +38,8 @@ def hear(finder: Finder, command: FinderCommand) -> str | None:
 
 
 def _add_item(finder: Finder, command: AddItem) -> str | None:
-    if command.kind not in KINDS:
-        return f"an item is one of {', '.join(KINDS)}, not `{command.kind}`"
+    if command.kind not in ITEM_KINDS:
+        return f"an item is one of {', '.join(ITEM_KINDS)}, not `{command.kind}`"
     if finder.spec.check is not None and command.kind != "file":
         return "this search works files"
     if not command.value.strip():

@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from ..facts.search.finder_facts import FinderFacts
 from ..facts.search.finding import Finding, LensFacts
-from ..protocol import FinderSpec, Work
+from ..protocol import FinderSpec, Work, WorkKind
 from .items.item_state import Item
 
 
@@ -92,7 +92,9 @@ class FinderState:
         facts = self.facts
         found: list[str] = []
         if facts.set_aside:
-            found.append(f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed for good{self._named()}")
+            found.append(
+                f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed permanently{self._named()}"
+            )
         found += [f"lens {name}: {why}" for name, why in facts.failed_lenses.items()]
         for lens in facts.lenses.values():
             if lens.missed and lens.name not in facts.failed_lenses:
@@ -182,7 +184,7 @@ def _on_findings(state: FinderState) -> Iterator[Work]:
             yield Work(work=name, kind=kind, about=finding.key, ends_with="judge" if kind == "sceptic" else "report")
 
 
-def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str]]:
+def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, WorkKind]]:
     """Yield (finding, name of the work, its kind) for work that is neither done nor failed permanently."""
     if not state.has_model:
         return
@@ -191,10 +193,10 @@ def _pending_on_findings(state: FinderState) -> Iterator[tuple[Finding, str, str
             yield finding, name, kind
 
 
-def _pending(finding: Finding, spec: FinderSpec) -> Iterator[tuple[str, str]]:
+def _pending(finding: Finding, spec: FinderSpec) -> Iterator[tuple[str, WorkKind]]:
     """Yield (name of the work, its kind) for one finding."""
     if finding.wants_evidence is not None:
-        named = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
+        named: list[tuple[str, WorkKind]] = [(f"evidence:{finding.key}#{finding.round}", "evidence")]
     else:
         named = [(f"sceptic:{finding.key}#{finding.round}.{i + 1}", "sceptic") for i in range(spec.sceptics)]
     voted = {vote.by for vote in finding.votes}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import msgspec
 
 from ..protocol import Decide, Rule
 from ..workspace import WriteFailed
+from .change.cuts import cut
 from .change.diff import split_bytes
 from .change.hunks import Split, take
 from .draft import Draft, FileDraft
@@ -16,23 +19,28 @@ from .ruling import Ruling, approved
 
 def answer(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
+    if command.cuts and parts is not None:
+        try:
+            parts = cut(parts, command.cuts)
+        except IndexError as error:
+            return str(error)
     match command.verdict:
         case "reject":
             return rejected(command, draft, parts)
         case "part":
             return _part(command, draft, parts)
-        case "approve" if command.text is not None:
+        case "approve" if command.text is not None and not command.session:
             return _edited(command, command.text, draft)
-        case "approve" if command.always:
-            if rule is None:
-                return "no rule could allow this proposal in future: approve it once"
+        case "approve" if rule is None and (command.always or command.session):
+            return "no rule could allow this proposal in future: approve it once"
+        case "approve" if command.always and rule is not None:
             return msgspec.structs.replace(_whole(command, draft), rule=rule_text(rule))
         case "approve":
             return _whole(command, draft)
         case "again" | "mine":
             return "this proposal is not in conflict: approve it, accept some of its hunks, or reject it"
-        case other:
-            return f"a decision is `approve`, `reject`, `part`, `again` or `mine`, not `{other}`"
+        case _:
+            assert_never(command.verdict)
 
 
 def rejected(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
@@ -70,8 +78,9 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
     if len(chosen) == len(parts.hunks):
         return msgspec.structs.replace(_whole(command, draft), after=after, taken=len(chosen))
     left = {i: why for i, why in command.hunk_reasons.items() if i not in chosen and why}
-    note = part_note(draft, parts, chosen, left, command.reason)
-    return approved(draft, by="person", reason=command.reason, after=after, note=note, taken=len(chosen), left=left)
+    note = part_note(draft, parts, chosen, left, command.reason, is_cut=bool(command.cuts))
+    ruling = approved(draft, by="person", reason=command.reason, after=after, note=note, taken=len(chosen), left=left)
+    return msgspec.structs.replace(ruling, cuts=command.cuts)
 
 
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:

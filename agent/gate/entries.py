@@ -15,6 +15,9 @@ from .policy import Verdict
 from .rules import rule_text
 from .ruling import Ruling
 
+Place = tuple[int, int]
+"""Place of a file among those that one answer of the model changes, from 1, and their number."""
+ALONE: Place = (0, 0)
 Keep = Callable[[bytes], str]
 """Stores bytes and returns their hash."""
 
@@ -30,31 +33,33 @@ def opened(
     digest: str,
     sandbox: str | None,
     who: str = "",
+    place: Place = ALONE,
 ) -> ProposalOpened:
     """Return the event of a new proposal, which waits or was decided by the policy."""
+    is_asking, (file, files) = verdict.action == "ask", place
     common = ProposalOpened(
         proposal_id=proposal_id,
         tool=draft.tool,
         digest=digest,
         call_id=call_id,
-        asks=[*verdict.why, *_form(draft)] if verdict.action == "ask" else [],
+        asks=[*verdict.why, *_form(draft)] if is_asking else [],
+        needs=verdict.needs if is_asking else [],
         danger=verdict.danger,
         rule=None if verdict.rule is None else rule_text(verdict.rule),
         who=who,
+        file=file,
+        files=files,
     )
     if isinstance(draft, CommandDraft):
-        return msgspec.structs.replace(
-            common, command=draft.command, cwd=str(draft.cwd), sandbox=sandbox, beyond=draft.beyond
-        )
+        how = {"cwd": str(draft.cwd), "sandbox": sandbox, "beyond": draft.beyond}
+        return msgspec.structs.replace(common, command=draft.command, **how)
     return msgspec.structs.replace(
         common,
         path=draft.path,
         diff=unified(draft.path, draft.before, draft.after, parts),
         before=_before(draft, keep),
         after=None if draft.after is None else keep(draft.after),
-        hunks=len(parts.hunks) if parts else 0,
-        added=parts.added if parts else 0,
-        removed=parts.removed if parts else 0,
+        **_sizes(parts),
     )
 
 
@@ -105,8 +110,15 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
         rule=ruling.rule,
         taken=ruling.taken,
         left=ruling.left,
+        cuts=ruling.cuts,
         after=keep(ruling.after) if is_own and ruling.after is not None else None,
     )
+
+
+def _sizes(parts: Split | None) -> dict[str, int]:
+    if parts is None:
+        return {}
+    return {"hunks": len(parts.hunks), "added": parts.added, "removed": parts.removed}
 
 
 def _form(draft: Draft) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 from ..protocol import Clock
+from ..system import real_path
 from ..workspace import Workspace, watch_files
 from .draft import FileDraft
 from .ruling import Ruling
@@ -15,7 +15,7 @@ LOOK_EVERY = 1.0
 """Seconds between two checks with two stats each: file systems like NFS report no changes."""
 
 
-class Lookout:
+class FileWatch:
     """Watches one file, by its name and at its link's target. `close` ends it."""
 
     def __init__(self, ws: Workspace, draft: FileDraft, clock: Clock) -> None:
@@ -24,10 +24,10 @@ class Lookout:
         self._looked_at = {given, draft.before.real}
         self._news, self._stop = asyncio.Event(), asyncio.Event()
         self._seen = self._stamp()
-        named = Path(os.path.realpath(given.parent)) / given.name
+        named = real_path(given.parent) / given.name
         inside = {path for path in (named, draft.before.real) if path.is_relative_to(ws.root)}
         self._task = asyncio.ensure_future(watch_files(inside, self._news.set, self._stop))
-        self._task.add_done_callback(_heard)
+        self._task.add_done_callback(_raise_unexpected)
 
     def close(self) -> asyncio.Task[None]:
         """Stop reporting. The task ends by itself within 0.1 s: nobody has to wait for it."""
@@ -43,16 +43,16 @@ class Lookout:
         finally:
             pause.cancel()
             news.cancel()
-        told, before, self._seen = self._news.is_set(), self._seen, self._stamp()
+        is_reported, before, self._seen = self._news.is_set(), self._seen, self._stamp()
         self._news.clear()
-        return not until.done() and (told or before != self._seen)
+        return not until.done() and (is_reported or before != self._seen)
 
     def _stamp(self) -> tuple[int, ...]:
         """Values that change with the file, or with a link in its place."""
         return tuple(part for path in self._looked_at for part in _status(path))
 
 
-def _heard(task: asyncio.Task[None]) -> None:
+def _raise_unexpected(task: asyncio.Task[None]) -> None:
     """Ignore a folder that cannot be watched (no watches left, or deleted): the checks continue."""
     if not task.cancelled() and isinstance(error := task.exception(), Exception) and not isinstance(error, OSError):
         raise error

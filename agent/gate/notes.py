@@ -38,13 +38,23 @@ def refused_note(draft: Draft, why: str) -> str:
 
 
 def part_note(
-    draft: FileDraft, parts: Split, taken: Collection[int], reasons: Mapping[int, str], reason: str | None
+    draft: FileDraft,
+    parts: Split,
+    taken: Collection[int],
+    reasons: Mapping[int, str],
+    reason: str | None,
+    *,
+    is_cut: bool = False,
 ) -> str:
-    """Return the note on a partly accepted change: the accepted hunks by their lines, the skipped ones with reasons."""
+    """Return the note on a partly accepted change: the accepted hunks by their lines, the skipped ones with reasons.
+
+    `is_cut`: the person split hunks, so `parts` are smaller than the hunks of the proposal.
+    """
     left = [hunk.index for hunk in parts.hunks if hunk.index not in taken]
     places = _places(parts, taken)
+    head = "split your change into smaller hunks and accepted" if is_cut else "accepted"
     lines = [
-        f"the person accepted {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
+        f"the person {head} {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
         f"Written: {_named(sorted(taken), places)}.",
         f"Skipped, and unchanged: {_named(left, places)}.",
         _bounded("\n".join(_because(parts, i, why) for i, why in sorted(reasons.items()))),

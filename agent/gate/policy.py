@@ -18,6 +18,7 @@ from ..shell.line_reader import Line, Part, read_line
 from ..shell.match import Hit
 from ..shell.match.paths import named_paths
 from ..shell.unwrap import seen_through
+from ..system import real_path
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
 from .file_kinds import unlike_a_plain_file
@@ -34,13 +35,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     action: Literal["allow", "ask", "deny"]
     why: list[str]
     """Reasons for the person, one line each."""
+    needs: list[str] = []
+    """What needs approval, in short: names of commands, or `edits`."""
     danger: bool = False
     """The person must decide in every mode, and `always` is not possible."""
     rule: Rule | None = None
     """The rule that `always` would write; None if no rule could allow this."""
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict depends on in addition to the draft."""
 
     workspace: Workspace
@@ -51,12 +54,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unsandboxed_ok: bool = False
 
 
-def judge(draft: Draft, standing: Standing) -> Verdict:
+def judge(draft: Draft, context: PolicyContext) -> Verdict:
     """Return the verdict for a draft. Never raises for what a model sent."""
     if isinstance(draft, CommandDraft):
-        verdict = _judge_command(draft.command, standing)
+        verdict = _judge_command(draft.command, context)
         return verdict if draft.beyond is None or verdict.action == "deny" else _beyond(draft.beyond)
-    return _judge_file(draft, standing)
+    return _judge_file(draft, context)
 
 
 def _beyond(what: str) -> Verdict:
@@ -64,16 +67,16 @@ def _beyond(what: str) -> Verdict:
     return Verdict(action="ask", why=[f"the sandbox refused: {what}"], danger=True)
 
 
-def _judge_file(draft: FileDraft, standing: Standing) -> Verdict:
+def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
     given = os.path.normpath(draft.before.path)
     paths = list(dict.fromkeys([draft.path, given.replace(os.sep, "/")]))
-    spoken = [rule for rule in standing.rules if for_file(rule, draft.tool, paths)]
+    spoken = [rule for rule in context.rules if for_file(rule, draft.tool, paths)]
     denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
-    if standing.mode is GateMode.READ:
+    if context.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: nothing may change"])
-    dangers = _dangers(draft, standing)
+    dangers = _dangers(draft, context)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
@@ -82,18 +85,21 @@ def _judge_file(draft: FileDraft, standing: Standing) -> Verdict:
     allowed = next((rule for rule in spoken if rule.verdict == "allow"), None)
     if allowed is not None:
         return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
-    if standing.mode in (GateMode.EDITS, GateMode.AUTO):
-        return Verdict(action="allow", why=[f"the gate is set to `{standing.mode}`"])
+    if context.mode in (GateMode.EDITS, GateMode.AUTO):
+        return Verdict(action="allow", why=[f"the gate is set to `{context.mode}`"])
     return Verdict(
-        action="ask", why=["the gate is set to `ask`: changes wait"], rule=exact_file_rule(draft.tool, draft.path)
+        action="ask",
+        why=["the gate is set to `ask`: changes wait"],
+        needs=["edits"],
+        rule=exact_file_rule(draft.tool, draft.path),
     )
 
 
-def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
+def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why: list[str] = []
-    if standing.guard(draft.path):
+    if context.guard(draft.path):
         why.append(f"{draft.path} is guarded: it decides whether the goal is met")
-    ws = standing.workspace
+    ws = context.workspace
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
@@ -104,36 +110,44 @@ def _dangers(draft: FileDraft, standing: Standing) -> list[str]:
     return list(dict.fromkeys(why))
 
 
-def _judge_command(command: str, standing: Standing) -> Verdict:
+def _judge_command(command: str, context: PolicyContext) -> Verdict:
     line = seen_through(read_line(command))
-    named = named_paths(line, standing.workspace.root)
-    hits = {r: speaks_of(r, command, line.parts, named) for r in standing.rules if r.verdict != "allow"}
+    named = named_paths(line, context.workspace.root)
+    hits = {r: speaks_of(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
     denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
-    if standing.mode is GateMode.READ:
+    if context.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
     if line.unread is not None:
         return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.unread}"])
-    dangers = _touched(line, standing.workspace)
+    dangers = _touched(line, context.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
     asked = next((rule for rule, hit in hits.items() if hit is not Hit.NO), None)
     if asked is not None:
         return Verdict(action="ask", why=[_why_asked(asked, hits[asked])])
-    unseen = _unnamed(line) if any(_restricts(rule) and rule.path is not None for rule in standing.rules) else []
+    unseen = _unnamed(line) if any(_restricts(rule) and rule.path is not None for rule in context.rules) else []
     if unseen:
         return Verdict(action="ask", why=unseen)
-    unruled, doubts = _by_rules(line, standing)
+    unruled, doubts = _by_rules(line, context)
     if not unruled and not doubts:
         return Verdict(action="allow", why=["rules allow every part of it"])
-    if standing.mode is GateMode.AUTO and (verdict := _judge_auto(line, standing)) is not None:
+    if context.mode is GateMode.AUTO and (verdict := _judge_auto(line, context)) is not None:
         return verdict
     why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
-    if standing.mode is GateMode.AUTO:
+    if context.mode is GateMode.AUTO:
         why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
     single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
-    return Verdict(action="ask", why=why, rule=command_rule(unruled[0]) if single else None)
+    needs = _needs(line, unruled, context)
+    return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)
+
+
+def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[str]:
+    """Name the commands that no rule allows; where rules cannot decide, all that are not harmless in themselves."""
+    doubtful = [part for part in line.parts if not any(allows_part(rule, part) for rule in context.rules)]
+    names = [base(part.name) for part in unruled or doubtful if part.texts not in ([name] for name in NEUTRAL)]
+    return list(dict.fromkeys(name for name in names if name and name != "cd"))
 
 
 def _why_asked(rule: Rule, hit: Hit) -> str:
@@ -148,14 +162,14 @@ def _in_short(part: Part) -> str:
     return text if len(text) <= _SAID else f"{text[:_SAID].rstrip()}…"
 
 
-def _judge_auto(line: Line, standing: Standing) -> Verdict | None:
+def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
     """Judge a command in `auto`, where the sandbox limits it: only what could evade a restricting rule must ask."""
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
-    if hidden and any(_restricts(rule) and rule.command for rule in standing.rules):
+    if hidden and any(_restricts(rule) and rule.command for rule in context.rules):
         return Verdict(action="ask", why=[*dict.fromkeys(hidden), "so a rule that asks or refuses could be missed"])
-    if standing.sandbox is not None:
-        return Verdict(action="allow", why=[f"the gate is set to `auto`; {standing.sandbox} limits the command"])
-    if standing.unsandboxed_ok:
+    if context.sandbox is not None:
+        return Verdict(action="allow", why=[f"the gate is set to `auto`; {context.sandbox} limits the command"])
+    if context.unsandboxed_ok:
         return Verdict(action="allow", why=["the gate is set to `auto`, unsandboxed, as you said"])
     return None
 
@@ -177,10 +191,10 @@ def _hidden_signs(line: Line) -> list[str]:
     return [doubt for doubt in line.doubts if doubt.startswith(HIDDEN)]
 
 
-def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
+def _by_rules(line: Line, context: PolicyContext) -> tuple[list[Part], list[str]]:
     """Return the parts that no rule allows, and why rules cannot decide at all."""
     doubts, unruled, ruled = list(line.doubts), list[Part](), 0
-    root = standing.workspace.root
+    root = context.workspace.root
     here = root
     for i, part in enumerate(line.parts):
         if i == 0 and part.then and part.name == "cd" and len(line.parts) > 1:
@@ -196,7 +210,7 @@ def _by_rules(line: Line, standing: Standing) -> tuple[list[Part], list[str]]:
         why = unknown or risk(part) or _out_of_place(part, here, root)
         if why is not None:
             doubts += [] if unknown and _hidden_signs(line) else [why]
-        elif any(allows_part(rule, part) for rule in standing.rules):
+        elif any(allows_part(rule, part) for rule in context.rules):
             ruled += 1
         else:
             unruled.append(part)
@@ -209,7 +223,7 @@ def _moved(part: Part, root: Path) -> Path | str:
     """Return the folder that `cd` leads to, or why it is unknown."""
     if len(part.words) != 2 or not part.words[1].known or part.words[1].pattern or part.words[1].text.startswith("-"):
         return "the target of `cd` is unknown"
-    there = Path(os.path.realpath(root / part.words[1].text))
+    there = real_path(root / part.words[1].text)
     if not there.is_relative_to(root):
         return f"it leaves the workspace: cd {part.words[1].text}"
     return there
@@ -240,7 +254,7 @@ def _is_below(word: str, here: Path, root: Path) -> bool:
         return True
     if word.startswith("-") and "=" not in word:
         return False
-    return Path(os.path.realpath(here / target)).is_relative_to(root)
+    return real_path(here / target).is_relative_to(root)
 
 
 def _touched(line: Line, ws: Workspace) -> list[str]:
@@ -249,7 +263,7 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
     targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
     for part in line.parts:
         if part.name == "cd" and len(part.words) == 2:
-            here = Path(os.path.realpath(here / part.words[1].text))
+            here = real_path(here / part.words[1].text)
             targets += [(here, target) for target in line.writes]
         elif base(part.name) in WRITERS or _edits_in_place(part):
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
@@ -264,12 +278,12 @@ def _edits_in_place(part: Part) -> bool:
 
 
 def _real(here: Path, name: str) -> Path | None:
-    return None if "\0" in name else Path(os.path.realpath(here / name))
+    return None if "\0" in name else real_path(here / name)
 
 
 def _protected(ws: Workspace, here: Path, target: str) -> str | None:
     try:
-        lexical, real = Path(os.path.normpath(here / target)), Path(os.path.realpath(here / target))
+        lexical, real = Path(os.path.normpath(here / target)), real_path(here / target)
         if not real.is_relative_to(ws.root) and not lexical.is_relative_to(ws.root):
             return None  # outside the workspace: the sandbox and the doubts cover it
         ws.resolve(str(lexical))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..protocol import Rule
-from .reading import LOOKING
+from ..protocol.tools.traits import TOOL_TRAITS, tools_with
 from .rules import path_matches, rule_text, words_of
 
-_FILES = ("edit_file", "write_file")
+_FILES = tools_with("change")
+_READING = tools_with("read")
 _COMMANDS = "run_command"
 
 
@@ -23,10 +24,10 @@ def _of_tool(rule: Rule) -> str | None:
         return None
     if rule.tool == "start_command":
         return "run_command rules apply to start_command too: name run_command"
-    if rule.tool in LOOKING:
+    if rule.tool in _READING:
         return None if rule.verdict == "deny" else "a tool that only reads never asks: remove the rule, or use deny"
     if rule.tool not in (*_FILES, _COMMANDS):
-        return f"rules do not apply to {rule.tool}: use one of {', '.join((*_FILES, _COMMANDS, *LOOKING))}"
+        return f"rules do not apply to {rule.tool}: use one of {', '.join((*_FILES, _COMMANDS, *_READING))}"
     return None
 
 
@@ -50,7 +51,7 @@ def _of_path(rule: Rule) -> str | None:
         return None
     if not path.strip(" /"):
         return "the path is empty: write a glob such as src/**"
-    if rule.tool == "fetch_url":
+    if rule.tool in _READING and TOOL_TRAITS[rule.tool].path is None:
         return "a page has no path in the workspace: remove the path"
     if rule.tool == _COMMANDS and rule.verdict == "allow":
         return "a command is allowed by its words: write command instead of path"

@@ -63,6 +63,11 @@ def exact_file_rule(tool: str, path: str) -> Rule:
     return Rule(verdict="allow", tool=tool, path=plain)
 
 
+def run_rule(rule: Rule) -> Rule:
+    """Return the rule that allows the same for the rest of a run: edits of the path with any tool, or the command."""
+    return rule if rule.path is None else Rule(verdict="allow", path=rule.path)
+
+
 def command_rule(part: Part) -> Rule:
     """Return the rule that `always` writes for a plain command: these words and any that follow."""
     return Rule(verdict="allow", tool="run_command", command=" ".join(quoted(text) for text in part.texts))
@@ -95,3 +100,17 @@ def path_matches(rule: Rule, path: str) -> bool:
     glob = (rule.path or "").lstrip("!")
     anchored = glob if glob.startswith("/") or rule.verdict != "allow" else f"/{glob}"
     return GitIgnoreSpec.from_lines([anchored]).match_file(path)
+
+
+def kept_from(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
+    """Describe the rule that denies this path (as given, and with links followed) to a reading tool; None if none does.
+
+    Without paths, only a rule for the tool as a whole counts.
+    """
+    for rule in rules:
+        if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):
+            continue
+        is_whole = rule.path is None and rule.tool is not None
+        if is_whole or (rule.path is not None and any(path_matches(rule, path) for path in paths)):
+            return f"a rule refuses it: {rule_text(rule)}"
+    return None

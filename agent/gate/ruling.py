@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
+from ..protocol import DecidedBy
 from .draft import Draft, FileDraft
+
+RefusedBy = Literal[DecidedBy, "conflict", "interrupt"]
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,8 +20,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """The draft that was decided on: it differs from the original one if the file changed meanwhile."""
     after: bytes | None = None
     """The bytes to write: the whole proposal, the accepted hunks, or the person's own text."""
-    by: str
-    """`policy` or `person`."""
+    by: DecidedBy
     reason: str | None = None
     note_for_model: str = ""
     """Why the draft was not done, or which part was, with the person's words; empty if all was, without comment."""
@@ -26,12 +30,14 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """Nobody decided: the proposal stays open in the journal, and the call has no result yet."""
     edited: bool = False
     """The person changed the text before approving it."""
-    refused_by: str | None = None
-    """`policy`, `person`, `conflict` or `interrupt`; None: it was approved."""
+    refused_by: RefusedBy | None = None
+    """None: it was approved."""
     taken: int | None = None
     """Number of hunks that the person accepted; None: all, or there was nothing to choose."""
     left: dict[int, str] = {}
     """Why the person skipped a hunk, by its index."""
+    cuts: dict[int, list[int]] = {}
+    """How the person split hunks: `taken` and `left` then count their parts."""
     rule: str | None = None
     """The rule that `always` wrote."""
 
@@ -39,7 +45,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 def approved(
     draft: Draft,
     *,
-    by: str,
+    by: DecidedBy,
     reason: str | None = None,
     after: bytes | None = None,
     note: str = "",

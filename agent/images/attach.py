@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..protocol import ImageRef, UserError
+from ..system import real_path
 from ..workspace.names import forbidden
 from .headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions
@@ -131,7 +132,7 @@ def _read(path: Path, root: Path) -> Attached | None:
 def _refuse_place(path: Path, root: Path) -> None:
     """Raise UserError for a secret file, and for a link in the workspace that points outside it."""
     name = path.name
-    real = Path(os.path.realpath(path))
+    real = real_path(path)
     for parts in (path.parts[1:], real.parts[1:]):
         if why := forbidden(parts):
             raise UserError(f"{name} cannot be attached: {why}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..protocol import ImageMedia
+
 _SEGMENTS = 4_000
 """Maximum number of JPEG segments to read before the frame header."""
 _BRANDS = {
@@ -35,7 +37,7 @@ _STARTS = (
 class Header:
     """Format and size of an image, as its header states them."""
 
-    media: str
+    media: ImageMedia
     width: int
     height: int
     """Height in pixels; 0: the file is broken."""

@@ -1,7 +1,8 @@
 """Store the events and commands of a run: each is written once, with keys hidden, and can be read by any process."""
 
 from .claim import Claim, Holder, claim, holder
-from .journal import Entry, Journal
+from .event_writer import Entry
+from .journal import Journal
 from .redact import Redactor
 from .streaming import StreamRedactor
 

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from ..protocol import JournalError, JournalUnwritable, NewerJournal
+from ..protocol import JournalError, NewerJournal
 from ..system import crash_point
 from .integrity.beside import META_DIGEST, meta_digest
 from .integrity.half_made import give_name, making_path, probe_path, sweep_half_made
+from .sqlite_errors import BUSY_SECONDS, Broken, explain
 
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
@@ -28,9 +29,6 @@ SEARCH_CACHE_KIB = 4_000
 """The same for a search, twice SQLite's default: with a million keys each new one is on another page."""
 VIEW_CACHE_KIB = 500
 """The same for a view."""
-BUSY_SECONDS = 5.0
-"""How long a writer waits for another writer."""
-
 _MARKS = ("run_started", "run_resumed", "run_ended", "step_started", "charged")
 LANDMARKS = "(" + " OR ".join(f"type = '{mark}'" for mark in _MARKS) + ")"
 """Condition for the events that lists of runs use. SQLite uses its index only if a query repeats this exact text.
@@ -59,11 +57,7 @@ CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT RO
 _SCHEMA_OBJECTS = _SCHEMA.count("CREATE ")
 """Minimum value of the schema counter in a journal created by this program."""
 
-Broken = (sqlite3.Error, UnicodeDecodeError)
-"""Exceptions of SQLite. If the schema is damaged, the message may not be UTF-8, which Python cannot decode."""
-
 SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
 
 
 def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
@@ -235,27 +229,6 @@ def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
 def any_text(raw: bytes) -> str:
     """Decode the text of a column that may be damaged."""
     return raw.decode("utf-8", "replace")
-
-
-def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
-    """Return the error for a person, in one line: what is wrong, and the fix."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    said = " ".join(str(error).split())
-    if code == sqlite3.SQLITE_FULL:
-        return JournalUnwritable(f"the disk is full: {path} could not be written; free some space, then resume the run")
-    if code == sqlite3.SQLITE_NOTADB:
-        return JournalError(f"{path} is not a journal of rundry, or its beginning was destroyed")
-    if isinstance(error, UnicodeDecodeError) or (code == 0 and said.startswith("Could not decode")):
-        return JournalError(f"{path} is damaged (not UTF-8); restore it from a copy, nothing was changed in it")
-    if code in _DAMAGE:
-        return JournalError(f"{path} is damaged ({said}); restore it from a copy, nothing was changed in it")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return JournalError(f"{path} was locked by another program for {BUSY_SECONDS:.0f} seconds; try again")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return JournalError(f"{path} cannot be opened for writing ({said}): check its permissions and its folder's")
-    if code == sqlite3.SQLITE_IOERR:
-        return JournalError(f"{path} could not be read or written ({said}); what was recorded before is kept")
-    return JournalError(f"{path}: {said}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

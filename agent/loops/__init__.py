@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..protocol import Decision, LoopKind
-from . import chat, goal, improve, interval, naive, paced, until_dry
+from . import chat, fix, goal, improve, interval, naive, paced, until_dry
 from .state import LoopState, met, never_started
 
 __all__ = ["LoopState", "decider", "met", "never_started"]
@@ -28,3 +28,5 @@ def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
             return paced.decide
         case LoopKind.IMPROVE:
             return improve.decide
+        case LoopKind.FIX:
+            return fix.decide

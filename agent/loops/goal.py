@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..facts.facts import RunFacts
-from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, Reason, Work
+from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
 from ..step import NOTHING, feedback, hint, unconfirmed
-from .state import LoopState, ends, failing_checks, is_silent, met, never_started, suspect
+from .state import LoopState, ends, failing_checks, is_answered, is_silent, met, never_started, suspect
 
 NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
@@ -31,26 +33,28 @@ def decide(state: LoopState) -> Decision:
         return doubt
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
+    if facts.spec.answers_in_text and is_answered(facts):
+        return Finish(reason=Reason.ANSWERED, detail="the model answered in text")
     if end := ends(state):
         return end
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def next_words(facts: RunFacts) -> tuple[str, str | None]:
+def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     """Return what the program must send to the model before the next step, if anything."""
-    parts: list[tuple[str, str]] = []
+    parts: list[tuple[PromptKind, str]] = []
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
-        parts += [("check", feedback(check, facts.verdicts.told.get(check.command))) for check in failing_checks(facts)]
+        parts += _checks(feedback(check, facts.verdicts.told.get(check.command)) for check in failing_checks(facts))
     failed = facts.verdicts.confirmation
     if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
         parts.append(("check", unconfirmed(failed)))
-    parts += [
-        ("check", f"Not met yet: {judged.name}: {judged.detail}")
+    parts += _checks(
+        f"Not met yet: {judged.name}: {judged.detail}"
         for judged in facts.verdicts.predicates.values()
         if not judged.passed and (claimed or is_silent(facts))
-    ]
+    )
     if claimed:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
     if is_silent(facts):
@@ -62,3 +66,7 @@ def next_words(facts: RunFacts) -> tuple[str, str | None]:
     if not parts:
         return "task", None
     return parts[-1][0], "\n\n".join(text for _, text in parts)
+
+
+def _checks(texts: Iterable[str]) -> list[tuple[PromptKind, str]]:
+    return [("check", text) for text in texts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Work
-from .state import LoopState, ends, is_silent
+from .state import LoopState, ends, failing_checks, is_silent, met
 
 
 def decide(state: LoopState) -> Decision:
@@ -11,5 +11,15 @@ def decide(state: LoopState) -> Decision:
     if end := ends(state):
         return end
     if is_silent(state.facts) or state.facts.finish is not None:
-        return Finish(reason=Reason.CLAIMED, detail="the model stopped calling tools; nothing was checked")
+        return Finish(reason=Reason.CLAIMED, detail=f"the model stopped calling tools; {_checked(state)}")
     return Again([Work()])
+
+
+def _checked(state: LoopState) -> str:
+    """Return what the checks said. They inform the reader: this loop neither continues nor ends because of them."""
+    if passed := met(state):
+        return passed
+    failing = [f"{check.command} (exit code {check.exit_code})" for check in failing_checks(state.facts)]
+    if failing:
+        return f"check failed: {', '.join(failing)}"
+    return "not everything asked for is met" if state.facts.spec.predicates.exist else "nothing was checked"

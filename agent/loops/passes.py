@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from ..facts.passes import PassFacts
-from ..protocol import Again, Decision, Finish, Reason, Work
+from ..protocol import Again, Decision, Finish, Reason, Work, WorkKind
 from ..stops import Exhausted, Margin, Reserve, admit
 from .goal import next_words
 from .state import LoopState, ends, met, undecided
 
-BEGIN, CLOSE, MEASURE = "begin", "close", "measure"
+BEGIN: WorkKind = "begin"
+CLOSE: WorkKind = "close"
+MEASURE: WorkKind = "measure"
 """Kinds of works that do not call a model."""
-TRY = "try"
+TRY: WorkKind = "try"
 """Kind of the work of one candidate."""
 _ANY_WINDOW = 32_000
 """A context window in tokens, only to find out whether any budget is left."""

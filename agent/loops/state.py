@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..facts.facts import RunFacts
 from ..facts.verdicts import cannot_start, result_of
 from ..finder.state import FinderState
-from ..protocol import CheckFinished, Finish, Price, Reason, Wait, WorkResult
+from ..protocol import CheckFinished, Finish, Price, Reason, StallKind, Wait, WorkResult
 
 _NAMED = 3
 """Number of missing tests named in a reason."""
@@ -53,11 +53,15 @@ def ends(state: LoopState) -> Finish | Wait | None:
     return Finish(reason=stall_reason(stall.kind), detail=detail)
 
 
-def stall_reason(kind: str) -> Reason:
+def stall_reason(kind: StallKind) -> Reason:
     """Return the outcome's reason for a kind of stall (docs/requirements.md 4.3, 4.4)."""
-    if kind in ("cycle", "oscillation"):
-        return Reason.OSCILLATION
-    return Reason.TOOL_ERRORS if kind == "tool-errors" else Reason.STAGNATION
+    match kind:
+        case "cycle" | "oscillation":
+            return Reason.OSCILLATION
+        case "tool-errors":
+            return Reason.TOOL_ERRORS
+        case "repeat" | "error" | "same-error" | "refused" | "monologue" | "empty" | "stagnation" | "poll" | "chant":
+            return Reason.STAGNATION
 
 
 def met(state: LoopState) -> str | None:
@@ -131,6 +135,11 @@ def never_started(facts: RunFacts) -> Finish | None:
 def is_silent(facts: RunFacts) -> bool:
     """Return whether the newest answer called no tool."""
     return facts.reply is not None and facts.reply.calls == 0
+
+
+def is_answered(facts: RunFacts) -> bool:
+    """Return whether the newest answer is a whole text without a tool call."""
+    return is_silent(facts) and facts.reply is not None and facts.reply.finish == "stop"
 
 
 def _verdicts(facts: RunFacts) -> dict[str, bool]:

@@ -70,8 +70,11 @@ def _dry(finder: FinderState) -> Finish:
     if facts.taken:
         judged = f"; {facts.confirmed - facts.taken} confirmed, {facts.refuted} refuted"
         found = f"{facts.taken} found and not judged{judged if len(facts.findings) > facts.taken else ''}"
+    if finder.spec.traits.fetches_pages and facts.findings:
+        found = f"{_keys_seen(facts.seen)}, {facts.confirmed} dead link{'' if facts.confirmed == 1 else 's'}"
     if finder.spec.check is not None:
-        how, found = f"a full scan found nothing left to do: {facts.scanned}", f"{facts.done:,} done"
+        left = "nothing else that can be fixed" if facts.set_aside else "nothing left to do"
+        how, found = f"a full scan found {left}: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:
         who = "every lens that works" if any(lens.failed for lens in facts.lenses.values()) else "every lens"
         how = f"{facts.streak} passes in a row in which {who} ran found nothing new"

@@ -3,6 +3,7 @@
 Importing this package imports only msgspec from third parties; litellm is imported with the first model that needs it.
 """
 
+from .candidates import Candidate, candidates
 from .counting import Counter
 from .demo import DemoRun, copy_project
 from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
@@ -20,6 +21,7 @@ __all__ = [
     "KEY_NAMES",
     "NO_MODEL",
     "OUTPUT_CAP",
+    "Candidate",
     "Counter",
     "DemoRun",
     "KeyFound",
@@ -30,6 +32,7 @@ __all__ = [
     "RemoteModel",
     "ServerFound",
     "Survey",
+    "candidates",
     "close_connections",
     "copy_project",
     "discover",

@@ -53,14 +53,14 @@ class Answer:
         return self.pieces > 0
 
     def text(self, text: str) -> list[Shown]:
-        """Add a piece of the answer's text. Raises ModelFault for a chant, TooLong."""
+        """Add a piece of the answer's text. Raises ModelFault if the model repeats itself endlessly, TooLong."""
         self._listen(text)
         parts: list[Shown] = [*self._leaks.feed(text)] if self._leaks else [TextPart(text)]
         self._said = self._said or bool(parts)
         return parts
 
     def reasoning(self, text: str) -> list[Shown]:
-        """Add a piece of readable reasoning. Raises ModelFault for a chant, TooLong."""
+        """Add a piece of readable reasoning. Raises ModelFault if the model repeats itself endlessly, TooLong."""
         self._listen(text)
         self._said = True
         return [ReasoningPart(text)]

@@ -15,7 +15,7 @@ from .litellm_use.credentials import unset_groups
 from .litellm_use.needs import NEEDS
 from .pricing.prices import price_of
 from .pricing.table import Entry, whole_table
-from .servers import NoServer, Served, ServerInfo, ask_server, list_ollama, show_ollama
+from .servers import NoServer, Served, ServerInfo, ServerKind, ask_server, list_ollama, show_ollama
 from .traits import TRAITS
 
 _SECONDS = 1.0
@@ -56,8 +56,7 @@ class KeyMissing(msgspec.Struct, frozen=True, kw_only=True):
 class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
     """A model server that answered."""
 
-    kind: str
-    """`ollama`, `llama.cpp`, `lm-studio`, `vllm` or `openai-compatible`."""
+    kind: ServerKind
     api_base: str
     """Address as `--api-base` takes it; not needed for a server on its usual port."""
     models: list[ModelLine] = []

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..journal import Redactor
-from ..protocol import ModelSpec, UserError
+from ..protocol import EffortLevel, ModelSpec, UserError
 from .litellm_use.env_settings import SIGNING, secrets_in, settings_from
 from .litellm_use.needs import KEYED
 from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
@@ -53,8 +53,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The key is sent as a bearer token, instead of the provider's own header."""
     key_is_named: bool = False
     """The user named the variable with the key."""
-    effort: str | None = None
-    """`low`, `medium` or `high`; None: the provider's default."""
+    effort: EffortLevel | None = None
+    """None: the provider's default."""
     settings: dict[str, str] = {}
     """Credentials, region and similar settings for litellm, from the environment."""
     params: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def maker(self) -> str:
-        """Who can read the opaque parts of this model's answers."""
+        """The provider that can read the opaque parts of this model's answers."""
         if self.provider in GATEWAYS:
             return f"{self.provider}/{self.model.partition('/')[0]}"
         return self.provider if self.api_base is None else f"{self.provider} at {self.api_base}"

@@ -20,6 +20,8 @@ async def find_model(spec: ModelSpec) -> tuple[str, str]:
         return found
     if (provider := await asyncio.to_thread(listed_provider, spec.name)) in TRAITS:
         return str(provider), spec.name
+    if spec.name == DEMO:
+        raise UserError("demo is not a model: `rundry demo` starts it in a sample project of its own")
     await load_litellm()
     return _ask_litellm(spec)
 

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..protocol import ModelSpec, UserError
-from .demo.provider import PROVIDER as DEMO
-from .demo.provider import open_demo
+from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
 from .lanes import DirectLane, Patience
 from .litellm_use.credentials import check_credentials
@@ -87,7 +86,7 @@ def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> li
 def _lane(at: Endpoint, traits: Traits | None, window: int, patience: Patience) -> Lane:
     if traits is not None:
         return DirectLane(at, traits, window=window)
-    from .lanes.foreign import LitellmLane
+    from .lanes.via_litellm import LitellmLane
 
     _reach_directly(at)
     return LitellmLane(at, seconds=patience.first + patience.between)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -11,6 +11,8 @@ import msgspec
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system import import_aiohttp, tls
 from .lanes.connections import pool, proxy_for
+
+ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]
 
 OLLAMA_CONTEXT = 32_768
 """Context window requested from Ollama if neither the user nor the model's own file sets one. The cache for a model's
@@ -34,8 +36,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What a server reports about itself: its kind, its address and its models."""
 
-    kind: str
-    """`ollama`, `llama.cpp`, `lm-studio`, `vllm` or `openai-compatible`."""
+    kind: ServerKind
     api_base: str
     models: list[Served] = []
 
@@ -163,7 +164,7 @@ def _dicts(value: object) -> list[dict[str, Any]]:
     return [cast(dict[str, Any], i) for i in items if isinstance(i, dict)]
 
 
-def _kind(base: str, rows: list[dict[str, Any]]) -> str:
+def _kind(base: str, rows: list[dict[str, Any]]) -> ServerKind:
     owners = {str(r.get("owned_by", "")) for r in rows}
     if "llamacpp" in owners:
         return "llama.cpp"

@@ -10,7 +10,12 @@ from typing import Literal
 
 import msgspec
 
+from ..protocol import EffortLevel
+
 Wire = Literal["chat", "anthropic", "ollama"]
+CapturedWire = Literal["chat", "anthropic", "cohere", "converse", "gemini", "invoke", "responses"]
+"""A format that litellm writes and rundry reads."""
+WireFormat = Wire | CapturedWire
 Effort = Literal["field", "object", "toggle", "none"]
 
 
@@ -38,8 +43,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an assistant message without `reasoning_content` is refused while the model thinks."""
     effort: Effort = "field"
     """`field`: `reasoning_effort`; `object`: `reasoning.effort`; `toggle`: `thinking.type`; `none`: not settable."""
-    efforts: dict[str, str] = {}
-    """The provider's values for `low`, `medium` and `high`, where they differ."""
+    efforts: dict[EffortLevel, str] = {}
+    """The provider's own values, where they differ."""
     name_prefix: str = ""
     """Prefix of every model's name on the wire, which the user may omit."""
     knows_models: bool = False

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from .events.base import snake
 from .messages import ImageRef
 from .spec import GateMode, ModelSpec, Rule
+
+ConflictVerdict = Literal[
+    "again",  # the model reads the file and repeats its change
+    "mine",  # the file on disk stays as it is, and the model is informed
+]
+"""A decision that only a proposal in conflict takes."""
+GateVerdict = Literal["approve", "reject", "part", ConflictVerdict]
+StopHow = Literal["wrap_up", "now"]
+JudgeVerdict = Literal["confirmed", "refuted", "evidence"]
+"""A person's verdict on a finding; `evidence`: look for more evidence, then judge the finding again."""
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=snake):
@@ -50,19 +60,21 @@ class Decide(_Command, frozen=True, kw_only=True):
     proposal_id: str
     digest: str
     """Digest of the proposal that was shown to the person; the runner refuses any other digest."""
-    verdict: str
-    """`approve`, `reject` or `part`. For a proposal in conflict also `again` (the model reads the file and repeats
-    its change) or `mine` (the file on disk stays as it is, and the model is informed).
-    """
+    verdict: GateVerdict
     hunks: list[int] | None = None
     """With `part`: the indexes of the accepted hunks."""
     hunk_reasons: dict[int, str] = {}
     """Why a hunk was skipped, by its index."""
+    cuts: dict[int, list[int]] = {}
+    """Index of a hunk to the rows at which its parts begin, without row 0. `hunks` and `hunk_reasons` then count the
+    parts of all hunks. A row is a removed line with the added line in its place, or one of them alone."""
     text: str | None = None
     """The new text as edited by the person, instead of the proposed text."""
     reason: str | None = None
     always: bool = False
     """Also add the rule that the proposal suggests."""
+    session: bool = False
+    """Also allow the same for the rest of this run: the command's words, or edits of the path. `RemoveRule` ends it."""
 
 
 class Answer(_Command, frozen=True, kw_only=True):
@@ -90,8 +102,7 @@ class Interrupt(_Command, frozen=True, kw_only=True):
 
 
 class Stop(_Command, frozen=True, kw_only=True):
-    how: str = "wrap_up"
-    """How to stop: `wrap_up` or `now`."""
+    how: StopHow = "wrap_up"
 
 
 class SetLimit(_Command, frozen=True, kw_only=True):
@@ -114,6 +125,12 @@ class SetGateMode(_Command, frozen=True, kw_only=True):
 
 class AddRule(_Command, frozen=True, kw_only=True):
     """Add a rule to the gate for the rest of the run, also after a resume. Only rules that deny can be added."""
+
+    rule: Rule
+
+
+class RemoveRule(_Command, frozen=True, kw_only=True):
+    """Remove a rule that allows something and was added to the run by `Decide.session`."""
 
     rule: Rule
 
@@ -158,8 +175,7 @@ class Wake(_Command, frozen=True, kw_only=True):
 
 class Judge(_Command, frozen=True, kw_only=True):
     key: str
-    verdict: str
-    """`confirmed`, `refuted` or `evidence`."""
+    verdict: JudgeVerdict
     reason: str = ""
 
 
@@ -187,6 +203,8 @@ class Undo(_Command, frozen=True, kw_only=True):
 
     changes: int = 1
     step: int | None = None
+    path: str | None = None
+    """Instead: undo all changes of this file, and of no other. Relative to the workspace."""
 
 
 class Rewind(_Command, frozen=True, kw_only=True):
@@ -221,6 +239,7 @@ Command = (
     | SwitchModel
     | SetGateMode
     | AddRule
+    | RemoveRule
     | TakeWheel
     | GiveWheel
     | Act

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, get_args
 
 import msgspec
 
-CONFIRMED, COUNTED, EXIT_CODE_ONLY = "confirmed", "counted", "exit code only"
-NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK = "predicate or score", "not guaranteed", "no check"
-EVIDENCE_KINDS = (CONFIRMED, COUNTED, EXIT_CODE_ONLY, NOT_A_CHECK, NOT_GUARANTEED, NO_CHECK)
-"""How an outcome is proved, strongest first: in a clean checkout; by counted tests; by the exit code, or a suspect
-result that a person accepted; by something other than a check; without guarded files; not at all.
-"""
+EvidenceKind = Literal[
+    "confirmed",  # in a clean checkout
+    "counted",  # by counted tests
+    "exit code only",  # or a suspect result that a person accepted
+    "predicate or score",
+    "not guaranteed",  # no file was guarded
+    "no check",
+]
+"""How an outcome is proved, strongest first."""
+EVIDENCE_KINDS: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 
 
 class Confirmed(StrEnum):
@@ -95,22 +100,22 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     confirmation: Confirmation | None = None
 
 
-def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> str:
+def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) -> EvidenceKind:
     """Return the strongest of `EVIDENCE_KINDS` that applies to the end of a run.
 
     `verified`: result of the newest `rundry verify` since then.
     """
     if verified is Confirmed.PASSED:
-        return CONFIRMED
+        return "confirmed"
     if evidence is None:
-        return NO_CHECK
+        return "no check"
     if evidence.confirmation is not None and evidence.confirmation.result is Confirmed.PASSED:
-        return CONFIRMED
+        return "confirmed"
     if evidence.guarded_unchanged is None:
-        return NOT_GUARANTEED
+        return "not guaranteed"
     if not evidence.checks:
-        return NOT_A_CHECK
-    return EXIT_CODE_ONLY if evidence.after is None or evidence.accepted else COUNTED
+        return "predicate or score"
+    return "exit code only" if evidence.after is None or evidence.accepted else "counted"
 
 
 def evidence_words(evidence: Evidence) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, get_args
 
 import msgspec
 
+ItemKind = Literal["url", "file", "value"]
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+
 
 class Recipe(StrEnum):
-    """A predefined search."""
+    """A predefined search, by its word for `--recipe`."""
 
     CRAWL = "crawl"
     MIGRATE = "migrate"
@@ -34,7 +38,7 @@ def recipe_traits(recipe: Recipe | None) -> RecipeTraits:
             options = ("max-pages", "rate", "include", "exclude")
             return RecipeTraits(options=options, fetches_pages=True, has_findings=False)
         case Recipe.MIGRATE:
-            return RecipeTraits(options=("check",), changes_files=True, has_findings=False)
+            return RecipeTraits(options=("check", "parallel"), changes_files=True, has_findings=False)
         case Recipe.RESEARCH | None:
             return RecipeTraits()
 
@@ -49,8 +53,7 @@ class Lens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seed(msgspec.Struct, frozen=True, kw_only=True):
-    kind: str
-    """`url`, `file` or `value`."""
+    kind: ItemKind
     value: str
 
 
@@ -106,6 +109,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """migrate: globs of the files to migrate."""
     checks: int = 8
     """migrate: number of checks that run at the same time during a scan of all files."""
+    parallel: int = 1
+    """migrate: number of worktrees that each work a file; 1: the files are worked one by one in the run's tree."""
     rate: float | None = None
     """crawl: requests per second; None: no limit."""
     include: list[str] = []
@@ -113,6 +118,8 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     """crawl: globs of URLs. `include` names the URLs to follow, `exclude` the ones to ignore."""
     robots: bool = True
     """crawl: whether to obey robots.txt."""
+    executor: str | None = None
+    """Dask cluster whose workers work the items, as `--executor` names it; None: they are worked on this machine."""
     hosts: list[str] = []
     """Hosts that `fetch_url` may contact; empty: the tool is not available."""
 

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+ImageMedia = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+
 
 class ToolCall(msgspec.Struct, frozen=True):
     call_id: str
@@ -39,8 +41,7 @@ class ImageRef(msgspec.Struct, frozen=True, kw_only=True):
 
     sha: str
     """Digest of the blob that contains the file."""
-    media: str
-    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`."""
+    media: ImageMedia
     name: str = ""
     width: int = 0
     height: int = 0

@@ -16,18 +16,33 @@ class Reason(StrEnum):
     """Why a run ended (docs/requirements.md 4.1). Programs read this value; people read `detail`."""
 
     DONE = "done"
+    """The check or another success condition passed."""
     ANSWERED = "answered"
+    """A run without a check: a finish with citations was accepted, or with `--print` the model answered in text."""
     DRY = "dry"
+    """A search found nothing new in its last passes."""
     PLATEAU = "plateau"
+    """The best score did not improve any more."""
     CLAIMED = "claimed"
+    """The model of a `naive` loop stopped; its checks only inform."""
     BUDGET = "budget"
+    """A limit was reached: steps, tokens, USD, seconds, the deadline or a quota. `detail` says which."""
     STAGNATION = "stagnation"
+    """The run repeated the same action with the same result."""
     OSCILLATION = "oscillation"
+    """The run alternated between the same states."""
     TOOL_ERRORS = "tool-errors"
+    """Too many of the newest tool calls failed."""
     HANDOFF = "handoff"
+    """The run waits for a person."""
     USER = "user"
+    """A person stopped the run."""
+    PARTIAL = "partial"
+    """All child runs ended, but not all of them are complete."""
     REFUSED = "refused"
+    """The run could not start; nothing was changed."""
     ERROR = "error"
+    """The model or the program failed permanently."""
 
 
 ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
@@ -41,7 +56,7 @@ def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int
             return 0
         case Reason.DRY:
             return 0 if complete else 6
-        case Reason.CLAIMED:
+        case Reason.CLAIMED | Reason.PARTIAL:
             return 6
         case Reason.BUDGET:
             return 3
@@ -60,6 +75,23 @@ def exit_code(reason: Reason, *, complete: bool, retryable: bool = False) -> int
 class FindingCounts(msgspec.Struct, frozen=True):
     confirmed: int = 0
     refuted: int = 0
+
+
+class ChildOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a child run stands at the end of its parent."""
+
+    run_id: str
+    journal: str
+    about: str
+    """Key of the finding that it works on."""
+    title: str
+    reason: Reason | None = None
+    """None: it has not ended."""
+    detail: str = ""
+    complete: bool = False
+    steps: int = 0
+    usd: float | None = 0.0
+    """Cost in USD; None: a call had no known price."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,3 +123,5 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     """For a run with a check; None for others."""
     journal: str = ""
+    children: list[ChildOutcome] = []
+    """Child runs in the order of their start, for a run that has any."""

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from .budget import Budget
-from .clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from .finder import FinderSpec
+from .loops import FixSpec, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
 
-BY_TOOLS, CONSTRAINED = "tools", "constrained"
+EditFormat = Literal["tools", "constrained"]
 """How the model edits files: with tools, or with a small JSON object that the program converts to an edit."""
-
-
-EFFORTS = ("low", "medium", "high")
+BY_TOOLS: EditFormat = "tools"
+CONSTRAINED: EditFormat = "constrained"
+EffortLevel = Literal["low", "medium", "high"]
 """How much a model should reason."""
-
-
-class LoopKind(StrEnum):
-    CHAT = "chat"
-    GOAL = "goal"
-    NAIVE = "naive"
-    UNTIL_DRY = "until-dry"
-    INTERVAL = "interval"
-    PACED = "paced"
-    IMPROVE = "improve"
-
-    @property
-    def a_run(self) -> str:
-        """The loop kind in a sentence: `a goal run`, `an interval run`."""
-        return f"a{'n' * (self.value[0] in 'aeiou')} {self} run"
+EFFORTS: tuple[EffortLevel, ...] = get_args(EffortLevel)
+RuleVerdict = Literal["allow", "ask", "deny"]
+OnAsk = Literal["refuse", "handoff"]
+"""What a run without a person does when it would have to ask."""
+ON_ASK: tuple[OnAsk, ...] = get_args(OnAsk)
+OnStall = Literal["handoff", "stop"]
+ON_STALL: tuple[OnStall, ...] = get_args(OnStall)
+TierKind = Literal["person", "model", "command"]
 
 
 class GateMode(StrEnum):
@@ -62,8 +55,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
     """USD per million tokens, for input and output, if the user set them."""
     key_from: str | None = None
     """Name of the environment variable that contains the key, if it is not the provider's usual one."""
-    effort: str | None = None
-    """How much the model should reason: `low`, `medium` or `high`; None: the provider's default."""
+    effort: EffortLevel | None = None
+    """None: the provider's default."""
     params: dict[str, Any] = {}
     """Additional fields of the request body, as documented by the provider."""
 
@@ -71,8 +64,7 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of the gate's policy. `deny` has priority over `ask`, and `ask` over `allow`."""
 
-    verdict: str
-    """`allow`, `ask` or `deny`."""
+    verdict: RuleVerdict
     tool: str | None = None
     path: str | None = None
     """A glob, relative to the workspace."""
@@ -101,11 +93,8 @@ class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Commands and checks may use the network."""
     sandbox: SandboxRules = SandboxRules()
     rules: list[Rule] = []
-    on_ask: str | None = None
-    """What a run without a person does when it would have to ask: `refuse` or `handoff`.
-
-    None: the gate refuses actions, and a question of the model (`ask_person`) causes a hand-off.
-    """
+    on_ask: OnAsk | None = None
+    """None: the gate refuses actions, and a question of the model (`ask_person`) causes a hand-off."""
     quotas: dict[str, str] = {}
     """Tool name to `N/min`, `N/hour` or `N/run`."""
 
@@ -160,8 +149,7 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
 class HandoffTier(msgspec.Struct, frozen=True, kw_only=True):
     """One tier of a hand-off: who is asked, and for how long."""
 
-    kind: str
-    """`person`, `model` or `command`."""
+    kind: TierKind
     after: float | None = None
     """Seconds until the next tier is asked. None: never, as long as somebody can still answer."""
     model: ModelSpec | None = None
@@ -195,8 +183,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     gate: GatePolicy = GatePolicy()
     predicates: Predicates = Predicates()
     stalls: StallLimits = StallLimits()
-    on_stall: str | None = None
-    """`handoff` or `stop`. None: `handoff` if a view is attached, otherwise `stop`."""
+    on_stall: OnStall | None = None
+    """None: `handoff` if a view is attached, otherwise `stop`."""
     escalate: ModelSpec | None = None
     """The model that replaces the current one, once, if the hint after a stall did not help."""
     tiers: list[HandoffTier] = []
@@ -205,6 +193,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own command for notifications."""
     attended: bool = False
     """The run was started from a person's screen."""
+    answers_in_text: bool = False
+    """A goal run without a check ends when the model has answered without calling a tool (`--print`)."""
     instructions: str | None = None
     """Path of the project instructions, if the workspace has any (`AGENTS.md`, `CLAUDE.md`)."""
     item_steps: int = 15
@@ -221,14 +211,23 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a `paced` run."""
     improve: ImproveSpec | None = None
     """Settings of an `improve` run."""
-    edit_format: str = BY_TOOLS
-    """`tools`, or `constrained`: the program chooses the file, and the model fills in a small JSON object."""
+    fix: FixSpec | None = None
+    """Settings of a `fix` run."""
+    parent: ParentRef | None = None
+    """The run that started this one; None: a person or a script did."""
+    edit_format: EditFormat = BY_TOOLS
+    """With `constrained`, the program chooses the file."""
     commit: bool = False
     """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False
     """The commits of the run execute the repository's hooks, in the sandbox."""
     extra: dict[str, Any] = {}
     """Settings of later loops (lenses, clock, score), by loop kind."""
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether the run itself may change files. Most searches only read, and a fix run leaves it to its children."""
+        return self.fix is None and (self.finder is None or self.finder.traits.changes_files)
 
     @property
     def home(self) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from .events.run import Sleeping
+from .events.finder import WorkKind
+from .events.passes import Sleeping
+from .events.step import PromptKind
 from .outcome import Reason
+from .tools.traits import EndingTool
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,22 +18,20 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     work: str | None = None
     """Name of the conversation: `lens:taint`, `sceptic:KEY#2`, `item:KEY`; None: the run's main conversation."""
-    kind: str = "main"
-    """`main`; in a finder `item`, `lens`, `sceptic`, `critic`, `evidence`; in passes `begin`, `close`, `measure`."""
+    kind: WorkKind = "main"
     about: str = ""
     """Key of the item or finding, or name of the lens."""
     system: str | None = None
     """The system prompt of a new conversation; None: the run's system prompt."""
     prompt: str | None = None
     """What the program first sends to the model (a failed check, a nudge, a hint), if anything."""
-    prompt_kind: str = "task"
-    """`task`, `check`, `nudge`, `hint` or `review`."""
+    prompt_kind: PromptKind = "task"
     tools: list[str] | None = None
     """Names of the available tools; None: all tools of the run."""
     model: str | None = None
     """The model to use; None: the run's model."""
     step_cap: int = 1
-    ends_with: str | None = None
+    ends_with: EndingTool | None = None
     """Name of the tool whose accepted call ends the work."""
 
 
@@ -66,7 +67,7 @@ class Wait(msgspec.Struct, frozen=True):
 
     seconds: float | None
     """None: wait until the person sends a command."""
-    why: str
+    why: Literal["message", "clock", "retry"]
     sleep: Sleeping | None = None
     """Event of a visible sleep from which the run can be woken; None: the run only waits."""
 

@@ -1,6 +1,16 @@
 """Read journals: lists of runs, reports, waiting proposals, hand-off records, exports."""
 
-from .listing import RunLine
-from .runs import find_run, journal_path, list_runs, new_run_id, runs_dir
+from .listing import RunLine, as_tree, is_left_to_parent
+from .runs import delete_run, find_run, journal_path, list_runs, new_run_id, runs_dir
 
-__all__ = ["RunLine", "find_run", "journal_path", "list_runs", "new_run_id", "runs_dir"]
+__all__ = [
+    "RunLine",
+    "as_tree",
+    "delete_run",
+    "find_run",
+    "is_left_to_parent",
+    "journal_path",
+    "list_runs",
+    "new_run_id",
+    "runs_dir",
+]

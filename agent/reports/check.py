@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,8 @@ from ..journal.integrity.damage import Damage, damage_of, structural_faults
 from ..journal.journal import Journal
 from ..protocol import JournalError
 
+DamagedPart = Literal["file", "event", "end", "content", "spend", "spec", "search", "inbox"]
+
 _BATCH = 5_000
 _CONTENTS = "SELECT rowid, CAST(sha AS BLOB), data FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT 50"
 
@@ -21,8 +24,7 @@ _CONTENTS = "SELECT rowid, CAST(sha AS BLOB), data FROM blobs WHERE rowid > ? OR
 class DamageFound(msgspec.Struct, frozen=True, kw_only=True):
     """One damaged part of a journal."""
 
-    part: str
-    """`file`, `event`, `end`, `content`, `spend`, `spec`, `search` or `inbox`."""
+    part: DamagedPart
     text: str
     event: int | None = None
     """Number of the damaged event, if the part is an event."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from ..journal.journal import Journal
 from ..protocol import JournalError, ProposalOpened, Reason
 from .handoffs import SHORT
+from .listing.line import RunLineState
+from .run_state import RunState, run_state
 from .runs import RunLine, list_runs
-from .waiting import Waits, what_waits
+
+PersonNeed = Literal["handoff", "gate", "question"]
+"""What a person is asked for."""
 
 
 class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,9 +58,8 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     journal: str
     task: str
     workspace: str
-    waits: str
-    """`handoff`, `gate` or `question`."""
-    state: str
+    waits: PersonNeed
+    state: RunLineState
     """`running`: a person can act immediately; otherwise the run must be resumed first."""
     reason: str
     suggested_action: str
@@ -81,64 +86,92 @@ def _found(folder: Path, workspace: str | None) -> Iterator[Pending]:
         try:
             journal = Journal.open(Path(line.path))
             try:
-                waits = what_waits(journal)
+                state = run_state(journal)
             finally:
                 journal.close()
         except JournalError:  # removed or damaged since it was listed
             continue
-        if (found := _pending(line, waits)) is not None:
+        if (found := _pending(line, state)) is not None:
             yield found
 
 
-def _pending(line: RunLine, waits: Waits) -> Pending | None:
-    resume = f'rundry resume {line.run_id} --hint "..."'
-    look = f"rundry watch {line.run_id}" if line.state == "running" else f"rundry resume {line.run_id}"
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """What a run needs from a person."""
+
+    waits: PersonNeed
+    reason: str
+    suggested_action: str
+    command: str
+    """The command with which a person acts."""
+
+
+def _pending(line: RunLine, state: RunState) -> Pending | None:
     is_running = line.state == "running"
-    proposals = list((waits.proposals if is_running else waits.lasting()).values())
-    if proposals and not is_running:
-        look = f"rundry approve {line.run_id} --digest {proposals[0].digest[:SHORT]}"
-        resume = look
-    suspect = None if is_running or proposals else suspect_result(waits)
-    if suspect is not None:
-        resume = f"rundry approve {line.run_id} --digest {suspect.digest[:SHORT]}"
-    is_handed_over = line.reason is Reason.HANDOFF
-    if waits.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED):
-        is_handed_over = True
-    if is_handed_over:
-        handoff = waits.handoff
-        kind, reason = "handoff", handoff.reason if handoff is not None else line.detail
-        suggested = handoff.suggested_action if handoff is not None else "look at it, then resume it with a hint"
-        take_up = look if is_running else resume
-    elif waits.questions:
-        question = next(iter(waits.questions.values()))
-        kind, reason, suggested = "question", f"it asks: {question.question}", "answer it"
-        take_up = f'rundry ctl {line.run_id} answer "..."' if is_running else look
-    elif proposals or waits.proposals:
-        opened = proposals[0] if proposals else next(iter(waits.proposals.values()))
-        what = opened.path or opened.command or opened.tool
-        kind, reason, take_up = "gate", f"{opened.tool} {what} waits at the gate", look
-        suggested = "look at it, then approve or reject it"
-    else:
+    proposals = list((state if is_running else state.without_runner()).proposals.values())
+    suspect = None if is_running or proposals else suspect_result(state)
+    need = _need(line, state, proposals, suspect)
+    if need is None:
         return None
     return Pending(
         run_id=line.run_id,
         journal=line.path,
         task=line.task,
         workspace=line.workspace,
-        waits=kind,
+        waits=need.waits,
         state=line.state,
-        reason=reason,
-        suggested_action=suggested,
-        since=waits.asked_at or line.started,
-        take_up=take_up,
-        proposals=[_listed(opened, waits) for opened in proposals],
+        reason=need.reason,
+        suggested_action=need.suggested_action,
+        since=state.asked_at or line.started,
+        take_up=need.command,
+        proposals=[_listed(opened, state) for opened in proposals],
         suspect=suspect,
     )
 
 
-def suspect_result(waits: Waits) -> SuspectResult | None:
+def _need(
+    line: RunLine, state: RunState, proposals: Sequence[ProposalOpened], suspect: SuspectResult | None
+) -> _Need | None:
+    """Return the first of: a hand-off, a question, a proposal. `proposals`: those that can be decided now."""
+    is_running = line.state == "running"
+    is_open = state.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED)
+    if is_open or line.reason is Reason.HANDOFF:
+        command = _look(line, proposals) if is_running else _resume(line, proposals, suspect)
+        if state.handoff is None:
+            return _Need("handoff", line.detail, "look at it, then resume it with a hint", command)
+        return _Need("handoff", state.handoff.reason, state.handoff.suggested_action, command)
+    if state.questions:
+        question = next(iter(state.questions.values())).question
+        command = f'rundry ctl {line.run_id} answer "..."' if is_running else _look(line, proposals)
+        return _Need("question", f"it asks: {question}", "answer it", command)
+    if proposals or state.proposals:
+        opened = proposals[0] if proposals else next(iter(state.proposals.values()))
+        reason = f"{opened.tool} {opened.path or opened.command or opened.tool} waits at the gate"
+        return _Need("gate", reason, "look at it, then approve or reject it", _look(line, proposals))
+    return None
+
+
+def _look(line: RunLine, proposals: Sequence[ProposalOpened]) -> str:
+    """Return the command that shows the run; without a runner, the one that decides its oldest proposal."""
+    if line.state == "running":
+        return f"rundry watch {line.run_id}"
+    return _approve(line, proposals[0].digest) if proposals else f"rundry resume {line.run_id}"
+
+
+def _resume(line: RunLine, proposals: Sequence[ProposalOpened], suspect: SuspectResult | None) -> str:
+    """Return the command that resumes a run without a runner, with the decision that it waits for."""
+    if proposals:
+        return _approve(line, proposals[0].digest)
+    return f'rundry resume {line.run_id} --hint "..."' if suspect is None else _approve(line, suspect.digest)
+
+
+def _approve(line: RunLine, digest: str) -> str:
+    return f"rundry approve {line.run_id} --digest {digest[:SHORT]}"
+
+
+def suspect_result(state: RunState) -> SuspectResult | None:
     """Return the suspect result at the run's hand-off."""
-    check = waits.handoff.record.failing_check if waits.handoff is not None else None
+    check = state.handoff.record.failing_check if state.handoff is not None else None
     if check is None or not check.digest:
         return None
     return SuspectResult(
@@ -150,7 +183,7 @@ def suspect_result(waits: Waits) -> SuspectResult | None:
     )
 
 
-def _listed(opened: ProposalOpened, waits: Waits) -> PendingProposal:
+def _listed(opened: ProposalOpened, state: RunState) -> PendingProposal:
     return PendingProposal(
         proposal_id=opened.proposal_id,
         digest=opened.digest,
@@ -160,6 +193,6 @@ def _listed(opened: ProposalOpened, waits: Waits) -> PendingProposal:
         added=opened.added,
         removed=opened.removed,
         hunks=opened.hunks,
-        conflict=opened.proposal_id in waits.conflicts,
-        opened=waits.opened_at.get(opened.proposal_id, 0.0),
+        conflict=opened.proposal_id in state.conflicts,
+        opened=state.opened_at.get(opened.proposal_id, 0.0),
     )

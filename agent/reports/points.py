@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..journal.encoding import decode
 from ..journal.journal import Journal
-from ..protocol import Rewound, Said, Stamped, StepStarted
+from ..protocol import Rewound, Said, StepStarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +23,10 @@ class Point:
 def earlier_points(journal: Journal) -> list[Point]:
     """Return the points, oldest first, without those that were rewound. Reads no other events. Raises JournalError."""
     points: list[Point] = []
-    kinds = [str(kind.__struct_config__.tag) for kind in (Said, StepStarted, Rewound)]
-    query = "SELECT seq, at, step, work, type, body FROM events WHERE type IN (?, ?, ?) AND work IS NULL ORDER BY seq"
-    for seq, at, step, work, kind, body in journal.rows(query, kinds):
-        stamped = Stamped(seq, at, step, work, decode(kind, body))
+    for stamped in journal.read_types((Said, StepStarted, Rewound)):
+        if stamped.work is not None:
+            continue
+        seq, at = stamped.seq, stamped.at
         match stamped.event:
             case Said(text=text):
                 points.append(Point(seq, at, text, None))

@@ -7,12 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
+from ..facts.common.spending import ModelUsage
 from ..facts.search.ended import Searched
-from ..protocol import EVIDENCE_KINDS, JournalError, Reason
-from .listing import LIMITS, RunLine, RunsFolder, RunTally, Spend
+from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
+from .by_group import GroupSpend, Part, by_day, by_loop
+from .listing import LIMITS, RunLine, RunsFolder, RunTally
 
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
 """First word of the detail of a budget's end (stops/budget.py) to the limit."""
@@ -42,7 +45,7 @@ class Exits(msgspec.Struct, frozen=True, kw_only=True):
 class Firing(msgspec.Struct, frozen=True, kw_only=True):
     """Number of detections of one kind."""
 
-    kind: str
+    kind: StallKind
     signature: str
     firings: int
     runs: int
@@ -60,8 +63,7 @@ class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
 class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
     """Number of complete runs with the same kind of evidence."""
 
-    kind: str
-    """One of `EVIDENCE_KINDS`."""
+    kind: EvidenceKind
     runs: int
 
 
@@ -81,8 +83,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """Advice about whether one limit fits the runs."""
 
     limit: str
-    verdict: str
-    """`too tight`, `too loose` or `fits`; `unknown` if too few runs had the limit."""
+    verdict: Literal["too tight", "too loose", "fits", "unknown"]
+    """`unknown`: too few runs had the limit."""
     why: str
 
 
@@ -110,6 +112,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Complete runs by kind of evidence, strongest kind first."""
     searches: list[Searched] = []
     """Newest first."""
+    by_day: list[GroupSpend] = []
+    """Each day of the period, oldest first; a run counts on the day on which it began."""
+    by_loop: list[GroupSpend] = []
+    """Most expensive first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,7 @@ class _Run:
 
     def share(self, limit: str) -> float | None:
         most = getattr(self.tally.budget, limit)
-        if not most or (limit == "usd" and self.tally.unpriced):
+        if not most or (limit == "usd" and self.tally.spending.spent.unpriced):
             return None
         return self.tally.used[limit] / float(most)
 
@@ -149,6 +155,7 @@ def report(folder: Path, days: float, now: float) -> Report:
             except JournalError:
                 unreadable += 1
                 newer += line.state == "newer"
+    parts = [Part(run.line.started, run.line.loop, run.tally.spending.spent, run.line.complete) for run in runs]
     return Report(
         days=days,
         since=since,
@@ -162,6 +169,8 @@ def report(folder: Path, days: float, now: float) -> Report:
         models=_models(runs),
         advice=[_advice(limit, runs) for limit in LIMITS],
         evidenced=_evidenced(runs),
+        by_day=by_day(parts, since, now),
+        by_loop=by_loop(parts),
         searches=[run.tally.search for run in runs if run.tally.search is not None],
     )
 
@@ -201,9 +210,9 @@ def quantile(values: Sequence[float], part: float) -> float:
 
 
 def _detectors(runs: Sequence[_Run]) -> list[Firing]:
-    times: Counter[tuple[str, str]] = Counter()
-    where: dict[tuple[str, str], set[str]] = defaultdict(set)
-    responses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    times: Counter[tuple[StallKind, str]] = Counter()
+    where: dict[tuple[StallKind, str], set[str]] = defaultdict(set)
+    responses: dict[tuple[StallKind, str], Counter[str]] = defaultdict(Counter)
     for run in runs:
         for fired in run.tally.stalls:
             key = (fired.kind, fired.signature)
@@ -227,20 +236,20 @@ def _handoffs(runs: Sequence[_Run]) -> list[HandOffs]:
 
 
 def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
-    spends: dict[str, list[Spend]] = defaultdict(list)
+    usages: dict[str, ModelUsage] = defaultdict(ModelUsage)
     for run in runs:
-        for model, spend in run.tally.spend.items():
-            spends[model].append(spend)
+        for model, usage in run.tally.spending.by_model.items():
+            usages[model].add(usage.calls, usage.spent)
     found = [
         ModelSpend(
             model=model,
-            calls=sum(s.calls for s in some),
-            tokens_in=sum(s.tokens_in for s in some),
-            tokens_out=sum(s.tokens_out for s in some),
-            usd=None if any(s.usd is None for s in some) else sum(s.usd or 0.0 for s in some),
-            estimated=any(s.estimated for s in some),
+            calls=usage.calls,
+            tokens_in=usage.spent.tokens.in_,
+            tokens_out=usage.spent.tokens.out,
+            usd=usage.usd,
+            estimated=usage.spent.estimated,
         )
-        for model, some in spends.items()
+        for model, usage in usages.items()
     ]
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping
+from glob import escape
 from pathlib import Path
 
-from ..protocol import UserError
-from .listing import RunLine, RunsFolder, journals
+from ..journal.claim import claim
+from ..protocol import RunHeld, UserError
+from .listing import RunLine, RunsFolder, is_left_to_parent, journals
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_LIST = 8
@@ -69,11 +72,30 @@ def list_runs(folder: Path) -> list[RunLine]:
         return list(runs.lines())
 
 
+def delete_run(path: Path) -> None:
+    """Delete the journal of a run that no process holds, with all files of the run in its folder.
+
+    Raises UserError if the run is in use or its files cannot be removed.
+    """
+    try:
+        with claim(path):
+            beside = [each for each in path.parent.glob(f"{escape(path.name)}?*") if each.is_file()]
+            path.unlink()
+            for each in beside:
+                each.unlink(missing_ok=True)
+            shutil.rmtree(path.with_suffix(".snapshots"), ignore_errors=True)
+    except RunHeld as error:
+        raise UserError(f"the run {path.stem} is in use: stop it first ({error})") from error
+    except OSError as error:
+        raise UserError(f"the run {path.stem} cannot be deleted: {error.strerror}") from error
+
+
 def _newest_unfinished(folder: Path, workspace: Path | None) -> Path:
     wanted = None if workspace is None else str(workspace.resolve())
     with RunsFolder(folder) as runs:
-        for line in runs.lines():
-            if not line.is_finished and wanted in (None, line.workspace):
-                return Path(line.path)
+        lines = list(runs.lines())
+    for line in lines:
+        if not line.is_finished and wanted in (None, line.workspace) and not is_left_to_parent(line, lines):
+            return Path(line.path)
     where = "" if wanted is None else f" of {wanted}"
     raise UserError(f"no unfinished run{where} in {folder}: `rundry runs` lists all runs")

@@ -8,8 +8,12 @@ from contextlib import suppress
 from ..facts.facts import RunFacts
 from ..facts.verdicts import counts_of
 from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
-from ..step import Kit, PersonInterrupted
+from ..step import PersonInterrupted
 from ..step.checks.guard_report import GuardReport
+from ..step.checks.guarded import Guarded
+from ..step.resources.recorder import Recorder
+from ..stops import Guard
+from ..workspace import Sandbox
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
 UNHELD = "without a sandbox and without guarded files, commands can change everything that decides about the run"
@@ -52,24 +56,25 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
     )
 
 
-async def evidence_at_end(kit: Kit) -> Evidence | None:
+async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -> Evidence | None:
     """Return the evidence with the final guarded files, after the changes of the last check are undone."""
-    guarded = kit.guarded
     await guarded.tolerate_outputs(await guarded.differences(full=True))
     with suppress(PersonInterrupted):  # restores everything
-        await guarded.settle(kit.events.bound(None, None), "the last check", full=True)
-    return evidence_of(kit.facts, await guarded.report())
+        await guarded.settle(events.bound(None, None), "the last check", full=True)
+    return evidence_of(facts, await guarded.report())
 
 
-def not_held_unguarded(kit: Kit) -> list[str]:
+def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard) -> list[str]:
     """Return notes to show before a run that something decides about and in which nothing is guarded."""
-    is_open = kit.sandbox.kind is None and not kit.guard and is_decided(kit.facts.spec)
+    is_open = sandbox.kind is None and not guard and is_decided(facts.spec)
     return [UNHELD] if is_open else []
 
 
 def is_decided(spec: RunSpec) -> bool:
     """Return whether a check, another predicate or a score decides about the run."""
     finder_check = spec.finder is not None and spec.finder.check is not None
+    if spec.fix is not None:  # its predicates are those of its child runs
+        return False
     return spec.predicates.exist or spec.improve is not None or finder_check
 
 

@@ -15,7 +15,7 @@ import msgspec
 from ..facts.facts import RunFacts
 from ..journal import Journal, holder
 from ..journal.integrity.half_made import give_name
-from ..protocol import LoopKind, Prompted, RunEnded, RunStarted, Stamped, UserError
+from ..protocol import Prompted, RunEnded, RunStarted, Stamped, UserError
 from ..reports import journal_path, new_run_id
 from ..system import crash_point
 from ..workspace import SnapshotDamaged, Snapshots, Workspace
@@ -57,6 +57,18 @@ class _Cut:
     world_at_end: str | None
 
 
+class _EventTimes:
+    """The clock of the new run: copied events keep their time, and what follows them gets the present one."""
+
+    def __init__(self) -> None:
+        self.copied: float | None = None
+        """Time of the event that is being copied, in Unix seconds; None: no event is."""
+
+    def now(self) -> float:
+        """Return the time of the next event."""
+        return time.time() if self.copied is None else self.copied
+
+
 def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = False) -> Forked:
     """Create a run in `folder` that continues `source` after step `at` (None: the newest finished step).
 
@@ -87,7 +99,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
 def _cut(old: Journal, at: int | None) -> _Cut:
     """Find the point between two steps where each call has its result. Raises UserError if there is none."""
     run_id = old.spec.run_id
-    if old.spec.loop is LoopKind.UNTIL_DRY:
+    if old.spec.loop.traits.has_search:
         raise UserError(
             f"{run_id} is a search: searches cannot be forked, because their frontier cannot be rolled back"
         )
@@ -121,16 +133,17 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
     run_id = new_run_id(time.time())
     path = journal_path(folder, run_id)
     spec = msgspec.structs.replace(old.spec, run_id=run_id, attended=False)
-    new = Journal.create_unnamed(path, spec)
+    times = _EventTimes()
+    new = Journal.create_unnamed(path, spec, times.now)
     try:
         crash_point("fork: begun")
         _copy_snapshots(old.path.with_suffix(".snapshots"), path.with_suffix(".snapshots"))
         with new.transaction():
             new.set_meta("forked_from", old.spec.run_id)
             new.set_meta("forked_step", str(cut.step))
-            _copy_events(old, new, cut, path)
+            _copy_events(old, new, cut, times, path)
+            times.copied = None
             if tell and cut.step < cut.steps:
-                new.now = time.time
                 new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
             newest = old.rows("SELECT coalesce(max(id), 0) FROM commands")[0][0]
             # command ids name queued messages: an id of the new run must not mean a message of the old one
@@ -148,14 +161,14 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
     return path
 
 
-def _copy_events(old: Journal, new: Journal, cut: _Cut, path: Path) -> None:
+def _copy_events(old: Journal, new: Journal, cut: _Cut, times: _EventTimes, path: Path) -> None:
     after = 0
     while after < cut.seq and (events := old.read(after, _BATCH)):
         for stamped in events:
             after = stamped.seq
             if after > cut.seq:
                 return
-            new.now = lambda at=stamped.at: at
+            times.copied = stamped.at
             event = stamped.event
             if isinstance(event, RunStarted):
                 note = f"forked from {event.run_id} after step {cut.step}"
@@ -166,7 +179,7 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut, path: Path) -> None:
 
 
 def _copy_snapshots(old: Path, new: Path) -> None:
-    """An object is written once and never changed, so both runs can share it."""
+    """Link the snapshots of the old run. An object is written once and never changed, so both runs can share it."""
     if not old.is_dir():
         return
 

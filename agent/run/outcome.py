@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from ..facts.actions import arguments_of
 from ..facts.facts import RunFacts
+from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     ALWAYS_COMPLETE,
     Evidence,
@@ -38,11 +41,9 @@ def outcome_of(
     facts say.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
-    found = facts.finder
-    searched = found if found is not None and found.lenses else None
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
     spent = facts.spent
-    return Outcome(
+    outcome = Outcome(
         reason=end.reason,
         detail=end.detail,
         complete=complete,
@@ -56,13 +57,22 @@ def outcome_of(
         usd=None if spent.unpriced else spent.usd,
         seconds=spent.seconds + seconds,
         files_changed=facts.files_changed,
-        seen=found.seen if found is not None else 0,
-        findings=FindingCounts(found.confirmed, found.refuted) if found is not None else FindingCounts(),
-        coverage=searched.coverage() if searched is not None else None,
-        estimate=searched.estimate() if searched is not None else None,
         failed_items=list(failed_items),
         evidence=evidence or evidence_of(facts),
         journal=str(journal),
+        children=[child.outcome for child in facts.common.children.by_number.values()],
+    )
+    return outcome if facts.finder is None else _of_search(outcome, facts.finder)
+
+
+def _of_search(outcome: Outcome, found: FinderFacts) -> Outcome:
+    """Return the outcome with what a search found, and what its lenses covered."""
+    return msgspec.structs.replace(
+        outcome,
+        seen=found.seen,
+        findings=FindingCounts(found.confirmed, found.refuted),
+        coverage=found.coverage() if found.lenses else None,
+        estimate=found.estimate() if found.lenses else None,
     )
 
 

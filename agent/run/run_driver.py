@@ -32,16 +32,16 @@ from .suspect_decisions import settled_by_person
 class RunDriver:
     """Drive one run. The inbox records what the user asked for, and the driver acts on it between two steps."""
 
-    def __init__(self, run: LiveRun, obey_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
-        """`obey_commands` handles the commands in the inbox."""
+    def __init__(self, run: LiveRun, handle_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
+        """`handle_commands` handles the commands in the inbox."""
         self.run = run
         self._kit, self._facts = run.kit, run.kit.facts
-        self._obey_commands, self._handoffs = obey_commands, handoffs
+        self._handle_commands, self._handoffs = handle_commands, handoffs
 
     async def between_steps(self) -> None:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         run = self.run
-        await self._obey_commands()
+        await self._handle_commands()
         await run.waits.until(self._may_go_on)
         await self._give_control()
         run.queue.deliver()
@@ -55,7 +55,7 @@ class RunDriver:
         """Give control to the user if they asked for it, and wait until they return it."""
         run = self.run
         if run.requests.wants_control and not run.is_driven and run.can_be_driven:
-            self._kit.events.record(await wheel_taken(self._kit))
+            self._kit.events.record(await wheel_taken(self._kit.snapshots))
         run.requests.answer_control()
         await run.waits.until(lambda: not run.is_driven)
         if run.is_driven:
@@ -93,7 +93,7 @@ class RunDriver:
                     lambda: timer.done() or bool(self._facts.queue) or run.pool.take_request(), of_person=False
                 )
         else:
-            self._kit.events.record(Waiting(why=decision.why))
+            self._kit.events.record(Waiting(why="message"))
             await run.waits.until(lambda: bool(self._facts.queue))
 
     async def end(self, decision: Finish) -> Outcome | None:
@@ -119,7 +119,7 @@ class RunDriver:
             seconds=self._kit.usage.uncounted(),
             journal=self._kit.journal.path,
             failed_items=run.finder.failed_items() if run.finder is not None else (),
-            evidence=await evidence_at_end(self._kit),
+            evidence=await evidence_at_end(self._kit.facts, self._kit.events, self._kit.guarded),
         )
 
     async def _continues(self, decision: Finish) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..facts.facts import RunFacts
 from ..facts.verdicts import result_of
 from ..protocol import CheckAccepted, CheckFinished
-from ..step import Kit
+from ..step.resources.recorder import Recorder
 
 
 def suspects_of(facts: RunFacts) -> list[CheckFinished]:
@@ -18,9 +18,9 @@ def suspect_digest(facts: RunFacts) -> str:
     return facts.verdicts.suspect_digest if facts.finder is None else facts.finder.suspects.digest
 
 
-def accept_same_results(kit: Kit) -> None:
+def accept_same_results(facts: RunFacts, events: Recorder) -> None:
     """Accept suspect results that the user accepted earlier in this pass, if the checks gave them again."""
-    verdicts = kit.facts.verdicts
+    verdicts = facts.verdicts
     for check in verdicts.suspects:
         if result_of(check) in verdicts.accepted_results:
-            kit.events.record(CheckAccepted(command=check.command))
+            events.record(CheckAccepted(command=check.command))

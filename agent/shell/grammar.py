@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import signal
-import sys
 import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from .command_line import Line, Part, Word
+from .helper_process import encoded, serve
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -43,57 +44,6 @@ _SPECIAL = {
     "variable_assignment": "it sets a variable",
     "test_command": "it has a [ ] or [[ ]] test, which can run commands",
 }
-
-
-class Word(msgspec.Struct, frozen=True):
-    """One word of a plain command."""
-
-    text: str
-    """Text without quotes; of an unknown word, the part that can be read."""
-    known: bool = True
-    """The command receives exactly `text`."""
-    pattern: bool = False
-    """An unquoted glob: it becomes file names that begin like `text` up to its first `*`, `?` or `[`."""
-    echoable: bool = False
-    """Unknown, but made only of variables or the output of commands that are judged separately."""
-
-
-class Part(msgspec.Struct, frozen=True):
-    """One plain command: its words as bash passes them."""
-
-    words: tuple[Word, ...]
-    piped: bool = False
-    """It may read the output of another command."""
-    then: bool = False
-    """It is first in the line, and the rest runs only if it succeeds (`&&`)."""
-    start: int = 0
-
-    @property
-    def name(self) -> str:
-        """Name of the program as written."""
-        return self.words[0].text if self.words else ""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the command receives each word exactly as it is here."""
-        return all(word.known and not word.pattern for word in self.words)
-
-    @property
-    def texts(self) -> list[str]:
-        """All words as plain text."""
-        return [word.text for word in self.words]
-
-
-class Line(msgspec.Struct):
-    """Effects of a command line, as far as they can be parsed."""
-
-    parts: list[Part] = []
-    doubts: list[str] = []
-    """Why rules cannot judge the line; empty: all of it was understood."""
-    writes: list[str] = []
-    """Files that the line redirects output to."""
-    unread: str | None = None
-    """Why nothing is known of the line: the process that parses lines failed. Then it asks in every mode."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -328,18 +278,9 @@ class _Reader:
         return Word(text, all(word.known for word in words), False, all(word.known or word.echoable for word in words))
 
 
-def serve() -> None:
-    """Answer each line on standard input with its effects, prefixed with the length, until the input ends."""
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    while head := requests.read(4):
-        asked = requests.read(int.from_bytes(head, "big"))
-        signal.setitimer(signal.ITIMER_PROF, LONGEST_READING)  # its signal ends the process, even inside C code
-        line = parse(asked.decode("utf-8", "surrogatepass"))
-        answer = msgspec.msgpack.encode(Answer(of=digest(asked), line=line))
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        answers.write(len(answer).to_bytes(4, "big") + answer)
-        answers.flush()
+def _answer(command: str) -> bytes:
+    return msgspec.msgpack.encode(Answer(of=digest(encoded(command)), line=parse(command)))
 
 
 if __name__ == "__main__":
-    serve()
+    serve(_answer, seconds=LONGEST_READING)

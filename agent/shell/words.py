@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -12,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from .helper_process import HelperProcess, Unreadable, serve
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
-
-    from .line_reader import Apart
 
 _CHANGES_SHELL = re.compile(
     r"\.|source|eval|exec|exit|return|break|continue|logout|trap|alias|unalias|set|shopt|enable|hash|bind|read|mapfile"
@@ -50,34 +48,18 @@ def simple_commands(line: str) -> list[Simple]:
 
     Returns an empty list if the grammar crashes or takes too long: a separate process parses the line.
     """
-    from .line_reader import Unreadable
-
     if "\0" in line:
         return []  # a program, not a script
     try:
-        return msgspec.msgpack.decode(_reader().ask(line), type=list[Simple])
+        return msgspec.msgpack.decode(_READER.ask(line), type=list[Simple])
     except Unreadable:
         return []
 
 
-@cache
-def _reader() -> Apart:
-    from .line_reader import Apart
-
-    return Apart(__file__)
-
-
-def _serve() -> None:
-    """Run the helper process, as `gate.grammar.serve` does."""
-    while head := sys.stdin.buffer.read(4):
-        line = sys.stdin.buffer.read(int.from_bytes(head, "big")).decode("utf-8", "surrogatepass")
-        signal.setitimer(signal.ITIMER_PROF, _LONGEST)
-        tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
-        sure = _Sure(tree.root_node).found if not _CONTROL.search(line) else set[int]()
-        answer = msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        sys.stdout.buffer.write(len(answer).to_bytes(4, "big") + answer)
-        sys.stdout.buffer.flush()
+def _answer(line: str) -> bytes:
+    tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
+    sure = _Sure(tree.root_node).found if not _CONTROL.search(line) else set[int]()
+    return msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
 
 
 def _walk(node: Node, sure: set[int]) -> Iterator[Simple]:
@@ -239,5 +221,7 @@ def _parser() -> Parser:
     return Parser(_language())
 
 
+_READER = HelperProcess(__name__)
+
 if __name__ == "__main__":
-    _serve()
+    serve(_answer, seconds=_LONGEST)

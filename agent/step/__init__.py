@@ -14,7 +14,7 @@ from .perform import perform
 from .prompt import instructions, system_prompt
 from .resources.activity import PersonInterrupted
 from .resources.kit import Kit
-from .tool_calls.commands import file_changed, note_lost_command, settle_lost_command
+from .tool_calls.command_changes import file_changed, note_lost_command, settle_lost_command
 from .tool_calls.perform_calls import OVER_QUOTA, perform_calls
 
 __all__ = [

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from ..protocol import Record, StallDetected
+from ..facts.facts import RunFacts
+from ..protocol import Record, StallDetected, StallKind
 from ..stops import Call, Observation, one_spelling
 from ..tools import TOOLS
 from .model_call.stream import Reply
 from .resources.kit import Kit
-from .tool_calls.perform_calls import Acted
+from .tool_calls.perform_calls import CallResults
 
 
-def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, work: str | None) -> StallDetected | None:
+def look_for_stalls(
+    kit: Kit, reply: Reply, outcome: CallResults, record: Record, *, work: str | None
+) -> StallDetected | None:
     """Run the detectors. A hint comes first; the user chose what a second detection leads to (docs/requirements.md
     4.5).
     """
@@ -23,14 +26,14 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
                     arguments=one_spelling(parsed.raw if parsed.error is None else call.arguments, root),
                     result=result.text,
                     ok=result.ok,
-                    refused=call.call_id in acted.rejected,
-                    aside=call.tool in TOOLS and TOOLS[call.tool].kind == "plan",
+                    refused=call.call_id in outcome.rejected,
+                    aside=call.tool in TOOLS and TOOLS[call.tool].traits.effect == "plan",
                 )
-                for call, parsed, result in acted.results
+                for call, parsed, result in outcome.results
             ],
             text=reply.text,
             world=kit.facts.world,
-            score=_failing(kit),
+            score=_failing(kit.facts),
             at=kit.clock.monotonic(),
             step=kit.facts.step,
         )
@@ -43,7 +46,7 @@ def look_for_stalls(kit: Kit, reply: Reply, acted: Acted, record: Record, *, wor
     return stall
 
 
-def hint(kind: str, signature: str) -> str:
+def hint(kind: StallKind, signature: str) -> str:
     """Return what a detector tells the model before anything is ended."""
     return (
         f"You are repeating yourself ({kind}: {signature}). Doing the same again will not bring anything new.  "
@@ -51,9 +54,9 @@ def hint(kind: str, signature: str) -> str:
     )
 
 
-def _failing(kit: Kit) -> float | None:
+def _failing(facts: RunFacts) -> float | None:
     """Return the failing tests of all checks that count them; None if no check ran in this step."""
-    if kit.facts.verdicts.checked_seq <= kit.facts.step_seq:
+    if facts.verdicts.checked_seq <= facts.step_seq:
         return None
-    counts = [check.failing for check in kit.facts.verdicts.checks.values() if check.failing is not None]
+    counts = [check.failing for check in facts.verdicts.checks.values() if check.failing is not None]
     return float(sum(counts)) if counts else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from ..facts.facts import RunFacts
 from ..protocol import (
     Interrupted,
+    Interruptible,
     Prompted,
     Record,
     StallDetected,
@@ -16,7 +18,7 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..stops import Exhausted, Grant
+from ..stops import Exhausted, Grant, Quotas
 from ..tools import offered
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
@@ -27,8 +29,9 @@ from .model_call.stream import Reply
 from .observe import hint, look_for_stalls
 from .resources.activity import PersonInterrupted
 from .resources.kit import Kit
-from .tool_calls.acted import Acted, OnEnding
-from .tool_calls.commands import notice_background
+from .resources.recorder import Recorder
+from .tool_calls.call_results import CallResults, OnEnding
+from .tool_calls.command_changes import notice_background
 from .tool_calls.perform_calls import act
 
 CUT_CALLS = (
@@ -51,18 +54,20 @@ async def perform(kit: Kit, work: Work, tools: Sequence[str], *, on_ending: OnEn
         if done and not await kit.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
         if form is not None:
-            shown = await asyncio.to_thread(form.show, file_space(kit))
+            shown = await asyncio.to_thread(form.show, file_space(kit.facts, kit.models))
             if shown is None:
                 return WorkResult(work=work.work, steps=done, fault=NO_FILE)
             kit.events.record(Prompted(kind="file", text=shown))
         fitted, grant = prepare(kit, work.work, specs, form)
-        if not isinstance(grant, Exhausted) and _has_last_word(kit, work.work):
+        if not isinstance(grant, Exhausted) and _has_last_word(kit.facts, work.work):
             kit.events.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
             fitted, grant = prepare(kit, work.work, specs, form)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         if not fitted.fits:
-            return WorkResult(work=work.work, steps=done, fault=too_small(kit, work.work, specs))
+            return WorkResult(
+                work=work.work, steps=done, fault=too_small(kit.facts, kit.models, kit.constrained, work.work, specs)
+            )
         note_shortened(kit, fitted.fixed, work.work, kit.events.bound(None, work.work))
         result = await _step(kit, work, specs, fitted, grant, form, on_ending)
         if isinstance(result, WorkResult):
@@ -79,9 +84,9 @@ def _go_on(work: Work) -> str:
     )
 
 
-def _has_last_word(kit: Kit, work: str | None) -> bool:
+def _has_last_word(facts: RunFacts, work: str | None) -> bool:
     """Return whether the model spoke last. Not every provider continues then, so a message has to follow."""
-    messages = kit.facts.conversation(work).messages
+    messages = facts.conversation(work).messages
     return bool(messages) and messages[-1].role == "assistant"
 
 
@@ -93,12 +98,12 @@ async def _step(
     grant: Grant,
     form: Constrained | None,
     on_ending: OnEnding | None,
-) -> Acted | WorkResult:
+) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
     number = kit.facts.next_step
     record = kit.events.bound(number, work.work)
     record(StepStarted(number=number))
-    runs = "model"
+    runs: Interruptible = "model"
     try:
         reply = await call(kit, work.work, specs, record, fitted, grant, form=form)
         if isinstance(reply, Failed):
@@ -108,12 +113,12 @@ async def _step(
         runs = "tool"
         await kit.activity.interruptible(kit.before_acting())
         names = [spec.name for spec in specs] if form is None else TOOLS
-        acted = await act(kit, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
-        if acted.left_open:
-            return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
+        outcome = await act(kit, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
+        if outcome.left_open:
+            return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         runs = "check"
-        stall = await _look_back(kit, work, reply, acted, record)
-        return _handed_off(kit, work, acted) or _stalled(kit, work, stall) or acted
+        stall = await _look_back(kit, work, reply, outcome, record)
+        return _handed_off(kit.quotas, work, outcome) or _stalled(kit.events, work, stall) or outcome
     except PersonInterrupted as how:
         record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
@@ -121,16 +126,16 @@ async def _step(
         record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=kit.facts.world))
 
 
-def _handed_off(kit: Kit, work: Work, acted: Acted) -> WorkResult | None:
+def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult | None:
     """Return the result if someone has to decide, or if a quota is used up."""
-    if acted.handoff is not None:
-        return WorkResult(work=work.work, steps=1, handoff=acted.handoff)
-    if (over := kit.quotas.end()) is not None:
+    if outcome.handoff is not None:
+        return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
+    if (over := quotas.end()) is not None:
         return WorkResult(work=work.work, steps=1, exhausted=over)
     return None
 
 
-def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | None:
+def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkResult | None:
     """Send a stall hint in a work order with its own conversation, or fail it if the stall continues. A loop handles
     its own.
     """
@@ -138,19 +143,19 @@ def _stalled(kit: Kit, work: Work, stall: StallDetected | None) -> WorkResult | 
         return None
     if stall.response != "hint":
         return WorkResult(work=work.work, steps=1, fault=f"it went in circles ({stall.kind}: {stall.signature})")
-    kit.events.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
+    events.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
     return None
 
 
-async def _look_back(kit: Kit, work: Work, reply: Reply, acted: Acted, record: Record) -> StallDetected | None:
+async def _look_back(kit: Kit, work: Work, reply: Reply, outcome: CallResults, record: Record) -> StallDetected | None:
     """Run checks and detectors after the step. Returns what a detector found."""
     if notes := await notice_background(kit, record):
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
     await kit.world.refresh()
-    claim = not reply.calls or acted.ended_with == "finish"
+    claim = not reply.calls or outcome.ended_with == "finish"
     await verify(kit, record, claim=claim)
-    stall = look_for_stalls(kit, reply, acted, record, work=work.work)
+    stall = look_for_stalls(kit, reply, outcome, record, work=work.work)
     kit.activity.raise_if_interrupted()
     return stall

@@ -1,6 +1,6 @@
 """Decide when a run ends: limits, checks and other predicates, guarded files, and stall detectors."""
 
-from .budget import Exhausted, Grant, Shares, admit, replace_budget, share
+from .budget import Exhausted, Grant, Shares, admit, over, replace_budget, share, tighter
 from .checks import CheckResult, head_and_tail, run_check
 from .counting import Counted, Suspicion, compare, count_failing, count_tests
 from .finish import reject_finish
@@ -42,6 +42,7 @@ __all__ = [
     "judge_required",
     "judge_schema",
     "one_spelling",
+    "over",
     "reject_finish",
     "replace_budget",
     "require_usable",
@@ -49,4 +50,5 @@ __all__ = [
     "reserve_for",
     "run_check",
     "share",
+    "tighter",
 ]

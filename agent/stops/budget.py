@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isinf
+from typing import Literal
 
 import msgspec
 
@@ -39,8 +40,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
     """A limit that leaves no room for a useful call."""
 
-    resource: str
-    """`steps`, `tokens`, `usd`, `seconds` or `deadline`."""
+    resource: Literal["steps", "tokens", "usd", "seconds", "deadline"]
     detail: str
     """Text for people, such as `cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
 
@@ -76,31 +76,57 @@ def admit(
     """
     kept = Reserve() if wrap_up else reserve
     bounded = margin.bound(prompt_tokens)
-    useful = USEFUL_OUTPUT if max_output is None else max(1, min(USEFUL_OUTPUT, max_output))
-    seconds = _seconds_left(budget, spent, kept, now)
-    steps_end = None if wrap_up or retry else _steps_end(budget, spent)
+    longest = _MOST_OUTPUT if max_output is None else max_output
+    useful = max(1, min(USEFUL_OUTPUT, longest))
     end = (
-        steps_end
+        (None if wrap_up or retry else _steps_end(budget, spent))
         or _tokens_end(budget, spent, kept, bounded + useful)
         or _usd_end(budget, spent, kept, _cost(price, bounded, useful))
         or _seconds_end(budget, spent, kept, now)
     )
     if end is not None:
         return end
-    fits = min(
-        _tokens_room(budget, spent, kept) - bounded,
-        _output_for(_usd_room(budget, spent, kept), price, bounded),
-    )
     most = min(_MOST_WRAP_UP if wrap_up else _MOST_OUTPUT, window - prompt_tokens - prompt_tokens // 10)
-    if max_output is not None:
-        most = min(most, max_output)
-    max_tokens = int(min(max(most, useful), fits, max(_FREE_HAND, fits / 4)))
+    max_tokens = _fitting(max(min(most, longest), useful), _room_for_output(budget, spent, kept, price, bounded))
     return Grant(
         max_tokens=max_tokens,
         worst_usd=_cost(price, bounded, max_tokens),
         worst_tokens=bounded + max_tokens,
-        seconds=seconds,
+        seconds=_seconds_left(budget, spent, kept, now),
     )
+
+
+def over(budget: Budget, spent: Spent) -> Exhausted | None:
+    """Return the limit that this use passes, or None. For a call that is held in the ledger of another run."""
+    if budget.steps is not None and spent.steps > budget.steps:
+        detail = f"step budget: {spent.steps:,} of {budget.steps:,} steps with this call"
+        return Exhausted(resource="steps", detail=detail)
+    if budget.tokens is not None and spent.counted_tokens > budget.tokens:
+        detail = f"token budget: {spent.counted_tokens:,} of {budget.tokens:,} tokens with this call"
+        return Exhausted(resource="tokens", detail=detail)
+    if budget.usd is not None and spent.counted_usd > budget.usd:
+        places = _places(budget.usd or spent.counted_usd)
+        detail = f"cost budget: {spent.counted_usd:.{places}f} of {budget.usd:.{places}f} USD with this call"
+        return Exhausted(resource="usd", detail=detail)
+    return None
+
+
+def tighter(one: Grant, other: Grant) -> Grant:
+    """Return the bounds of the smaller of two permissions for the same call."""
+    smaller = min(one, other, key=lambda grant: grant.max_tokens)
+    seconds = min((grant.seconds for grant in (one, other) if grant.seconds is not None), default=None)
+    return msgspec.structs.replace(smaller, seconds=seconds)
+
+
+def _fitting(wanted: int, room: float) -> int:
+    """Return how many of the wanted tokens a call may use, so that it leaves room for later ones."""
+    return int(min(wanted, room, max(_FREE_HAND, room / 4)))
+
+
+def _room_for_output(budget: Budget, spent: Spent, kept: Reserve, price: Price | None, bounded: int) -> float:
+    """Return the tokens that an answer to a prompt of `bounded` tokens may have."""
+    by_usd = _output_for(_usd_room(budget, spent, kept), price, bounded)
+    return min(_tokens_room(budget, spent, kept) - bounded, by_usd)
 
 
 def share(budget: Budget, spent: Spent) -> Shares:

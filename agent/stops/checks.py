@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..workspace import Finished, Sandbox, Workspace
+from ..workspace import Access, Finished, Sandbox, Workspace
 from .counting import Counted, count_tests, failing_of
 from .plain import plain
 
@@ -53,7 +53,9 @@ async def run_check(
 
     `empty`: a private folder in the sandbox's temp folder.
     """
-    finished = await sandbox.run(command, workspace.root, cwd=workspace.root, env=env, timeout=timeout, empty=empty)
+    finished = await sandbox.run(
+        command, workspace.root, Access(empty=empty), cwd=workspace.root, env=env, timeout=timeout
+    )
     whole = plain(finished.full.decode("utf-8", "replace"))
     counted = await asyncio.to_thread(count_tests, whole)
     failing = failing_of(counted)

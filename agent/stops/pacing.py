@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..protocol import Price
+from ..protocol import DelayMoved, Price
 
 SHORTEST, LONGEST = 60.0, 3600.0
 """Least and most seconds of a delay."""
@@ -19,8 +19,7 @@ class Delay:
     """The delay in seconds, and whether it was moved."""
 
     seconds: float
-    moved: str = ""
-    """`inside`: moved into the cache's lifetime; `out`: moved to a long wait; empty: not moved."""
+    moved: DelayMoved = ""
 
 
 def pace(asked: float, ttl: float | None) -> Delay:

@@ -9,6 +9,7 @@ from .internet import may_lead, named_address
 from .memory import return_freed_memory
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
+from .real_paths import real_path
 from .tables import read_table
 from .tls import import_aiohttp, tls
 
@@ -25,6 +26,7 @@ __all__ = [
     "read_plain",
     "read_table",
     "read_target",
+    "real_path",
     "return_freed_memory",
     "split_host",
     "tls",

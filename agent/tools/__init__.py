@@ -1,6 +1,6 @@
 """The model's tools: their arguments, the drafts that they plan, and their results."""
 
-from .acting import draft_of, land, plan_again, plan_command, read
+from .acting import draft_of, land, plan_again, read
 from .arguments import (
     AskPerson,
     Edit,
@@ -15,12 +15,14 @@ from .arguments import (
     UpdatePlan,
     WriteFile,
 )
+from .commands import plan_command
 from .context import ToolContext
 from .editing import plan_edit, plan_write
-from .fetching import Fetched, Fetcher
-from .offer import TOOLS, Tool, offered
+from .offer import TOOLS, offered
 from .parse import Parsed, parse_arguments
+from .reading.fetching import Fetched, Fetcher
 from .result import ToolResult, Touched
+from .tool import Tool
 
 __all__ = [
     "TOOLS",

@@ -9,6 +9,7 @@ import msgspec
 
 from ..gate import CommandDraft, Conflict, Draft, FileDraft, Ruling, fitted, renew, split_bytes
 from ..workspace import (
+    Access,
     FileState,
     Finished,
     PathRefused,
@@ -18,18 +19,12 @@ from ..workspace import (
     WriteFailed,
     write_file,
 )
-from .arguments import EditFile, FetchUrl, ListFiles, ReadFile, RunCommand, Search, StartCommand, WriteFile
-from .background import plan_start
 from .context import ToolContext
-from .editing import plan_edit, plan_write
-from .fetch_url import fetch_url
-from .reading import SECONDS, list_files, read_file
+from .offer import TOOLS
+from .reading.files import SECONDS
 from .result import ToolResult, Touched, failure
-from .searching import search
 from .text import head_and_tail, lines_of, numbered, plain
 
-_LONGEST_COMMAND = 100_000
-_MOST_SECONDS = 3_600.0
 _REFUSED = {"person": "rejected", "conflict": "conflict"}
 _SHOWN = 60
 """Number of changed lines that a result shows after a write."""
@@ -37,66 +32,29 @@ _SHOWN = 60
 
 async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
     """Run a tool that changes nothing and return its result. Never raises for arguments of a model."""
-    if not isinstance(arguments, ReadFile | ListFiles | Search | FetchUrl):
+    tool = TOOLS[name]
+    if tool.read is None:
         raise TypeError(f"{name} does not read")
+    path = tool.traits.path
     seconds = ctx.bounded_seconds(SECONDS) + 5
-    if why := ctx.kept_from(name, _path_of(arguments)):
+    if why := ctx.kept_from(name, None if path is None else getattr(arguments, path)):
         return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
     try:
         async with asyncio.timeout(seconds):
-            match arguments:
-                case ReadFile():
-                    return await asyncio.to_thread(read_file, arguments, ctx)
-                case ListFiles():
-                    return await asyncio.to_thread(list_files, arguments, ctx)
-                case Search():
-                    return await search(arguments, ctx)
-                case FetchUrl():
-                    return await fetch_url(arguments, ctx)
+            return await tool.read(arguments, ctx)
     except TimeoutError:
         return failure(f"{name} timed out after {seconds:g} s", "timed out")
 
 
-def _path_of(arguments: ReadFile | ListFiles | Search | FetchUrl) -> str | None:
-    """Return the path that the rules for paths are compared with."""
-    match arguments:
-        case ReadFile() | ListFiles() | Search():
-            return arguments.path
-        case FetchUrl():
-            return None
-
-
 def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:
     """Return the draft for the gate, or the result if there is nothing to decide."""
+    plan = TOOLS[name].plan
+    if plan is None:
+        raise TypeError(f"{name} has nothing for the gate")
     try:
-        match arguments:
-            case EditFile():
-                return plan_edit(arguments, ctx)
-            case WriteFile():
-                return plan_write(arguments, ctx)
-            case RunCommand():
-                return plan_command(arguments, ctx)
-            case StartCommand(command=command):
-                return plan_start(arguments, plan_command(RunCommand(command), ctx), ctx)
-            case _:
-                raise TypeError(f"{name} has nothing for the gate")
+        return plan(arguments, ctx)
     except (PathRefused, UnreadableFile) as error:
         return failure(str(error))
-
-
-def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResult:
-    """Plan the command line, with its time-out in seconds."""
-    command = args.command.strip("\n")
-    if not command.strip():
-        return failure("the command is empty", "no command")
-    if "\0" in command:
-        return failure("the command has a NUL character", "no command")
-    if len(command) > _LONGEST_COMMAND:
-        return failure(f"the command is {len(command):,} characters long: write a script with write_file and run it")
-    timeout = ctx.command_seconds() if args.timeout is None else args.timeout
-    if not 0 < timeout <= _MOST_SECONDS:
-        return failure(f"timeout is a number of seconds from 1 to {_MOST_SECONDS:g}, not {timeout:g}", "wrong timeout")
-    return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.root)
 
 
 OnOutput = Callable[[bytes], None]
@@ -187,13 +145,11 @@ async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None
     done = await sandbox.run(
         draft.command,
         ctx.workspace.root,
+        Access(network=draft.network, writable=draft.writable, read_only=ctx.read_only()),
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,
         on_output=on_output,
-        network=draft.network,
-        writable=draft.writable,
-        read_only=ctx.read_only(),
         may_configure=True,  # the caller checks all changes after the command
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)

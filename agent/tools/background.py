@@ -12,7 +12,8 @@ import re
 import msgspec
 
 from ..gate import CommandDraft
-from .arguments import StartCommand
+from .arguments import RunCommand, StartCommand
+from .commands import plan_command
 from .context import ToolContext
 from .result import ToolResult, failure
 
@@ -23,8 +24,9 @@ FOREVER = 1e9
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}")
 
 
-def plan_start(args: StartCommand, planned: CommandDraft | ToolResult, ctx: ToolContext) -> CommandDraft | ToolResult:
-    """Plan a background command for the gate; `planned` is the draft that `run_command` would make."""
+def plan_start(args: StartCommand, ctx: ToolContext) -> CommandDraft | ToolResult:
+    """Plan a background command for the gate."""
+    planned = plan_command(RunCommand(args.command), ctx)
     if not _NAME.fullmatch(args.name):
         return failure(f"`{args.name[:40]}` is not a valid name: use up to 24 letters, digits, - and _", "no name")
     running = ctx.background()

@@ -16,7 +16,7 @@ from ..workspace import Ignore, PathRefused, Sandbox, Workspace
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
-    from .fetching import Fetcher
+    from .reading.fetching import Fetcher
 
 OUTPUT = "output:"
 """Prefix of the paths under which `read_file` reads outputs that were too long to show."""

@@ -11,7 +11,7 @@ from .blocks.indented import Refused
 from .blocks.match import Several, find
 from .blocks.near import nearest
 from .context import ToolContext
-from .reading import existing
+from .reading.files import existing
 from .result import ToolResult, failure
 from .text import numbered
 
@@ -112,6 +112,8 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
         which = f"edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         if not edit.old_text:
             return f"{which}old_text is empty: give the lines to replace, or use write_file"
+        if edit in edits[: number - 1]:
+            return f"{which}it repeats edit {edits.index(edit) + 1}. Send it once. Nothing was changed."
         place = find(text, edit.old_text, edit.new_text)
         if place is None:
             return which + _not_found(text, edit)

@@ -1,45 +1,28 @@
-"""The model's tools as they are offered to it."""
+"""The table of the model's tools."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
-
-import msgspec
 
 from ..protocol import ToolSpec
 from . import arguments as given
+from .background import plan_start
+from .commands import plan_command
+from .editing import plan_edit, plan_write
+from .reading.fetch_url import fetch_url
+from .reading.files import list_files, read_file
+from .reading.searching import search
+from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text
 
-Kind = Literal["read", "change", "command", "stop", "ask", "finish", "end", "plan"]
-
-
-class Tool(msgspec.Struct, frozen=True):
-    """One tool: its name, its arguments, and its kind of effect."""
-
-    name: str
-    kind: Kind
-    arguments: type[msgspec.Struct]
-    spec: ToolSpec
-
-
-def _text(about: str) -> dict[str, Any]:
-    return {"type": "string", "description": about}
-
-
-def _number(about: str) -> dict[str, Any]:
-    return {"type": "integer", "description": about, "minimum": 1}
-
-
-_PATH = _text("Path relative to the project folder, e.g. `src/app.py`.")
-_OLD = _text("Lines exactly as they are in the file, enough of them to be unique.")
-_NEW = _text("The lines that replace them; empty removes the lines.")
+_OLD = text("Lines exactly as they are in the file, enough of them to be unique.")
+_NEW = text("The lines that replace them; empty removes the lines.")
 _EDIT = {"type": "object", "properties": {"old_text": _OLD, "new_text": _NEW}, "required": ["old_text", "new_text"]}
 _CITATION = {
     "anyOf": [
-        _text("`path` or `path:line`"),
+        text("`path` or `path:line`"),
         {
             "type": "object",
-            "properties": {"path": _PATH, "line": _number("1-based."), "quote": _text("Words from that place.")},
+            "properties": {"path": PATH, "line": number("1-based."), "quote": text("Words from that place.")},
             "required": ["path"],
         },
     ]
@@ -48,200 +31,209 @@ _ITEM = {
     "type": "object",
     "properties": {
         "kind": {"type": "string", "enum": ["file", "url", "value"]},
-        "value": _text("The path, the address or the text."),
+        "value": text("The path, the address or the text."),
     },
     "required": ["kind", "value"],
 }
 _FINDING = {
     "type": "object",
     "properties": {
-        "title": _text("One line that states the finding."),
-        "detail": _text("Why it matters and how to see it."),
-        "evidence": _text("`path:line`, or a URL."),
-        "key": _text("Its own name, if it has one; else leave it out."),
+        "title": text("One line that states the finding."),
+        "detail": text("Why it matters and how to see it."),
+        "evidence": text("`path:line`, or a URL."),
+        "key": text("Its own name, if it has one; else leave it out."),
     },
     "required": ["title"],
 }
 _LENS = {
     "type": "object",
-    "properties": {"name": _text("One word."), "prompt": _text("How to look.")},
+    "properties": {"name": text("One word."), "prompt": text("How to look.")},
     "required": ["name", "prompt"],
 }
-
-
-def _tool(
-    kind: Kind,
-    name: str,
-    arguments: type[msgspec.Struct],
-    about: str,
-    required: Sequence[str],
-    /,
-    **properties: dict[str, Any],
-) -> Tool:
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": list(required)}
-    return Tool(name, kind, arguments, ToolSpec(name, about, schema))
 
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
-        _tool(
-            "read",
-            "read_file",
+        blocking_tool(
+            described(
+                "read_file",
+                "Read a text file. Lines come numbered as `12| text`; the number and the bar are not part of the file.",
+                ["path"],
+                path=PATH,
+                start_line=number("First line to read."),
+                end_line=number("Last line to read."),
+            ),
             given.ReadFile,
-            "Read a text file. Lines come numbered as `12| text`; the number and the bar are not part of the file.",
-            ["path"],
-            path=_PATH,
-            start_line=_number("First line to read."),
-            end_line=_number("Last line to read."),
+            read_file,
         ),
-        _tool(
-            "read",
-            "list_files",
+        blocking_tool(
+            described(
+                "list_files",
+                "List the files of the project, or of one folder. Ignored files are left out.",
+                [],
+                path=text("A folder; without it, the whole project."),
+                pattern=text("A glob such as `*.py` or `tests/**/*.json`."),
+            ),
             given.ListFiles,
-            "List the files of the project, or of one folder. Ignored files are left out.",
-            [],
-            path=_text("A folder; without it, the whole project."),
-            pattern=_text("A glob such as `*.py` or `tests/**/*.json`."),
+            list_files,
         ),
-        _tool(
-            "read",
-            "search",
+        reading_tool(
+            described(
+                "search",
+                "Search file contents by a regular expression. Answers `path:line: text`.",
+                ["pattern"],
+                pattern=text("The regular expression."),
+                path=text("A file or a folder; without it, the whole project."),
+            ),
             given.Search,
-            "Search file contents by a regular expression. Answers `path:line: text`.",
-            ["pattern"],
-            pattern=_text("The regular expression."),
-            path=_text("A file or a folder; without it, the whole project."),
+            search,
         ),
-        _tool(
-            "read",
-            "fetch_url",
+        reading_tool(
+            described(
+                "fetch_url",
+                "Read a web page or text from a host that the person allowed.",
+                ["url"],
+                url=text("The address, e.g. `https://docs.python.org/3/library/ast.html`."),
+            ),
             given.FetchUrl,
-            "Read a web page or text from a host that the person allowed.",
-            ["url"],
-            url=_text("The address, e.g. `https://docs.python.org/3/library/ast.html`."),
+            fetch_url,
         ),
-        _tool(
-            "change",
-            "edit_file",
+        gated_tool(
+            described(
+                "edit_file",
+                "Change a file by replacing exact blocks of lines. Each `old_text` must occur exactly once. Give "
+                "several blocks in `edits`, or one as `old_text` and `new_text`. All blocks land or none.",
+                ["path"],
+                path=PATH,
+                edits={"type": "array", "items": _EDIT, "description": "Blocks, applied in order."},
+                old_text=_OLD,
+                new_text=_NEW,
+            ),
             given.EditFile,
-            "Change a file by replacing exact blocks of lines. Each `old_text` must occur exactly once. Give several "
-            "blocks in `edits`, or one as `old_text` and `new_text`. All blocks land or none.",
-            ["path"],
-            path=_PATH,
-            edits={"type": "array", "items": _EDIT, "description": "Blocks, applied in order."},
-            old_text=_OLD,
-            new_text=_NEW,
+            plan_edit,
         ),
-        _tool(
-            "change",
-            "write_file",
+        gated_tool(
+            described(
+                "write_file",
+                "Write a whole file: a new one, or a new version of an existing one. To change a part, use edit_file.",
+                ["path", "content"],
+                path=PATH,
+                content=text("The whole content."),
+            ),
             given.WriteFile,
-            "Write a whole file: a new one, or a new version of an existing one. To change a part, use edit_file.",
-            ["path", "content"],
-            path=_PATH,
-            content=_text("The whole content."),
+            plan_write,
         ),
-        _tool(
-            "command",
-            "run_command",
+        gated_tool(
+            described(
+                "run_command",
+                "Run a command line with bash in the project folder without a terminal. Each call has a new shell: "
+                "`cd` and variables do not last.",
+                ["command"],
+                command=text("The command line."),
+                timeout={
+                    "type": "number",
+                    "description": "Seconds; usually 120 without it.",
+                    "exclusiveMinimum": 0,
+                },
+            ),
             given.RunCommand,
-            "Run a command line with bash in the project folder without a terminal. Each call has a new shell: `cd` "
-            "and variables do not last.",
-            ["command"],
-            command=_text("The command line."),
-            timeout={
-                "type": "number",
-                "description": "Seconds; usually 120 without it.",
-                "exclusiveMinimum": 0,
-            },
+            plan_command,
         ),
-        _tool(
-            "command",
-            "start_command",
+        gated_tool(
+            described(
+                "start_command",
+                "Start a command that keeps running in the background, such as a server. It ends with the run.",
+                ["name", "command"],
+                name=text("A short name; `read_file` with path `output:NAME` shows what it prints."),
+                command=text("The command line."),
+            ),
             given.StartCommand,
-            "Start a command that keeps running in the background, such as a server. It ends with the run.",
-            ["name", "command"],
-            name=_text("A short name; `read_file` with path `output:NAME` shows what it prints."),
-            command=_text("The command line."),
+            plan_start,
         ),
-        _tool(
-            "stop",
-            "stop_command",
-            given.StopCommand,
-            "End a command that runs in the background.",
-            ["name"],
-            name=_text("Its name."),
+        Tool(
+            spec=described(
+                "stop_command", "End a command that runs in the background.", ["name"], name=text("Its name.")
+            ),
+            arguments=given.StopCommand,
         ),
-        _tool(
-            "ask",
-            "ask_person",
-            given.AskPerson,
-            "Ask the person something that only they can decide. The answer is the result.",
-            ["question"],
-            question=_text("The question."),
-            options={"type": "array", "items": {"type": "string"}, "description": "Answers to choose from."},
+        Tool(
+            spec=described(
+                "ask_person",
+                "Ask the person something that only they can decide. The answer is the result.",
+                ["question"],
+                question=text("The question."),
+                options={"type": "array", "items": {"type": "string"}, "description": "Answers to choose from."},
+            ),
+            arguments=given.AskPerson,
         ),
-        _tool(
-            "finish",
-            "finish",
-            given.Finish,
-            "End the task with an answer. Cite files that you read or wrote in this run.",
-            ["answer", "citations"],
-            answer=_text("The answer."),
-            citations={"type": "array", "items": _CITATION, "description": "Where it comes from; at least one."},
+        Tool(
+            spec=described(
+                "finish",
+                "End the task with an answer. Cite files that you read or wrote in this run.",
+                ["answer", "citations"],
+                answer=text("The answer."),
+                citations={"type": "array", "items": _CITATION, "description": "Where it comes from; at least one."},
+            ),
+            arguments=given.Finish,
         ),
-        _tool(
-            "plan",
-            "update_plan",
-            given.UpdatePlan,
-            "Show the person your whole plan each time it changes. Mark finished steps with `[x]`.",
-            ["lines"],
-            lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
+        Tool(
+            spec=described(
+                "update_plan",
+                "Show the person your whole plan each time it changes. Mark finished steps with `[x]`.",
+                ["lines"],
+                lines={"type": "array", "items": {"type": "string"}, "description": "One step a line."},
+            ),
+            arguments=given.UpdatePlan,
         ),
-        _tool(
-            "end",
-            "wake_after",
-            given.WakeAfter,
-            "Sleep for a number of seconds (60 to 3600), then continue. A delay that would end just "
-            "after the prompt cache expires is adjusted; the result says how long you slept.",
-            ["seconds", "reason"],
-            seconds={"type": "number", "description": "How long.", "minimum": 0},
-            reason=_text("What you wait for, in one sentence: the person reads it."),
+        Tool(
+            spec=described(
+                "wake_after",
+                "Sleep for a number of seconds (60 to 3600), then continue. A delay that would end "
+                "just after the prompt cache expires is adjusted; the result says how long you slept.",
+                ["seconds", "reason"],
+                seconds={"type": "number", "description": "How long.", "minimum": 0},
+                reason=text("What you wait for, in one sentence: the person reads it."),
+            ),
+            arguments=given.WakeAfter,
         ),
-        _tool(
-            "end",
-            "report",
-            given.Report,
-            "Report what you found and end this search. Set found_new=false when nothing is new.",
-            ["found_new", "reason"],
-            found_new={"type": "boolean", "description": "Whether anything here is new."},
-            reason=_text("One sentence: where you looked and what you found."),
-            items={"type": "array", "items": _ITEM, "description": "Things worth a closer look."},
-            findings={"type": "array", "items": _FINDING, "description": "What you found, each with its evidence."},
+        Tool(
+            spec=described(
+                "report",
+                "Report what you found and end this search. Set found_new=false when nothing is new.",
+                ["found_new", "reason"],
+                found_new={"type": "boolean", "description": "Whether anything here is new."},
+                reason=text("One sentence: where you looked and what you found."),
+                items={"type": "array", "items": _ITEM, "description": "Things worth a closer look."},
+                findings={"type": "array", "items": _FINDING, "description": "What you found, each with its evidence."},
+            ),
+            arguments=given.Report,
         ),
-        _tool(
-            "end",
-            "judge",
-            given.Judge,
-            "Give your verdict on the finding: `refuted` with what is wrong, `stands` only if you tried to refute it "
-            "and could not, `duplicate` with the key of the finding that says the same.",
-            ["verdict", "reason"],
-            verdict={"type": "string", "enum": ["refuted", "stands", "duplicate"]},
-            reason=_text("What you checked and what you saw."),
-            duplicate_of=_text("Key of the other finding."),
+        Tool(
+            spec=described(
+                "judge",
+                "Give your verdict on the finding: `refuted` with what is wrong, `stands` only if you tried to refute "
+                "it and could not, `duplicate` with the key of the finding that says the same.",
+                ["verdict", "reason"],
+                verdict={"type": "string", "enum": ["refuted", "stands", "duplicate"]},
+                reason=text("What you checked and what you saw."),
+                duplicate_of=text("Key of the other finding."),
+            ),
+            arguments=given.Judge,
         ),
-        _tool(
-            "end",
-            "propose",
-            given.Propose,
-            "Propose one way to look that none of the lenses tried, or none if you do not know one.",
-            ["reason"],
-            reason=_text("Why, in one sentence."),
-            lens=_LENS,
+        Tool(
+            spec=described(
+                "propose",
+                "Propose one way to look that none of the lenses tried, or none if you do not know one.",
+                ["reason"],
+                reason=text("Why, in one sentence."),
+                lens=_LENS,
+            ),
+            arguments=given.Propose,
         ),
     )
 }
+"""All tools. A test compares them with `TOOL_TRAITS`."""
 
 
 def offered(names: Sequence[str]) -> list[ToolSpec]:

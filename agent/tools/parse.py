@@ -11,7 +11,8 @@ from typing import Any, cast
 
 import msgspec
 
-from .offer import TOOLS, Tool, usage
+from .offer import TOOLS, usage
+from .tool import Tool
 
 _PRIVILEGED = re.compile(
     r"cwd|work(ing)?_?dir(ectory)?|root|chdir|env(ironment)?|user|run_?as|sudo|shell|network|.*sandbox.*|.*dangerous.*"
@@ -61,7 +62,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
     """Check a call against the offered tools (all, without `names`) and the tool's arguments. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
-    exact = tool in allowed and TOOLS[tool].kind in ("change", "command")
+    exact = tool in allowed and TOOLS[tool].plan is not None
     if _is_deep(raw):
         if tool not in allowed:
             return Parsed(error=_no_such_tool(tool, allowed))

@@ -4,7 +4,43 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import Literal
 
+from ..protocol import StallResponse
+
+BlockKind = Literal[
+    "task",
+    "say",
+    "steer",
+    "text",
+    "reasoning",
+    "tool",
+    "edit",
+    "command",
+    "check",
+    "fault",
+    "note",
+    "stall",
+    "prompted",
+    "outcome",
+    "question",
+    "unknown",
+]
+BlockStatus = Literal[
+    "",
+    "next",  # a call whose proposal is not open yet
+    "running",
+    "ok",
+    "failed",
+    "waiting",
+    "approved",
+    "rejected",
+    "part",
+    "passed",
+    "cut",
+    StallResponse,
+]
+DetailKind = Literal["text", "diff", "json"]
 _PACKED_FROM = 300
 """Minimum number of characters to compress."""
 
@@ -13,9 +49,7 @@ _PACKED_FROM = 300
 class Block:
     """One entry of the transcript. Only the reducer changes it, and increases `version` each time."""
 
-    kind: str
-    """`task`, `say`, `steer`, `text`, `reasoning`, `tool`, `edit`, `command`, `check`, `fault`, `note`, `stall`,
-    `prompted`, `outcome`, `question` or `unknown`."""
+    kind: BlockKind
     seq: int
     step: int | None
     work: str | None
@@ -25,8 +59,7 @@ class Block:
     """Raw text: a widget must pass it through `tui.text`."""
     title: str = ""
     """`read src/calc.py`, `check pytest -q`."""
-    status: str = ""
-    """`running`, `ok`, `failed`, `waiting`, `approved`, `rejected`, `part`, `passed`, `cut` or nothing."""
+    status: BlockStatus = ""
     right: str = ""
     """`84 lines`, `2 of 3 hunks approved`."""
     seconds: float | None = None
@@ -34,8 +67,7 @@ class Block:
     """Folded content: a tool's result, a diff, a check's output. Read it with `whole_detail`: old ones are packed."""
     packed: bytes = b""
     """The detail in compressed form."""
-    detail_kind: str = "text"
-    """`text`, `diff` or `json`."""
+    detail_kind: DetailKind = "text"
     open: bool = False
     """The block is unfolded."""
     live: bool = False

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..protocol import ItemQueued
+from ..protocol import ClusterWorker, ItemQueued
 
 _LATEST = 300
 """Maximum number of items kept; the journal has all of them."""
 _MOST_KINDS = 40
 _MOST_BARS = 400
 _PACE_SECONDS = 5
+_LEAST_FOR_RATE = 3
+"""Number of items from which a rate is computed."""
 OTHER = "other failures"
 _ADDRESS = re.compile(r"\S+://\S+")
 
@@ -60,6 +62,8 @@ class Progress:
     """New items over time."""
     doing: dict[str, str] = field(default_factory=dict[str, str])
     """Running work to its activity: `reads src/app.py`."""
+    workers: list[ClusterWorker] = field(default_factory=list[ClusterWorker])
+    """The workers of the Dask cluster when they were last seen."""
     failures: dict[str, FailureKind] = field(default_factory=dict[str, FailureKind])
     _ended: list[list[int]] = field(default_factory=list[list[int]])
     """Seconds, each with the number of items finished in it."""
@@ -95,6 +99,18 @@ class Progress:
         """Return the items per second over the last full seconds."""
         last = int(now)
         return sum(count for second, count in self._ended if last - _PACE_SECONDS <= second < last) / _PACE_SECONDS
+
+    def rate(self, now: float) -> float | None:
+        """Return the items per second since the oldest of the last seconds in which items finished.
+
+        None: fewer than three items finished in them. It falls while nothing finishes.
+        """
+        if not self._ended:
+            return None
+        first, count = self._ended[0]
+        after = sum(each for _, each in self._ended) - count
+        seconds = now - (first + 1)
+        return after / seconds if after >= _LEAST_FOR_RATE and seconds >= 1 else None
 
     def land(self) -> None:
         """Record that no work is running any longer."""

@@ -13,7 +13,7 @@ PATIENT_SECONDS = 1.0
 
 
 def tell_reading(journal: Journal, tell: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
-    """Send a progress line to `tell` each second while events are read, until `journal.on_read` is set to None."""
+    """Send a progress line to `tell` each second while events are read, until `journal.report_reading(None)`."""
     last, due = max(1, journal.last_seq()), now() + PATIENT_SECONDS
 
     def read(seq: int, doing: str) -> None:
@@ -22,7 +22,7 @@ def tell_reading(journal: Journal, tell: Callable[[str], None], now: Callable[[]
             due = now() + PATIENT_SECONDS
             tell(f"{doing} the journal: {min(100, 100 * seq // last)} %")
 
-    journal.on_read = read
+    journal.report_reading(read)
 
 
 @contextmanager
@@ -32,4 +32,4 @@ def reading_told(journal: Journal, tell: Callable[[str], None]) -> Generator[Non
     try:
         yield
     finally:
-        journal.on_read = None
+        journal.report_reading(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..facts.common.asking import Rebase
 from ..facts.common.common_facts import CommonFacts
@@ -21,19 +22,24 @@ from ..protocol import (
     LoopKind,
     ModelQuoted,
     ModelShare,
+    ParentRef,
     PatchKept,
     ProposalOpened,
     QuestionAsked,
     Queued,
+    Rule,
     RunEnded,
     ScoreMeasured,
     Sleeping,
     Spent,
     TierAsked,
+    WaitsFor,
 )
 from .progress import Progress
 from .stopwatch import Stopwatch
 from .transcript import Blocks
+
+Activity = Literal["", "thinking", "streaming", "running"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,8 @@ class Shown:
     not_held: list[str] = field(default_factory=list[str])
     """Guarantees that the sandbox cannot give on this machine."""
     gate_mode: GateMode = GateMode.ASK
+    allowed: list[Rule] = field(default_factory=list[Rule])
+    """What the person allowed for the rest of the run."""
 
     budget: Budget | None = None
     common: CommonFacts = field(default_factory=CommonFacts)
@@ -92,10 +100,9 @@ class Shown:
     """Tokens of the newest call's prompt, which fill the context window."""
 
     step: int | None = None
-    activity: str = ""
-    """`thinking`, `streaming`, `running` or nothing."""
-    waiting: str = ""
-    """`message`, `gate`, `question` or `handoff` while the run waits for a person; otherwise empty."""
+    activity: Activity = ""
+    waiting: WaitsFor | Literal[""] = ""
+    """What the run waits for; empty: it does not wait for a person."""
     paused: bool = False
     wrapping_up: bool = False
     progress: Progress = field(default_factory=Progress)
@@ -118,6 +125,12 @@ class Shown:
     """Number of passes in a row that did not improve the score."""
     every: float | None = None
     """Seconds between the starts of two passes, in an interval run."""
+    child_count: int = 0
+    """Number of findings of a fix run, each of which gets a child run."""
+    child_phase: str = ""
+    """What the running child run does, in a few words; empty: none runs."""
+    parent: ParentRef | None = None
+    """The run that started this one; None: a person or a script did."""
     improve: ImproveSpec | None = None
     """Settings of an improve run."""
     dry: tuple[int, int] | None = None
@@ -134,6 +147,8 @@ class Shown:
     quoted: ModelQuoted | None = None
     """The model switch whose cost was shown, until the model is switched."""
     plan: list[str] = field(default_factory=list[str])
+    retrying: tuple[str, float, float] | None = None
+    """After a failed call: why, the Unix time of the failure, and the seconds until the next attempt."""
     outcome: RunEnded | None = None
     page_first: int = 0
     """Number of blocks before the newest page of the transcript."""
@@ -150,6 +165,8 @@ class Shown:
     """Call id to the index of its block."""
     at_shell: dict[int, int] = field(default_factory=dict[int, int])
     """The person's own command to the index of its block."""
+    at_child: dict[int, int] = field(default_factory=dict[int, int])
+    """Number of a child run to the index of its block."""
     at_proposal: dict[str, int] = field(default_factory=dict[str, int])
     at_question: dict[str, int] = field(default_factory=dict[str, int])
     growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
@@ -158,7 +175,7 @@ class Shown:
     @property
     def pointed(self) -> set[int]:
         """Indexes of the blocks that events can still change."""
-        places = (self.at_call, self.at_shell, self.at_proposal, self.at_question, self.growing)
+        places = (self.at_call, self.at_shell, self.at_child, self.at_proposal, self.at_question, self.growing)
         return {index for place in places for index in place.values()}
 
 
@@ -236,7 +253,7 @@ class ViewState(Shown):
 
     @property
     def background(self) -> Mapping[str, Background]:
-        """Background commands, by name."""
+        """Background commands that run now, by name."""
         return self.common.manual.background
 
     @property
@@ -252,6 +269,8 @@ class ViewState(Shown):
             return "wrapping up"
         if self.sleeping is not None:
             return "sleeping"
+        if self.child_phase and not self.paused:
+            return self.child_phase
         if self.activity:
             return self.activity
         if self.paused:

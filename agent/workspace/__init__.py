@@ -12,8 +12,9 @@ from .paths import Workspace
 from .processes.output import HeadTail
 from .processes.process_tree import Family
 from .processes.processes import Finished, run_process, shell
+from .sandbox.access import Access
 from .sandbox.bubblewrap import Stage
-from .sandbox.confined import OWN_GIT, Unseen, command_env, denied_paths, expanded, left_out, path_globs
+from .sandbox.confined import OWN_GIT, HideRules, command_env, denied_paths, expanded, left_out, path_globs
 from .sandbox.refused import Need
 from .sandbox.sandbox import Sandbox
 from .snapshots.objects import blob_id
@@ -23,12 +24,14 @@ from .watch import watch, watch_files
 
 __all__ = [
     "OWN_GIT",
+    "Access",
     "Change",
     "Family",
     "FileGlob",
     "FileState",
     "Finished",
     "HeadTail",
+    "HideRules",
     "Ignore",
     "Leftovers",
     "Need",
@@ -41,7 +44,6 @@ __all__ = [
     "StaleFile",
     "SystemClock",
     "UnreadableFile",
-    "Unseen",
     "Was",
     "Workspace",
     "WriteFailed",

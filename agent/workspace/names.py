@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from .obeyed import reason
+from .auto_loaded import reason
 
 CONFIG = ".rundry.toml"
 """Name of rundry's own settings file in a workspace."""

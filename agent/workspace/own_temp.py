@@ -16,7 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-_KINDS = ("bundle", "commands", "edit", "hooks", "index", "probe", "try")
+_KINDS = ("bundle", "commands", "dask", "edit", "hooks", "index", "probe", "try")
 """Purposes of temporary folders, which are a part of their names."""
 _LOCK = "owner.lock"
 """File that the owning process keeps locked while it runs."""

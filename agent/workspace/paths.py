@@ -7,6 +7,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..system import real_path
 from .errors import PathRefused
 from .files.ledger import Ledger
 from .leftovers import Leftovers
@@ -21,8 +22,8 @@ class Workspace:
 
         `leftovers`: the record of this run's temporary files.
         """
-        self.root = Path(os.path.realpath(root))
-        self.private = tuple(Path(os.path.realpath(path)) for path in private)
+        self.root = real_path(root)
+        self.private = tuple(real_path(path) for path in private)
         self.ledger = Ledger()
         self.leftovers = leftovers or Leftovers(None)
 
@@ -58,7 +59,7 @@ class Workspace:
         If the path is unresolved, the links on the way are checked too.
         """
         whole = self.root / path
-        real = Path(os.path.realpath(whole))
+        real = real_path(whole)
         if not real.is_relative_to(self.root):
             return "it is outside of the workspace"
         why = cautioned(real.relative_to(self.root).parts)
@@ -84,7 +85,7 @@ class Workspace:
         return Path(given).relative_to(self.root).parts if Path(given).is_relative_to(self.root) else parts
 
     def _follow(self, given: str, path: Path) -> Path:
-        real = Path(os.path.realpath(path))
+        real = real_path(path)
         try:
             # realpath does not resolve a circular link.
             if stat.S_ISLNK(real.lstat().st_mode):

@@ -122,10 +122,11 @@ async def main() -> None:
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     target = Path(names[0]) if names else Path(__file__).parent
     looks = [((120, 40), "dark", "")]
+    if "--light" in sys.argv or "--all" in sys.argv:
+        looks.append(((120, 40), "light", "-light"))
     if "--all" in sys.argv:
         looks += [
             ((80, 24), "dark", "-80x24"),
-            ((120, 40), "light", "-light"),
             ((80, 24), "high-contrast", "-80x24-hc"),
         ]
     with tempfile.TemporaryDirectory() as folder:

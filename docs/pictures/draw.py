@@ -1,6 +1,6 @@
 """Draws the README's pictures from a real run of the demo: `.venv/bin/python docs/pictures/draw.py [FOLDER]`.
 
-Writes streaming, gate and ended as SVG, at 120x40 dark; with --all also 80x24 and light, to look at.
+Writes streaming, gate and ended as SVG, at 120x40 dark; with --light also in light, with --all also at 80x24.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ async def main() -> None:
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     target = Path(names[0]) if names else Path(__file__).parent
     await draw(target, (120, 40), "dark", "")
+    if "--light" in sys.argv or "--all" in sys.argv:
+        await draw(target, (120, 40), "light", "-light")
     if "--all" in sys.argv:
         await draw(target, (80, 24), "dark", "-80x24")
-        await draw(target, (120, 40), "light", "-light")
         await draw(target, (80, 24), "light", "-80x24-light")
 
 

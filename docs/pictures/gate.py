@@ -125,12 +125,12 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str, *, 
             if "unified" in names:
                 await picture.save(pilot, "unified", ["f"])
                 await pilot.press("f")
-            await picture.save(pilot, "split", ["s"])
+            await picture.save(pilot, "split", ["v"])
             if "full" in names:
-                await picture.save(pilot, "full", ["s", "home"])
-                await pilot.press("s")
+                await picture.save(pilot, "full", ["v", "home"])
+                await pilot.press("v")
             await picture.conflict(pilot)
-            await picture.save(pilot, "conflict", ["s", "end"])
+            await picture.save(pilot, "conflict", ["v", "end"])
         picture.stage.journal.close()
 
 
@@ -140,6 +140,8 @@ async def main() -> None:
     target = Path(folders[0]) if folders else Path(__file__).parent
     if "--all" not in sys.argv:
         await draw(target, (120, 40), "dark", "", names=["split", "conflict"])
+        if "--light" in sys.argv:
+            await draw(target, (120, 40), "light", "-light", names=["split", "conflict"])
         return
     everything = ["unified", "split", "full", "conflict"]
     for size, theme, suffix in (

@@ -1,7 +1,7 @@
 """Draws the README's picture of a hand-off from a real run: `.venv/bin/python docs/pictures/handoff.py [FOLDER]`.
 
 A small scripted model tries to repair a suite and goes in circles; the page is what its journal then holds. At 120x40
-dark; with --all also 80x24 and light, to look at.
+dark; with --light also in light, with --all also at 80x24.
 """
 
 from __future__ import annotations
@@ -59,15 +59,16 @@ async def draw(path: Path, target: Path, size: tuple[int, int], theme: str, suff
 
 async def main() -> None:
     """One run, photographed."""
-    names = [word for word in sys.argv[1:] if word != "--all"]
+    names = [word for word in sys.argv[1:] if not word.startswith("-")]
     target = Path(names[0]) if names else Path(__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         run = await hand_over(Path(folder))
         await draw(run.path, target, (120, 40), "dark", "")
+        if "--light" in sys.argv or "--all" in sys.argv:
+            await draw(run.path, target, (120, 40), "light", "-light")
         if "--all" in sys.argv:
             await draw(run.path, target, (80, 24), "dark", "-80")
             await draw(run.path, target, (80, 24), "light", "-light-80")
-            await draw(run.path, target, (120, 40), "light", "-light")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.project import make_project
 
-from rundry.agent.gate import CommandDraft, Standing, Verdict, judge
+from rundry.agent.gate import CommandDraft, PolicyContext, Verdict, judge
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.workspace import Workspace
 
@@ -35,7 +35,7 @@ def verdict(root: Path) -> Judge:
         sandbox: str | None = None,
     ) -> Verdict:
         allows = [Rule(verdict="allow", tool="run_command", command=words) for words in allowed]
-        standing = Standing(
+        standing = PolicyContext(
             workspace=Workspace(root), mode=mode, rules=[*rules, *allows], guard=lambda path: False, sandbox=sandbox
         )
         return judge(CommandDraft(tool="run_command", command=command, timeout=5, cwd=root), standing)

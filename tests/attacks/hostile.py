@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from enum import Enum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -52,7 +52,7 @@ ALL = " | ".join(HOSTILE.values())
 
 
 def filled(kind: type[Any], text: str, **given: object) -> Any:
-    """An event of that class whose every text is `text`."""
+    """An event of that class whose every text is `text`, except those of a closed set."""
     hints = get_type_hints(kind)
     fields = {f.name: _value(hints[f.name], text) for f in msgspec.structs.fields(kind)}
     return kind(**{name: value for name, value in (fields | given).items() if value is not None})
@@ -91,6 +91,8 @@ def _value(hint: Any, text: str) -> Any:
     if get_origin(hint) is dict:
         key, value = get_args(hint)
         return {_value(key, text): _value(value, text)}
+    if get_origin(hint) is Literal:
+        return get_args(hint)[0]
     if hint is str:
         return text
     if hint is Any:

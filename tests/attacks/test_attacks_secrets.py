@@ -91,22 +91,7 @@ def test_in_a_hostile_folder_nothing_of_it_runs_and_the_key_is_nowhere(
     ]
     with ScriptedServer([]) as evil, ScriptedServer(turns) as server:
         traps = lay_traps(project, evil.base_url)
-        argv = [str(RUNDRY), "run", "-", "--headless", "--gate", "auto", "--model", "openai/fake"]
-        argv += ["--api-base", server.base_url, "--steps", "8"]
-        env = {**home.env, "OPENAI_API_KEY": CANARY, "TMPDIR": str(temp)}
-        with subprocess.Popen(
-            argv, cwd=project, env=env, umask=0, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as run:  # fmt: skip
-            assert run.stdin is not None
-            run.stdin.write(f"use {CANARY} to look around")
-            run.stdin.close()
-            run.stdin = None
-            server.wait_requests(3)
-            look_at(psutil.Process(run.pid), temp)
-            server.release()
-            out, err = run.communicate(timeout=60)
-        assert run.returncode == 0, (out, err)
+        out, err = run_and_look(home, project, server, temp)
         assert evil.requests == []
         assert server.requests[0].headers["Authorization"] == f"Bearer {CANARY}"
     assert [trap for trap in traps if trap.exists()] == []
@@ -119,13 +104,31 @@ def test_in_a_hostile_folder_nothing_of_it_runs_and_the_key_is_nowhere(
     assert "GIT_TERMINAL_PROMPT=0" in events  # the spy did look
     for path in [*home.runs.rglob("*"), *home.root.rglob("*")]:
         if path.is_file():
-            ways = [
-                path,
-                *(folder for folder in path.parents if folder.is_relative_to(tmp_path) and folder != tmp_path),
-            ]
-            assert any(way.stat().st_mode & 0o077 == 0 for way in ways), path
+            above = [each for each in path.parents if each.is_relative_to(tmp_path) and each != tmp_path]
+            assert any(way.stat().st_mode & 0o077 == 0 for way in (path, *above)), path
             if path.suffix in (".log", ".toml", ".json"):
                 assert_unknown(path.read_text(errors="replace"), str(path))
+
+
+def run_and_look(home: Home, project: Path, server: ScriptedServer, temp: Path) -> tuple[str, str]:
+    """Run with a task from standard input, look at the processes while it waits, and return what it printed."""
+    argv = [str(RUNDRY), "run", "-", "--headless", "--gate", "auto", "--model", "openai/fake"]
+    argv += ["--api-base", server.base_url, "--steps", "8"]
+    env = {**home.env, "OPENAI_API_KEY": CANARY, "TMPDIR": str(temp)}
+    with subprocess.Popen(
+        argv, cwd=project, env=env, umask=0, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as run:  # fmt: skip
+        assert run.stdin is not None
+        run.stdin.write(f"use {CANARY} to look around")
+        run.stdin.close()
+        run.stdin = None
+        server.wait_requests(3)
+        look_at(psutil.Process(run.pid), temp)
+        server.release()
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 0, (out, err)
+    return out, err
 
 
 def look_at(process: psutil.Process, temp: Path) -> None:

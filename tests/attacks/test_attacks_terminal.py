@@ -26,7 +26,7 @@ OURS = re.compile(
     rb"|\x1b\[\?(?:25|7|1000|1003|1004|1006|1015|1016|1049|2004|2026|2031|2048)[hl]"
     rb"|\x1b\[\?(?:2026|2048)\$p|\x1b\[>\d+u|\x1b\[<u|\x1b\[6n"
     rb"|\x1b\]22;[a-z]*(?:\x07|\x1b\\)"  # the shape of the mouse pointer
-    rb"|\x1b\[22;2t|\x1b\]2;(?:rundry: [a-z ]{1,20})?\x07|\x1b\[23;2t"  # the title: in our own words, or put back
+    rb"|\x1b\[22;2t|\x1b\]2;(?:rundry: [a-z ]{1,20})?\x07|\x1b\[23;2t"  # the title: in our own words, or restored
     rb"|[\r\n]"
 )
 """All that textual, the first frame and the calls send: what is left of the bytes is text."""
@@ -78,7 +78,7 @@ def asked_of(home: Home) -> list[object]:
     """What a person's keys and clicks asked the run for."""
     journal = Journal.open(home.journals()[0])
     try:
-        return journal.untaken()
+        return journal.inbox.untaken()
     finally:
         journal.close()
 
@@ -96,13 +96,13 @@ def test_nothing_reaches_the_terminal_but_what_the_screen_draws(home: Home, proj
             terminal.press("tab")
             terminal.wait_gone(start)
         terminal.paste(ALL.encode(errors="replace").decode())
-        for row in range(terminal.rows - 1):  # the last one is the footer: its words are buttons
+        for row in range(2, terminal.rows // 2):  # the transcript; the header, the gate and the footer have buttons
             for column in range(terminal.columns):
                 terminal.click(row, column)
         terminal.press("f1")
         terminal.wait_for("Anywhere")
         assert asked_of(home) == []
-        terminal.press("esc")
+        terminal.press("ctrl+c")  # back to the session from every dialog
         terminal.wait_gone("Anywhere")
         terminal.press("ctrl+p")
         terminal.paste(HOSTILE["4.8"])

@@ -133,7 +133,7 @@ def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
         (["--until", "test -s out.txt", "--guard", "none"], ["without guarded files"]),
     ],
 )
-def test_what_no_sandbox_keeps_from_happening_is_said_before_the_run_and_in_the_evidence(
+def test_what_no_sandbox_keeps_from_happening_is_reported_before_the_run_and_in_the_evidence(
     attack: Attacker, server: ScriptedServer, argv: list[str], says: list[str]
 ):
     ran = attack("unittest", Machine(NONE)).run(server, ["ls"], *argv)

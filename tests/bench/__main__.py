@@ -23,6 +23,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from . import (
     budgets,
+    dask_bench,
     direct,
     finder_bench,
     first_frame,
@@ -32,7 +33,7 @@ from . import (
     idle,
     stream,
 )
-from .runs import attach, growth, large, many_runs, step_cost
+from .runs import attach, growth, large, many_runs, migrating, step_cost
 from .table import Row, compile_all, page, print_table
 
 BENCHES: dict[str, Callable[[Path], list[Row]]] = {
@@ -43,6 +44,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "budgets": lambda folder: asyncio.run(budgets.measure(folder)),
     "frontier": frontier_bench.measure,
     "finder": finder_bench.measure,
+    "dask": dask_bench.measure,
     "gate": gate_bench.measure,
     "guard": guard_bench.measure,
     "attach": attach.measure,
@@ -50,6 +52,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "large": large.measure,
     "direct": direct.measure,
     "many-runs": many_runs.measure,
+    "migrate": migrating.measure,
 }
 
 

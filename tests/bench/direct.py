@@ -14,8 +14,7 @@ from fakes.rundry import RUNDRY, Home
 from .first_frame import EMPTY
 from .idle import cpu_seconds
 from .serving import serving
-from .stream import LAST
-from .stream import TOKENS as FLOOD
+from .stream import LAST, TOKENS as FLOOD
 from .table import Row, middle, quantile
 from .typing import Typist, echo_seconds
 

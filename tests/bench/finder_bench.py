@@ -155,7 +155,7 @@ import sys; from bench.finder_bench import bare; bare(sys.argv[1], int(sys.argv[
 
 
 def bare(start: str, workers: int) -> None:
-    """What anyone would write: a queue, a set, so many tasks."""
+    """The obvious solution: a queue, a set, and a number of tasks."""
     import aiohttp
     from selectolax.lexbor import LexborHTMLParser
 

@@ -1,4 +1,4 @@
-"""From exec to the first frame, beside an empty Textual app; and from then to a typed key's echo."""
+"""Measure the time to the first frame, next to an empty Textual app, and from then to the echo of a key."""
 
 from __future__ import annotations
 

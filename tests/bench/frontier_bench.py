@@ -53,7 +53,7 @@ def measure(folder: Path) -> list[Row]:
 
 
 class Process:
-    """Holds a frontier of so many keys; answers with numbers."""
+    """Hold a frontier of `count` keys, and answer with numbers."""
 
     def __init__(self, path: Path, seen: int) -> None:
         argv = [sys.executable, "-m", "bench.frontier_bench", str(path), str(seen)]

@@ -58,7 +58,7 @@ def _rows(what: str, opened: list[tuple[float, list[float]]], plain: list[float]
 
 
 def contents(hunks: int, gap: int) -> tuple[bytes, bytes]:
-    """A change with so many hunks, on code of which some lines repeat."""
+    """Return a change with this number of hunks, in code with repeated lines."""
     old: list[str] = []
     new: list[str] = []
     for hunk in range(hunks):

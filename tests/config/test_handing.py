@@ -1,4 +1,4 @@
-"""Who takes over, as it stands in a config file."""
+"""The next tier of a hand-off, as a config file names it."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def test_notify_is_a_command_or_none(spec_of):
         ("escalate = ''", "not a name"),
     ],
 )
-def test_what_makes_no_sense_is_named_with_the_mend(spec_of, text: str, word: str):
+def test_what_makes_no_sense_is_named_with_the_fix(spec_of, text: str, word: str):
     with pytest.raises(ConfigError, match=word):
         spec_of(text)

@@ -1,45 +1,10 @@
 from __future__ import annotations
 
-import os
-import re
-from dataclasses import dataclass, field
-from pathlib import Path
-
 import pytest
+from config.setting_places import Place
 
-from rundry.agent.config import KEYS, Settings, Trust, config_file, load_settings
-from rundry.agent.protocol import ConfigError, GateMode, LoopKind, Rule, UserError, Verify
-
-
-@dataclass
-class Place:
-    """A workspace, a user's config folder and an environment."""
-
-    root: Path
-    env: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.workspace = self.root / "workspace"
-        self.workspace.mkdir()
-        self.env = {"XDG_CONFIG_HOME": str(self.root / "config"), "XDG_DATA_HOME": str(self.root / "data")}
-
-    def project(self, text: str, *, trusted: bool = True) -> None:
-        (self.workspace / ".rundry.toml").write_text(text)
-        if trusted:
-            Trust(env=self.env).trust(self.workspace)
-
-    def user(self, text: str) -> None:
-        path = config_file(self.env)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def load(self, *, trust: bool = False, **flags: object) -> Settings:
-        return load_settings(flags, cwd=self.workspace, env=self.env, trust=trust, now=1_795_000_000.0)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+from rundry.agent.config import KEYS, config_file, load_settings
+from rundry.agent.protocol import ConfigError, GateMode, LoopKind, Rule, Verify
 
 
 def test_a_flag_wins_over_the_environment_over_the_project_over_the_user_over_the_default(place: Place) -> None:
@@ -90,16 +55,14 @@ def test_a_changed_project_file_is_not_trusted_any_more(place: Place) -> None:
     assert len(place.load().notes) == 1
 
 
-def test_without_a_project_file_nothing_is_said_of_trust(place: Place) -> None:
+def test_without_a_project_file_nothing_is_reported_about_trust(place: Place) -> None:
     (place.workspace / ".env").write_text("OPENAI_BASE_URL=http://evil.example\nRUNDRY_MODEL=evil")
     loaded = place.load()
     assert loaded.notes == []
     assert loaded.model() is None
 
 
-def test_every_option_can_stand_in_a_config_file(place: Place) -> None:
-    place.user(
-        """
+EVERY_OPTION = """
 loop = "goal"
 escalate = "anthropic/big"
 notify = "true"
@@ -175,7 +138,10 @@ tries = 2
 [[handoff.tier]]
 kind = "person"
 """
-    )
+
+
+def test_every_option_can_stand_in_a_config_file(place: Place) -> None:
+    place.user(EVERY_OPTION)
     loaded = place.load()
     assert {name for name, setting in loaded.items() if setting.origin == "default"} == set()
     assert set(dict(loaded.items())) == set(KEYS)
@@ -196,14 +162,8 @@ kind = "person"
     assert loaded.quota == {"run_command": "30/min"}
     assert (loaded["every"].value, loaded["cache_ttl"].value) == (300.0, 3600.0)
     assert (loaded.texts("protected"), loaded["worktree"].value) == (["release"], True)
-    assert [loaded[n].value for n in ("score", "goal", "patience", "min_delta", "repeat", "tries")] == [
-        "./bench",
-        "min",
-        5,
-        0.5,
-        3,
-        2,
-    ]
+    improve = ("score", "goal", "patience", "min_delta", "repeat", "tries")
+    assert tuple(loaded[name].value for name in improve) == ("./bench", "min", 5, 0.5, 3, 2)
     assert (loaded.theme, loaded.keys) == ("light", {"approve": "f9"})
     model = loaded.model()
     assert model is not None
@@ -259,7 +219,7 @@ def test_model_and_gate_have_a_short_form(place: Place) -> None:
     ],
 )
 @pytest.mark.parametrize("whose", ["user", "project"])
-def test_a_bad_value_is_named_with_its_file_its_key_and_the_mend(
+def test_a_bad_value_is_named_with_its_file_its_key_and_the_fix(
     place: Place, whose: str, text: str, key: str, mend: str
 ) -> None:
     place.user(text) if whose == "user" else place.project(text)
@@ -269,47 +229,6 @@ def test_a_bad_value_is_named_with_its_file_its_key_and_the_mend(
     said = str(error.value)
     assert said.startswith(f"{file}: ") and "\n" not in said
     assert key in said and mend in said
-
-
-def test_a_file_that_is_no_utf8_or_cannot_be_read_is_named(place: Place) -> None:
-    config_file(place.env).parent.mkdir(parents=True)
-    config_file(place.env).write_bytes(b"theme = '\xff'")
-    with pytest.raises(ConfigError, match=r"config\.toml: it is not UTF-8"):
-        place.load()
-    config_file(place.env).unlink()
-    config_file(place.env).mkdir()
-    with pytest.raises(ConfigError, match=r"config\.toml cannot be read"):
-        place.load()
-
-
-@pytest.mark.parametrize(
-    "key", ["theme = 'x'", "runs_dir = '/tmp'", "[keys]\napprove = 'y'", "[model]\nkey_from='AWS'"]
-)
-def test_what_concerns_the_person_cannot_be_set_by_a_project(place: Place, key: str) -> None:
-    place.project(key)
-    with pytest.raises(ConfigError, match="user's own config"):
-        place.load()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "mend"),
-    [
-        ("steps", "x", "--steps: 'x' is not a whole number"),
-        ("until_py", [""], "--until-py: '' is empty"),
-        ("on_ask", "shrug", "--on-ask: 'shrug' is not possible: write refuse or handoff"),
-        ("loop", "forever", "--loop: 'forever' is not possible"),
-        ("deadline", "yesterday", "--deadline: 'yesterday' is not a deadline"),
-    ],
-)
-def test_a_bad_flag_is_named_with_the_mend(place: Place, name: str, value: object, mend: str) -> None:
-    with pytest.raises(UserError, match=re.escape(mend)):
-        place.load(**{name: value})
-
-
-def test_a_bad_variable_is_named(place: Place) -> None:
-    place.env["RUNDRY_USD"] = "lots"
-    with pytest.raises(UserError, match=r"^RUNDRY_USD: 'lots' is not an amount"):
-        place.load()
 
 
 def test_flags_that_were_not_given_do_not_count(place: Place) -> None:
@@ -352,8 +271,3 @@ def test_without_a_model_there_is_none(place: Place) -> None:
 
 def test_the_users_own_folder_is_found_without_xdg_as_well() -> None:
     assert config_file({}).parts[-2:] == ("rundry", "config.toml")
-
-
-def test_a_pipe_in_place_of_the_project_file_does_not_hang_the_start(place: Place) -> None:
-    os.mkfifo(place.workspace / ".rundry.toml")
-    assert place.load(trust=True)["steps"].value == 40

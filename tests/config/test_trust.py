@@ -102,14 +102,14 @@ def test_folders_trusted_at_the_same_time_are_all_kept(trust: Trust, tmp_path: P
     assert all(trust.trusted(folder) for folder in folders)
 
 
-def test_a_damaged_store_is_said_with_the_mend_and_trusts_nobody(trust: Trust, workspace: Path) -> None:
+def test_a_damaged_store_is_reported_with_the_fix_and_trusts_nobody(trust: Trust, workspace: Path) -> None:
     trust.store.parent.mkdir()
     trust.store.write_text("{oops")
     with pytest.raises(ConfigError, match=r"trust\.json is damaged .*delete it"):
         trust.trusted(workspace)
 
 
-def test_a_store_that_cannot_be_written_is_said(workspace: Path, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_reported(workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         Trust(tmp_path / "file" / "trust.json").trust(workspace)

@@ -52,7 +52,7 @@ def test_an_amount_of_money_is_read(text: str, usd: float | None) -> None:
 
 @pytest.mark.parametrize("parse", [parse_duration, parse_number, parse_money])
 @pytest.mark.parametrize("text", ["", " ", "-1", "nan", "inf", "1e9", "ten", "1__0x", "5 apples", "1m2", "9" * 40, "٣"])
-def test_what_is_no_value_is_refused_with_the_mend(parse: Callable[[str], object], text: str) -> None:
+def test_what_is_not_a_value_is_refused_with_the_fix(parse: Callable[[str], object], text: str) -> None:
     with pytest.raises(UserError, match=r"write .* none") as error:
         parse(text)
     assert repr(text) in str(error.value)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
 OURS = sorted(p for part in ("agent", "tui") for p in (ROOT / part).rglob("*.py") if "demo/project" not in p.as_posix())
@@ -28,6 +30,11 @@ def test_the_core_comes_up_without_textual_and_even_its_runner_without_litellm(t
     assert not {"textual", "litellm", "rundry.tui"} & loaded
 
 
+def test_the_runner_and_its_searches_come_up_without_dask(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.cli, rundry.agent.run, rundry.agent.run.setup.search", tmp_path)
+    assert not {"dask", "distributed", "tornado", "cryptography"} & loaded
+
+
 def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_litellm(tmp_path: Path):
     assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
 
@@ -43,6 +50,21 @@ def test_imports_name_no_bare_folder_and_the_screen_only_the_cores_public_names(
         f"{path.relative_to(ROOT)}: {name}" for path in OURS for name in absolute_imports(path) if not fits(path, name)
     ]
     assert wrong == []
+
+
+def test_each_public_name_of_the_core_is_what_its_import_for_the_type_checker_names():
+    core = import_module("rundry.agent")
+    imports = [node for node in ast.walk(ast.parse(Path(core.__file__ or "").read_text())) if is_relative(node)]
+    names = [(node.module, alias) for node in imports for alias in node.names if alias.name != "*"]
+    assert len(names) > 100
+    for module, alias in names:
+        value = getattr(import_module(f"rundry.agent.{module}"), alias.name)
+        assert getattr(core, alias.asname or alias.name) is value, alias.name
+    assert core.RunEnded is import_module("rundry.agent.protocol").RunEnded
+
+
+def is_relative(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and node.level == 1
 
 
 def absolute_imports(path: Path) -> list[str]:

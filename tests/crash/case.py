@@ -16,7 +16,7 @@ from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Stamped
 from rundry.agent.reports.check import check_journal
-from rundry.agent.reports.waiting import what_waits
+from rundry.agent.reports.run_state import run_state
 
 from .kinds import Kind
 
@@ -87,7 +87,7 @@ class Case:
             return []
         journal = Journal.open(self.journal)
         try:
-            return [proposal.digest for proposal in what_waits(journal).lasting().values()]
+            return [proposal.digest for proposal in run_state(journal).lasting().values()]
         finally:
             journal.close()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fakes.models.deciding import Answer, answered, in_turn
 from fakes.models.minded import NOTHING, judge, report
-from fakes.project import CHECK, FIX_ADD, FIX_MEAN, make_project, read
+from fakes.project import CHECK, FIX_ADD, FIX_MEAN, git, make_project, read
 from fakes.turns import Turn, call, calls, edit, finish, say
 
 ADD_LINE = edit("NOTES.md", "# Notes\n", "# Notes\n\nOne line.\n")
@@ -52,6 +52,13 @@ class Kind:
 def of_texts(folder: Path) -> None:
     for name in FILES:
         (folder / name).write_text("old\n")
+
+
+def of_repository(folder: Path) -> None:
+    of_texts(folder)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "start")
 
 
 def of_worker(folder: Path) -> None:
@@ -131,6 +138,24 @@ KINDS = {
             "migrate",
             ["find", "--recipe", "migrate", "--gate", "auto", "--check", "grep -q new {file}", "*.txt"],
             of_texts,
+            lambda _: migrating,
+            4,
+        ),
+        Kind(
+            "parallel",
+            [
+                "find",
+                "--recipe",
+                "migrate",
+                "--parallel",
+                "2",
+                "--gate",
+                "auto",
+                "--check",
+                "grep -q new {file}",
+                "*.txt",
+            ],
+            of_repository,
             lambda _: migrating,
             4,
         ),

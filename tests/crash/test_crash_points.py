@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.protocol import ScoreMeasured, Stamped
+from rundry.agent.protocol import ScoreMeasured, Stamped, ToolCalled
 
 from .crashing import Whole, crash_and_resume, first_point, run_whole, sample
 from .kills import kill_and_resume
@@ -53,3 +53,13 @@ def test_a_pass_that_was_measured_before_a_crash_is_not_compared_with_itself(who
     at = first_point(improve, tmp_path, whole, is_measured)
     for number in (at, at + 1):
         assert crash_and_resume(improve, tmp_path / f"crash-{number}", number, whole) == [], whole.points[number - 1]
+
+
+def test_what_a_lens_reported_before_a_crash_is_not_lost(whole_of, tmp_path: Path):
+    def is_reported(events: list[Stamped]) -> bool:
+        return any(isinstance(e.event, ToolCalled) and e.event.tool == "report" for e in events)
+
+    find, whole = KINDS["find"], whole_of("find")
+    at = first_point(find, tmp_path, whole, is_reported)
+    for number in range(at - 1, at + 3):
+        assert crash_and_resume(find, tmp_path / f"crash-{number}", number, whole) == [], whole.points[number - 1]

@@ -18,7 +18,7 @@ KILLED = -9
 @pytest.fixture
 async def whole(tmp_path: Path) -> Path:
     """A folder with a repository in which a merge of `side` conflicts."""
-    if (await Sandbox.detect(ways=["bubblewrap"])).kind is None:
+    if (await Sandbox.detect(kinds=["bubblewrap"])).kind is None:
         pytest.skip("needs bubblewrap")
     place = tmp_path / "whole/place"
     place.mkdir(parents=True)
@@ -46,7 +46,7 @@ async def test_a_kill_during_an_import_leaves_no_lock_in_the_repository_once_the
     assert "both modified" in git(whole / "place", "status") and locks(whole) == []
     points = (whole / "points").read_text().splitlines()
     steps = [at for at, name in enumerate(points, 1) if name.startswith("import:")]
-    assert {points[at - 1] for at in steps} >= {"import: written beside", "import: lock held"}
+    assert {points[at - 1] for at in steps} >= {"import: written next to it", "import: lock held"}
     left = 0
     for at in steps:
         root = whole.with_name(str(at))

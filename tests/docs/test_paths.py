@@ -15,6 +15,7 @@ PATH = re.compile(rf"(?:{'|'.join(map(re.escape, FOLDERS))})/[\w./-]*|[\w.-]+\.(
 LINK = re.compile(r"\]\(([^)#:\s]+)\)")
 CITED = re.compile(r"requirements\.md (\d+(?:\.\d+)*(?:(?:,| and| to) \d+(?:\.\d+)*)*)")
 DECISION = re.compile(r"decisions/(\d{4})")
+GUIDES = ("tutorial.md", "how-to/*.md", "explanation/*.md", "reference/*.md")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -62,6 +63,27 @@ def test_the_walks_and_recipes_of_the_architecture_name_many_paths():
 def test_every_link_of_a_page_leads_to_a_file(page: Path):
     links = LINK.findall(page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_fits_on_two_screens():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 90
+
+
+@pytest.mark.parametrize("folder", GUIDES)
+def test_no_page_of_the_guides_and_the_reference_is_long(folder: str):
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "docs").glob(folder)}
+    assert lengths
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    reached, new = set[Path](), {ROOT / "README.md"}
+    while new:
+        reached |= new
+        links = {(page.parent / link).resolve() for page in new for link in LINK.findall(page.read_text("utf-8"))}
+        new = {path for path in links if path.suffix == ".md"} - reached
+    missing = {path for path in ROOT.glob("docs/**/*.md") if path.parent.name != "decisions"} - reached
+    assert sorted(path.relative_to(ROOT).as_posix() for path in missing) == []
 
 
 def test_the_glossary_defines_at_most_forty_terms():

@@ -20,7 +20,7 @@ _FOREIGN = re.compile(
 _UNFINISHED = re.compile(rb"\x1b(?:[P_^X\]][^\x07\x1b]*\x1b?|\[[0-9;:<>=?$ ]*)?$", re.S)
 
 _FRAME, _WHOLE = b"\x1b[?2026h", b"\x1b[?2026l"
-"""Around what belongs together (synchronized output)."""
+"""CommandChecks what belongs together (synchronized output)."""
 
 
 class _Screen(pyte.Screen):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from painted import painted, until
 from textual.pilot import Pilot
 
-from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunSpec, ViewState
+from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, ViewState
 from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
@@ -20,21 +21,31 @@ class PlayedStart:
     """Options that are as the test says."""
 
     notes: list[str] = []
+    found = Survey()
+    runs: Sequence[RunLine] = ()
 
     def __init__(self, workspace: Path, model: str | None = "ollama_chat/qwen3:8b") -> None:
         self.workspace = workspace
         self.folder = workspace
         self.model = ModelSpec(name=model) if model else None
-        self.options: dict[str, str] = {}
+        self.remembered: list[str] = []
+        self.options: dict[str, object] = {}
 
     def choose(self, model: ModelSpec) -> None:
         self.model = model
 
-    def set(self, name: str, value: str) -> None:
+    def set(self, name: str, value: object) -> None:
         self.options[name] = value
 
-    async def look_around(self) -> list[str]:
-        return ["looked for keys: none is set"]
+    def remember(self, model: ModelSpec) -> None:
+        self.model = model
+        self.remembered.append(model.name)
+
+    async def survey(self) -> Survey:
+        return self.found
+
+    async def unfinished(self) -> Sequence[RunLine]:
+        return self.runs
 
     def preview(self, task: str = "") -> ViewState:
         model = self.model

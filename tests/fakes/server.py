@@ -19,56 +19,17 @@ import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from .turns import Turn, from_json, say, split
-from .wire import choice, fragments, http_error, usage, whole
+from .wire import Recorded, choice, fragments, http_error, usage, whole
 
 BATCH = 64
 """Pieces in one write where the rate is unlimited."""
-
-
-@dataclass
-class Recorded:
-    """One request and what became of it."""
-
-    body: dict[str, Any]
-    headers: dict[str, str]
-    arrived: float
-    """Monotonic seconds."""
-    usage: dict[str, Any] = field(default_factory=dict)
-    """What was billed."""
-    last_byte: float | None = None
-    closed_early: bool = False
-    """The client went away before the answer was whole."""
-    complete: bool = False
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        return self.body["messages"]
-
-    @property
-    def tools(self) -> list[str]:
-        return [tool["function"]["name"] for tool in self.body.get("tools") or []]
-
-    @property
-    def text(self) -> str:
-        """All of its messages, to search in."""
-        return json.dumps(self.body["messages"], ensure_ascii=False)
-
-    def answer_to(self, call_id_part: str = "") -> str:
-        """The newest tool message's text."""
-        answers = [m for m in self.messages if m["role"] == "tool" and call_id_part in m["tool_call_id"]]
-        return text_of(answers[-1])
-
-
-def text_of(message: dict[str, Any]) -> str:
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 @dataclass(frozen=True)
@@ -139,11 +100,11 @@ class ScriptedServer:
         self.stop()
 
     def release(self) -> None:
-        """What is held goes on, and nothing is held again."""
+        """Continue what is held, and hold nothing again."""
         self._loop.call_soon_threadsafe(self._released.set)
 
     def wait_requests(self, count: int, timeout: float = 60.0) -> list[Recorded]:
-        """The requests, once so many have come."""
+        """Return the requests once this number has arrived."""
         return self._wait(lambda: len(self.requests) >= count, timeout, f"{count} requests")
 
     def wait_closed(self, timeout: float = 60.0) -> list[Recorded]:

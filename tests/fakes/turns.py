@@ -52,9 +52,9 @@ class Turn:
     """Seconds before the first byte."""
     error: HttpError | None = None
     drop_after: int | None = None
-    """The connection breaks after so many pieces of text."""
+    """The number of pieces of text after which the connection breaks."""
     hold_after: int | None = None
-    """After so many pieces nothing more comes until `release()`, or until the client goes away."""
+    """The number of pieces after which the answer waits for `release()`, or until the client disconnects."""
     raw: bytes | None = None
     """The body of the answer, byte by byte as given, with status 200."""
     raw_type: str = "text/event-stream"

@@ -1,13 +1,53 @@
-"""How a turn looks on the wire of the chat completions API."""
+"""Turns and requests as they look on the wire of the chat completions API."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
 from .turns import Call, Turn, split
+
+
+@dataclass
+class Recorded:
+    """One request and what became of it."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
+    arrived: float
+    """Monotonic seconds."""
+    usage: dict[str, Any] = field(default_factory=dict)
+    """What was billed."""
+    last_byte: float | None = None
+    closed_early: bool = False
+    """The client went away before the answer was whole."""
+    complete: bool = False
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+    @property
+    def tools(self) -> list[str]:
+        return [tool["function"]["name"] for tool in self.body.get("tools") or []]
+
+    @property
+    def text(self) -> str:
+        """All of its messages, to search in."""
+        return json.dumps(self.body["messages"], ensure_ascii=False)
+
+    def answer_to(self, call_id_part: str = "") -> str:
+        """The newest tool message's text."""
+        answers = [m for m in self.messages if m["role"] == "tool" and call_id_part in m["tool_call_id"]]
+        return text_of(answers[-1])
+
+
+def text_of(message: dict[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def choice(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Print the figures of the code: sizes, imports, short docstrings, and writes from outside.
+"""Print the figures of the code: sizes, imports, short docstrings, and writes into objects of other packages.
 
 cd tests && python -m figures                    # the table
 cd tests && python -m figures --list functions   # the places of one figure

@@ -13,7 +13,7 @@ from pathlib import Path
 from .docstrings import docstrings, is_public
 from .source import Source, code_of
 
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/decisions/*.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/*/*.md")
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def figures(root: Path) -> list[Figure]:
         _counted("files", "files above 300 lines", long_files(sources)),
         _counted("functions", "functions above 40 lines", long_functions(sources)),
         _counted("docstrings", "public docstrings of at most 4 words", short_docstrings(code)),
-        _counted("writes", "writes into a shared object from outside", outside_writes(code)),
+        _counted("writes", "writes into an object of another package", outside_writes(code)),
     ]
 
 

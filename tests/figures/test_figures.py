@@ -113,8 +113,34 @@ def f(self, given, names):
         made.b = 9
         given.b = 10
 """
-    found = [place.line for place in outside_writes(code_of(tree(tmp_path, {"tui/a.py": text})))]
+    things = "class Thing:\n    a = b = c = d = 0\n"
+    found = [
+        place.line for place in outside_writes(code_of(tree(tmp_path, {"tui/a.py": text, "agent/x/y.py": things})))
+    ]
     assert found == [9, 10, 12, 13, 16]
+
+
+def test_a_package_writes_into_its_own_objects_and_into_those_of_a_library(tmp_path: Path):
+    things = "class Thing:\n    def __init__(self):\n        self.state = 0\n"
+    write = "def go(thing, widget):\n    thing.state = 1\n    widget.display = False\n"
+    files = {"agent/x/thing.py": things} | {
+        f"{folder}/w.py": write for folder in ("agent/x", "agent/x/y", "agent", "tui")
+    }
+    found = [place.path for place in outside_writes(code_of(tree(tmp_path, files)))]
+    assert found == ["agent/w.py", "tui/w.py"]
+
+
+def test_the_screen_sets_styles_and_reactive_attributes_of_widgets_and_the_core_does_not(tmp_path: Path):
+    things = "class Thing:\n    value = height = title = 0\n"
+    write = "def go(widget):\n    widget.value = 1\n    widget.styles.height = 2\n    widget.title = 3\n"
+    files = {"agent/x/thing.py": things, "agent/y/w.py": write, "tui/a/w.py": write}
+    found = [str(place) for place in outside_writes(code_of(tree(tmp_path, files)))]
+    assert found == [
+        "agent/y/w.py:2: widget.value = ...",
+        "agent/y/w.py:3: widget.styles.height = ...",
+        "agent/y/w.py:4: widget.title = ...",
+        "tui/a/w.py:4: widget.title = ...",
+    ]
 
 
 def test_walks_are_numbered_lists_below_their_headings(tmp_path: Path):

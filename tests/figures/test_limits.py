@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 
 from .prose import texts_of
 from .ratchet import allowed, grown, refusals, sizes_today, wording_today
-from .source import ROOT, Source, read_tree
+from .source import ROOT, Place, Source, read_tree
+from .suite import files_of_tests, fixed_pauses, private_names, unasserted
 from .walks import walks
 from .wording import Hit, patterns
 
@@ -127,3 +129,29 @@ def test_a_test_that_hangs_fails_at_its_time_limit_and_the_others_run(tmp_path: 
     ran = subprocess.run([*command, "-o", "timeout=1"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "Failed: Timeout (>1.0s)" in ran.stdout, ran.stdout
     assert "1 failed, 1 passed" in ran.stdout
+
+
+@pytest.mark.parametrize("habit", [unasserted, fixed_pauses, private_names])
+def test_each_test_asserts_waits_for_conditions_and_uses_public_names(habit: Callable[[list[Source]], list[Place]]):
+    assert [str(place) for place in habit(files_of_tests(sources()))] == []
+
+
+def test_a_test_that_only_calls_something_asserts_nothing():
+    text = "import pytest\ndef check(x):\n    assert x\ndef deep():\n    check(1)\nclass Page:\n    def sees(self):\n"
+    text += "        deep()\ndef test_a(run):\n    run()\ndef test_b(page):\n    page.sees()\n"
+    text += "def test_c():\n    deep()\n"
+    text += "def test_d():\n    with pytest.raises(ValueError):\n        int('x')\ndef test_e(x):\n    x.check()\n"
+    assert [place.what for place in unasserted([Source("tests/test_x.py", text)])] == ["test_a", "test_e"]
+
+
+def test_only_pauses_of_a_fixed_time_count():
+    text = "import time\ntime.sleep(0.1)\ntime.sleep(0)\nwhile True:\n    time.sleep(0.1)\ntime.sleep(GRACE * 2)\n"
+    text += "async def f(pilot, clock):\n    await pilot.pause(1)\n    await pilot.pause()\n    await clock.sleep(9)\n"
+    found = fixed_pauses([Source("tests/test_x.py", text), Source("tests/bench/x.py", text)])
+    assert [place.line for place in found] == [2, 8]
+
+
+def test_only_private_names_of_others_count():
+    text = "import os\nfrom a import _b\nclass C:\n    def f(self, other):\n        self._c = other._c + other._d\n"
+    text += "os._exit(0)\nprint(__file__, C.__name__)\n"
+    assert [place.what for place in private_names([Source("tests/test_x.py", text)])] == ["_b", "_d"]

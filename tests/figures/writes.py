@@ -1,7 +1,10 @@
-"""Places that write into a shared object from outside.
+"""Places that write into an object of another package.
 
 A write is an assignment to an attribute of something that is not `self` or `cls` and that the same function did not
-create, or a call of `setattr`. `self.styles` counts as `self`: it is how Textual lets a widget set its own style.
+create, or a call of `setattr`. A package owns its classes: its modules, also in subfolders, may write into them. So a
+write counts if no class that declares the attribute is in the writer's folder or in a folder above it. An attribute
+that no class of the program declares belongs to an object of a library, where assignment is the usual interface. So are
+the attributes of Textual and click that are named below, even if a class of the program declares the same name.
 """
 
 from __future__ import annotations
@@ -12,28 +15,61 @@ from collections.abc import Iterator
 from .source import Function, Place, Source, inner_statements
 
 OWN = {"self", "cls", "self.styles"}
+LIBRARIES = {"display", "placeholder", "value", "type"}
+"""Attributes that `tui` sets on widgets of Textual and parameters of click; so are all of `styles`."""
 FACTORIES = {"cls", "copy", "deepcopy", "replace", "connect", "socket", "__new__"}
 """Functions with a small first letter that return a new object."""
 
 
 def outside_writes(code: list[Source]) -> list[Place]:
-    """Return all writes into a shared object, by file and line."""
+    """Return all writes into an object of another package, by file and line."""
+    declared = _declared(code)
     found: list[Place] = []
     for source in code:
-        places = [*_in_scope(source, source.tree, set()), *_calls(source)]
+        places = [*_in_scope(source, source.tree, set(), declared), *_calls(source)]
         found += sorted(places, key=lambda place: place.line)
     return found
 
 
-def _in_scope(source: Source, scope: ast.AST, outer: set[str]) -> Iterator[Place]:
+def _declared(code: list[Source]) -> dict[str, set[str]]:
+    """Return the folders whose classes declare an attribute, by the attribute's name."""
+    folders: dict[str, set[str]] = {}
+    for source in code:
+        for node in ast.walk(source.tree):
+            for name in _members(node) if isinstance(node, ast.ClassDef) else ():
+                folders.setdefault(name, set()).add(source.folder)
+    return folders
+
+
+def _members(cls: ast.ClassDef) -> Iterator[str]:
+    """Return the names that a class declares: in its body, as a method or property, or by a write to `self`."""
+    for statement in cls.body:
+        yield from (target.id for target in _targets(statement) if isinstance(target, ast.Name))
+        if isinstance(statement, Function):
+            yield statement.name
+            written = (
+                part for node in ast.walk(statement) for target in _targets(node) for part in _attributes(target)
+            )
+            yield from (part.attr for part in written if ast.unparse(part.value) == "self")
+
+
+def _is_foreign(part: ast.Attribute, folder: str, declared: dict[str, set[str]]) -> bool:
+    is_textual = part.attr in LIBRARIES or ast.unparse(part.value).endswith(".styles")
+    if is_textual and folder.split("/")[0] == "tui":
+        return False
+    owners = declared.get(part.attr, set())
+    return bool(owners) and not any(f"{folder}/".startswith(f"{owner}/") for owner in owners)
+
+
+def _in_scope(source: Source, scope: ast.AST, outer: set[str], declared: dict[str, set[str]]) -> Iterator[Place]:
     own = list(_own_statements(scope))
     created = outer | set(_created(own))
     for node in own:
         if isinstance(node, Function):
-            yield from _in_scope(source, node, created)
+            yield from _in_scope(source, node, created, declared)
         for part in (part for target in _targets(node) for part in _attributes(target)):
             owner = ast.unparse(part.value)
-            if owner not in OWN and owner not in created:
+            if owner not in OWN and owner not in created and _is_foreign(part, source.folder, declared):
                 yield Place(source.path, part.lineno, f"{ast.unparse(part)} = ...")
 
 

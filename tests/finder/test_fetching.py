@@ -88,7 +88,7 @@ Links:
         (Reply(b"x", cut=True), "the connection failed", False),
     ],
 )
-async def test_what_is_no_page_is_told(site: Site, reply: Reply, words: str, ok: bool) -> None:
+async def test_what_is_not_a_page_is_reported(site: Site, reply: Reply, words: str, ok: bool) -> None:
     site.routes["/it"] = reply
     got = await fetch(site, "/it")
     assert words in got.text
@@ -207,11 +207,11 @@ async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(site:
 @pytest.mark.parametrize(
     "host", ["", "http://a.example", "a.example/x", "a b", "*.example", "a@b", "a:b", "a%41", "a\0"]
 )
-def test_what_is_no_host_is_refused_up_front(host: str, tmp_path: Path) -> None:
+def test_what_is_not_a_host_is_refused_up_front(host: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is not a host"):
         Fetcher([host])
     with pytest.raises(UserError, match="is not a host"):
-        check_usable(spec(tmp_path, [host]))
+        check_usable(spec(tmp_path, [host]), {})
 
 
 def spec(root: Path, hosts: list[str]) -> RunSpec:

@@ -1,4 +1,4 @@
-"""One item has one key, however it is spelled; what is no name of anything has a key too."""
+"""One item has one key, however it is spelled; a text that names nothing has a key, too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 from fakes.rundry import Home
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.finder import file_of, item_key, storable
@@ -39,7 +38,7 @@ def test_two_spellings_of_a_url(case: dict[str, object]):
 
 
 @pytest.mark.parametrize("text", CASES["url_reject"])
-def test_what_is_no_url_is_kept_as_it_stands(text: str):
+def test_what_is_not_a_url_is_kept_as_it_is(text: str):
     assert item_key("url", text, HERE) == f"raw:{text}"
 
 
@@ -102,7 +101,7 @@ def test_the_home_folder_is_meant_only_where_a_person_wrote_it(root: Path):
 
 
 @pytest.mark.parametrize("text", ["a\0b", "", "file://other/a.txt", "file://host", "x/" * 500_000, "\ud800"])
-def test_what_can_be_no_file_is_kept_as_it_stands(text: str, root: Path):
+def test_what_cannot_be_a_file_is_kept_as_it_is(text: str, root: Path):
     key = item_key("file", text, root)
     assert key.startswith("raw:")
     assert key == f"raw:{text}" or text == "\ud800"
@@ -110,7 +109,7 @@ def test_what_can_be_no_file_is_kept_as_it_stands(text: str, root: Path):
         file_of(key)
 
 
-def test_a_file_name_that_is_no_text_survives(root: Path):
+def test_a_file_name_that_is_not_text_survives(root: Path):
     name = os.fsdecode(b"100% bad\xff\\.txt")
     (root / name).write_text("still here")
     key = item_key("file", name, root)
@@ -124,11 +123,6 @@ def test_a_value_is_normalised_and_stripped():
     assert item_key("value", " \tCafe\u0301 \n", HERE) == "Caf\u00e9"
     assert item_key("value", "a  b", HERE) == "a  b"
     assert item_key("value", "A", HERE) != item_key("value", "a", HERE)
-
-
-def test_an_unknown_kind_is_an_error_of_the_caller():
-    with pytest.raises(ValueError, match="url, file, value"):
-        item_key("page", "x", HERE)
 
 
 anything = st.text(st.characters(), max_size=40)

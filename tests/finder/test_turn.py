@@ -1,4 +1,4 @@
-"""What is asked for in one turn of the event loop is done at once."""
+"""Requests of one turn of the event loop are carried out together."""
 
 from __future__ import annotations
 

@@ -6,21 +6,17 @@ import asyncio
 import json
 import os
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
+from finder.working import ITEM, KEY, KEY_NAME, ended_within_a_second
 
 from rundry.agent.finder import Candidate
 from rundry.agent.finder.workers import CommandWorker, PythonWorker, ReportedFinding, Worked, WorkItem
 from rundry.agent.protocol import UserError
 from rundry.agent.workspace import Sandbox, command_env
-
-ITEM = WorkItem("file", "src/a.py", "/w/src/a.py", 2)
-KEY_NAME, KEY = "OPENAI_API_KEY", "sk-canary-000000000000"
 
 
 @pytest.fixture
@@ -32,20 +28,6 @@ def make_command(tmp_path: Path) -> Callable[..., CommandWorker]:
         return CommandWorker(command, workspace=tmp_path, env=env, sandbox=sandbox or Sandbox(), seconds=seconds)
 
     return make
-
-
-@pytest.fixture
-async def make_python(tmp_path: Path) -> AsyncIterator[Callable[..., PythonWorker]]:
-    async with AsyncExitStack() as stack:
-
-        def make(module: str, function: str = "tool:work", **settings: object) -> PythonWorker:
-            (tmp_path / "tool.py").write_text(module)
-            env = command_env({**os.environ, KEY_NAME: KEY})
-            worker = PythonWorker(function, workspace=tmp_path, env=env, **{"sandbox": Sandbox(), **settings})
-            stack.push_async_callback(worker.close)
-            return worker
-
-        yield make
 
 
 def printing(answer: object) -> str:
@@ -84,7 +66,7 @@ async def test_an_item_of_a_megabyte_reaches_the_command_whole(make_command: Cal
     assert worked == Worked(reason="1000000")
 
 
-async def test_a_name_that_is_no_utf8_reaches_the_command(make_command: Callable[..., CommandWorker]) -> None:
+async def test_a_name_that_is_not_utf8_reaches_the_command(make_command: Callable[..., CommandWorker]) -> None:
     worker = make_command(
         "import json, os, sys; print(json.dumps({'reason': os.fsencode(json.load(sys.stdin)['value']).hex()}))"
     )
@@ -120,7 +102,7 @@ async def test_a_name_that_is_no_utf8_reaches_the_command(make_command: Callable
         ("print('[' * 100000)", ["JSON"]),
     ],
 )  # fmt: skip
-async def test_what_is_no_result_is_a_failed_step_that_says_why(
+async def test_what_is_not_a_result_is_a_failed_step_that_says_why(
     make_command: Callable[..., CommandWorker], script: str, words: list[str]
 ) -> None:
     error = await said(make_command, script)
@@ -178,25 +160,7 @@ async def test_cancelling_ends_what_the_command_started(
 ) -> None:
     script = "import os, subprocess\nopen('pid', 'w').write(str(os.getpid()))\nsubprocess.run(['sleep', '600'])"
     task = asyncio.create_task(make_command(script).work(ITEM))
-    await _ended_within_a_second(task, tmp_path / "pid")
-
-
-async def _ended_within_a_second(task: asyncio.Task[Worked], pid_file: Path) -> None:
-    until = time.monotonic() + 20
-    while not pid_file.exists() or not pid_file.read_text():
-        assert time.monotonic() < until
-        await asyncio.sleep(0.01)
-    tree = [psutil.Process(int(pid_file.read_text()))]
-    while not tree[0].children():
-        assert time.monotonic() < until
-        await asyncio.sleep(0.01)
-    tree += tree[0].children(recursive=True)
-    before = time.monotonic()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - before < 1.0
-    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in tree)
+    await ended_within_a_second(task, tmp_path / "pid")
 
 
 _SHOWS_ITS_WORLD = """
@@ -231,122 +195,3 @@ async def test_workers_run_in_the_commands_sandbox_without_keys(
     else:
         assert worked.reason == "no key held", worked.error
     assert (tmp_path / "inside").exists()
-
-
-async def test_a_function_gets_the_item_and_its_result_is_read_alike(make_python: Callable[..., PythonWorker]) -> None:
-    worker = make_python("""
-def work(item):
-    print("prints do not disturb")
-    found = {"kind": item["kind"], "value": item["value"] + "!"}
-    return {"items": [found], "reason": item["key"] + str(item["attempt"])}
-""")
-    worked = await worker.work(ITEM)
-    assert worked == Worked(items=[Candidate("file", "src/a.py!")], reason="/w/src/a.py2")
-
-
-async def test_a_child_is_used_again_and_there_are_no_more_than_items_at_once(
-    make_python: Callable[..., PythonWorker], tmp_path: Path
-) -> None:
-    worker = make_python(
-        """
-import os, time
-def work(item):
-    time.sleep(0.05)
-    return {"reason": str(os.getpid())}
-"""
-    )
-    worked = [one for _ in range(4) for one in await asyncio.gather(*(worker.work(ITEM) for _ in range(2)))]
-    children = {int(one.reason) for one in worked}
-    assert len(children) == 2
-    assert os.getpid() not in children
-    await worker.close()
-    assert not any(psutil.pid_exists(pid) for pid in children)
-
-
-@pytest.mark.parametrize(
-    ("module", "words"),
-    [
-        ("def work(item): raise ValueError('no\\n  such thing')", ["ValueError: no such thing"]),
-        ("def work(item): raise KeyError", ["KeyError"]),
-        ("def work(item): return None", ["NoneType", "dict"]),
-        ("def work(item): return [1]", ["list", "dict"]),
-        ("def work(item): return {'reason': object()}", ["TypeError", "object"]),
-        ("def work(item): return {'found_new': float('nan')}", ["ValueError"]),
-        ("def work(item): return {'reason': '\\ud800'}", ["lone surrogate"]),
-        ("def work(item): return {'itmes': []}", ["itmes"]),
-        ("def work(item): return {'error': 'not today'}", ["not today"]),
-        ("import sys\ndef work(item): sys.exit('bye')", ["SystemExit: bye"]),
-        ("def work(item): work(item)", ["RecursionError"]),
-        ("def other(item): pass", ["tool has no function `work`"]),
-        ("import not_there\ndef work(item): pass", ["ModuleNotFoundError", "not_there"]),
-        ("def work(item) pass", ["SyntaxError"]),
-        ("import os, sys\ndef work(item):\n print('down', file=sys.stderr); os._exit(7)", ["code 7", "down"]),
-        ("import os\ndef work(item): os.kill(os.getpid(), 9)", ["signal 9"]),
-        ("def work(item): return {'reason': 'x' * 65_000_000}", ["64 MB"]),
-    ],
-)  # fmt: skip
-async def test_a_function_that_fails_is_a_failed_step_that_says_why(
-    make_python: Callable[..., PythonWorker], module: str, words: list[str]
-) -> None:
-    worked = await make_python(module).work(ITEM)
-    assert all(word in worked.error for word in words), worked.error
-    assert "\n" not in worked.error
-    assert not worked.items
-
-
-async def test_a_child_that_died_is_replaced(make_python: Callable[..., PythonWorker]) -> None:
-    worker = make_python(
-        """
-import os
-def work(item):
-    if item["attempt"] == 2:
-        os._exit(1)
-    return {"reason": "well"}
-"""
-    )
-    assert "exit code 1" in (await worker.work(ITEM)).error
-    assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
-
-
-async def test_a_function_that_takes_too_long_is_ended_and_the_next_one_works(
-    make_python: Callable[..., PythonWorker], tmp_path: Path
-) -> None:
-    worker = make_python(
-        """
-import os, subprocess
-def work(item):
-    if item["attempt"] == 2:
-        child = subprocess.Popen(["sleep", "600"], start_new_session=True)
-        open("pid", "w").write(str(child.pid))
-        child.wait()
-    return {"reason": "well"}
-""",
-        seconds=1.0,
-    )
-    assert "timed out after 1 s" in (await worker.work(ITEM)).error
-    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
-    assert (await worker.work(WorkItem("value", "x", "x"))).reason == "well"
-
-
-async def test_cancelling_ends_the_child_that_calls(make_python: Callable[..., PythonWorker], tmp_path: Path) -> None:
-    worker = make_python(
-        "import os, subprocess\ndef work(item):\n"
-        " open('pid', 'w').write(str(os.getpid()))\n subprocess.run(['sleep', '600'])"
-    )
-    await _ended_within_a_second(asyncio.create_task(worker.work(ITEM)), tmp_path / "pid")
-
-
-async def test_a_coroutine_function_is_waited_for(make_python: Callable[..., PythonWorker]) -> None:
-    worker = make_python("import asyncio\nasync def work(item):\n await asyncio.sleep(0)\n return {'reason': 'waited'}")
-    assert (await worker.work(ITEM)).reason == "waited"
-
-
-async def test_the_users_module_is_never_imported_here(make_python: Callable[..., PythonWorker]) -> None:
-    await make_python("def work(item): return {}").work(ITEM)
-    assert "tool" not in sys.modules
-
-
-@pytest.mark.parametrize("function", ["", "tool", "tool:", ":work", "tool.py:work()", "a-b:c", "tool:work:x"])
-def test_a_function_is_written_as_module_and_name(function: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="module:function"):
-        PythonWorker(function, workspace=tmp_path, env={}, sandbox=Sandbox())

@@ -86,8 +86,7 @@ def _escaped(word: bytes) -> str:
 
 
 def _hypothesis(name: str, seconds: int, seed: int, keep: Path) -> bool:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
+    from hypothesis import HealthCheck, Phase, given, seed as seeded, settings
 
     from .mutation import inputs
     from .targets import TARGETS

@@ -5,11 +5,23 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import CommandDraft, FileDraft, Gate, Ruling, Standing, Verdict, judge, look
+from rundry.agent.gate import (
+    CommandDraft,
+    FileDraft,
+    Gate,
+    GatedTree,
+    PolicyContext,
+    Ruling,
+    SessionPolicy,
+    Verdict,
+    judge,
+    look,
+)
 from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
 from rundry.agent.workspace import FileState, Workspace
 
@@ -43,18 +55,14 @@ class Place:
         on_ask: str = "refuse",
         persist: Callable[[Rule], None] | None = None,
     ) -> Gate:
-        gate = Gate(
-            workspace=self.ws,
+        return Gate(
+            GatedTree(workspace=self.ws, guard=guard, sandbox=sandbox),
+            SessionPolicy(GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask), persist=persist),
             keep=self.keep,
-            policy=GatePolicy(mode=mode, rules=rules or [], on_ask=on_ask),
-            guard=guard,
-            sandbox=sandbox,
             attended=lambda: self.attended,
             clock=self.clock,
-            persist=persist,
+            given_ids=lambda: [each.proposal_id for each in self.events if isinstance(each, ProposalOpened)],
         )
-        gate.given_ids = lambda: [each.proposal_id for each in self.events if isinstance(each, ProposalOpened)]
-        return gate
 
     def file(self, name: str, content: bytes) -> Path:
         path = self.ws.root / name
@@ -77,9 +85,9 @@ class Place:
     def command(self, command: str) -> CommandDraft:
         return CommandDraft(tool="run_command", command=command, timeout=5, cwd=self.ws.root)
 
-    async def begin(self, gate: Gate, draft: FileDraft | CommandDraft) -> asyncio.Task[Ruling]:
+    async def begin(self, gate: Gate, draft: FileDraft | CommandDraft, **more: Any) -> asyncio.Task[Ruling]:
         """Brings the draft before the gate, up to where it waits."""
-        task = asyncio.ensure_future(gate.pass_(draft, call_id="call_1", record=self.record))
+        task = asyncio.ensure_future(gate.pass_(draft, call_id="call_1", record=self.record, **more))
         for _ in range(5):
             await asyncio.sleep(0)
         return task
@@ -106,7 +114,7 @@ class Place:
         rules: list[Rule] | None = None,
     ) -> Verdict:
         """What the policy says of a command line where these beginnings are allowed."""
-        standing = Standing(
+        context = PolicyContext(
             workspace=self.ws,
             mode=mode,
             rules=[*(rules or []), *(Rule(verdict="allow", tool="run_command", command=words) for words in allowed)],
@@ -114,7 +122,7 @@ class Place:
             sandbox=sandbox,
             unsandboxed_ok=unsandboxed_ok,
         )
-        return judge(self.command(command), standing)
+        return judge(self.command(command), context)
 
     def judge_file(
         self,
@@ -132,8 +140,8 @@ class Place:
             after=b"new",
             again=lambda state: b"new",
         )
-        standing = Standing(workspace=self.ws, mode=mode, rules=rules or [], guard=guard, sandbox="bubblewrap")
-        return judge(draft, standing)
+        context = PolicyContext(workspace=self.ws, mode=mode, rules=rules or [], guard=guard, sandbox="bubblewrap")
+        return judge(draft, context)
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from sampling import examples
 
 _PIECES = [

@@ -9,8 +9,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rundry.agent.gate import split, split_bytes, take, unified
 from rundry.agent.gate.change.lines import changes
@@ -31,7 +30,7 @@ def test_no_hunk_gives_the_old_text_and_all_hunks_give_the_new_one(old, new):
 
 
 @given(_TEXTS, _TEXTS, st.data())
-def test_chosen_hunks_one_after_the_other_give_the_same_as_at_once(old, new, data):
+def test_chosen_hunks_one_after_the_other_give_the_same_as_together(old, new, data):
     parts = split(old, new)
     chosen = data.draw(st.sets(st.integers(0, max(0, len(parts.hunks) - 1)))) if parts.hunks else set()
     pieces, at = [], 0

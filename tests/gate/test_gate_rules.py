@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
         ({"tool": "fetch_url", "path": "docs/**"}, "remove the path"),
     ],
 )
-def test_a_rule_that_could_never_hold_is_refused_with_its_mend(fields: dict[str, str], mend: str):
+def test_a_rule_that_could_never_hold_is_refused_with_its_fix(fields: dict[str, str], mend: str):
     assert mend in (nonsense(Rule(verdict="deny", **fields)) or "")
 
 

@@ -34,7 +34,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert ran.exit_code == 0, ran
     (path,) = home.journals()
     journal = Journal.open(path)
-    journal.put(Say(text="look again"))
+    journal.inbox.put(Say(text="look again"))
     journal.close()
     return path
 
@@ -77,7 +77,7 @@ def test_the_command_that_was_damaged_is_not_obeyed(searched: Path, tmp_path: Pa
         raw.execute("UPDATE commands SET at = at + 1")
         raw.commit()
     journal = Journal.open(path)
-    assert journal.take() == [(1, None)]
+    assert journal.inbox.take() == [(1, None)]
     journal.close()
 
 
@@ -89,7 +89,7 @@ def test_a_journal_of_an_earlier_version_has_no_checksums_there_and_is_accepted(
             "DROP TABLE frontier_sum; ALTER TABLE commands DROP COLUMN digest; DELETE FROM meta WHERE key = 'digest'"
         )
     journal = Journal.open(path)
-    journal.put(Say(text="and again"))
+    journal.inbox.put(Say(text="and again"))
     require_undamaged(journal)
-    assert [type(command) for _, command in journal.take()] == [Say, Say]
+    assert [type(command) for _, command in journal.inbox.take()] == [Say, Say]
     journal.close()

@@ -109,7 +109,7 @@ def test_a_copy_that_sqlite_made_is_accepted_and_one_without_its_log_is_refused(
     assert refused.exit_code == 2 and "torn.db-wal" in refused.stderr and "rundry backup" in refused.stderr
 
 
-def test_check_of_a_run_that_goes_on_finds_nothing(home: Home, project):
+def test_check_of_a_run_that_continues_finds_nothing(home: Home, project):
     with ScriptedServer([read("calc/core.py"), Turn(text="I think about it", hold_after=2)]) as server:
         model = ["--model", "fake", "--api-base", server.base_url, "--until", "false"]
         with home.start("run", "fix it", "--headless", "--json", *model, cwd=project) as running:

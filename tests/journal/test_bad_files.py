@@ -44,7 +44,7 @@ def test_a_missing_journal_is_named(tmp_path: Path) -> None:
     ],
     ids=["zero bytes", "text", "half a header"],
 )
-def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
+def test_a_file_that_is_not_a_journal_is_refused_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "a.db"
     path.write_bytes(content)
     with pytest.raises(JournalError) as error:
@@ -54,7 +54,7 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path, con
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_journal(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="is not a file"):
         Journal.open(tmp_path)
 
@@ -130,7 +130,7 @@ def test_random_damage_never_gives_more_than_one_clear_line(tmp_path: Path, make
     assert refused > 20
 
 
-def test_a_folder_without_a_working_log_is_refused_and_names_the_mend(tmp_path: Path) -> None:
+def test_a_folder_without_a_working_log_is_refused_and_names_the_fix(tmp_path: Path) -> None:
     without = sqlite3.connect(f"file:{tmp_path / 'a.db'}?vfs=unix-dotfile", uri=True, isolation_level=None)
     with pytest.raises(JournalError, match=r"does not work in .* --runs-dir"):
         ask_for_wal(without, tmp_path)
@@ -182,7 +182,7 @@ def small_disk(tmp_path: Path) -> Iterator[tuple[Path, int]]:
 
 
 @pytest.mark.parametrize("on_a_disk", [True, False], ids=["full disk", "file too large"])
-def test_a_full_disk_is_said_keeps_what_was_there_and_goes_on_with_room(
+def test_a_full_disk_is_reported_keeps_what_was_there_and_continues_with_room(
     small_disk: tuple[Path, int], on_a_disk: bool, make_spec: Callable[..., RunSpec], child: Callable[..., object]
 ) -> None:
     folder, limit = small_disk

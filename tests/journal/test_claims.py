@@ -107,6 +107,7 @@ def test_asking_who_holds_a_run_never_makes_a_claim_fail(path: Path) -> None:
         over.set()
         for thread in asking:
             thread.join()
+    assert holder(path) is None
 
 
 def test_a_run_that_nobody_ever_claimed_has_no_holder(path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_run_that_nobody_ever_claimed_has_no_holder(path: Path) -> None:
     assert not path.with_name(path.name + ".lock").exists()
 
 
-def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"cannot be locked: No such file"):
         claim(tmp_path / "gone" / "a.db")
 

@@ -91,7 +91,7 @@ def test_a_killed_writer_does_not_block_the_next_one(journal: Journal, child: Ca
     assert writer.hear() == "in"
     writer.kill()
     began = time.monotonic()
-    journal.put(Say(text="now me"))
+    journal.inbox.put(Say(text="now me"))
     assert time.monotonic() - began < 1.0
 
 
@@ -111,7 +111,7 @@ def test_a_view_in_another_process_follows_what_is_appended(journal: Journal, ch
     assert writer.end() == 0
 
 
-def test_a_copy_without_the_log_beside_it_is_refused_and_whole_copies_are_read(
+def test_a_copy_without_the_log_next_to_it_is_refused_and_whole_copies_are_read(
     journal: Journal, child: Callable[..., object], tmp_path: Path
 ) -> None:
     writer = child(FOLLOWED, journal.path)

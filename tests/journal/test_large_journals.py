@@ -13,7 +13,7 @@ from rundry.agent import Journal
 from rundry.agent.facts.checkpoint import checkpoint_seq, facts_of
 from rundry.agent.facts.facts import RunFacts
 from rundry.agent.journal.integrity.damage import QUICK_CHECK_BYTES, damage_of
-from rundry.agent.journal.journal import _READ_BYTES  # pyright: ignore[reportPrivateUsage]
+from rundry.agent.journal.journal import READ_BYTES
 from rundry.agent.protocol import TextArrived, ToolFinished, UserError
 from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.run.damaged.admission import admit_damage
@@ -52,7 +52,7 @@ def test_large_events_are_read_in_batches_of_few_and_none_is_left_out(journal: J
         batches.append(len(events))
         after = events[-1].seq
     assert sum(batches) == journal.last_seq() == 301
-    assert max(batches) * len(LARGE) < 2 * _READ_BYTES
+    assert max(batches) * len(LARGE) < 2 * READ_BYTES
     assert not damage_of(journal)
 
 
@@ -77,7 +77,7 @@ def test_a_large_journal_is_verified_from_its_newest_checkpoint_on(journal: Jour
         reopened.close()
 
 
-def test_a_person_is_told_each_second_how_much_was_read_and_nothing_where_it_takes_less(journal: Journal):
+def test_a_person_reads_each_second_how_much_was_read_and_nothing_if_it_takes_less(journal: Journal):
     journal.append_all([(TextArrived(text="x"), None, None)] * 999)
     now, lines = [0.0], list[str]()
     tell_reading(journal, lines.append, lambda: now[0])

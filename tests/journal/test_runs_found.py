@@ -121,7 +121,7 @@ def test_without_a_name_it_is_the_newest_unfinished_run_of_the_workspace(make_ru
         find_run(None, tmp_path / "runs", tmp_path / "nowhere")
 
 
-def test_a_run_that_was_taken_up_after_its_end_is_unfinished_again(make_run: MakeRun, tmp_path: Path) -> None:
+def test_a_run_that_was_resumed_after_its_end_is_unfinished_again(make_run: MakeRun, tmp_path: Path) -> None:
     path = make_run("a", ended(Reason.DONE, complete=True), RunResumed(run_id="a", from_seq=1), workspace="/w")
     assert find_run(None, tmp_path / "runs", Path("/w")) == path
 

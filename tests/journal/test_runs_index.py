@@ -1,4 +1,4 @@
-"""The index beside the journals: what it spares, and that it is never believed over a journal."""
+"""The index next to the journals: what it spares, and that it is never believed over a journal."""
 
 import os
 import shutil
@@ -79,7 +79,7 @@ def test_an_unchanged_journal_is_not_opened_again(tmp_path):
     assert steps(tmp_path) == [2] and spend(tmp_path) == [(2, 1.0)]
 
 
-def test_a_run_that_went_on_is_read_again_and_its_sums_go_on_from_where_they_were(tmp_path):
+def test_a_run_that_continued_is_read_again_and_its_sums_continue_from_where_they_were(tmp_path):
     path = make(tmp_path, "20260101-000000-aaaaa", ended=False)
     assert steps(tmp_path) == [2] and spend(tmp_path) == [(2, 1.0)]
     journal = Journal.open(path)
@@ -97,7 +97,7 @@ def test_who_drives_a_run_is_never_taken_from_the_index(tmp_path):
     assert [line.state for line in list_runs(tmp_path)] == ["interrupted"]
 
 
-def test_another_journal_under_the_same_name_is_read_anew(tmp_path):
+def test_another_journal_under_the_same_name_is_read_again(tmp_path):
     path = make(tmp_path, "20260101-000000-aaaaa", steps=2)
     assert spend(tmp_path) == [(2, 1.0)]
     other = tmp_path / "other"
@@ -120,7 +120,7 @@ def test_a_deleted_run_is_forgotten_and_a_moved_folder_still_says_where_its_runs
 
 
 @pytest.mark.parametrize("content", [b"", b"\xc1", b"\x93", b"x" * 100_000], ids=["empty", "never", "cut", "text"])
-def test_an_index_that_cannot_be_read_is_made_anew(tmp_path, content):
+def test_an_index_that_cannot_be_read_is_made_again(tmp_path, content):
     make(tmp_path, "20260101-000000-aaaaa")
     index(tmp_path).write_bytes(content)
     assert steps(tmp_path) == [2]
@@ -145,7 +145,7 @@ def test_what_is_damaged_is_read_each_time(tmp_path):
     assert steps(tmp_path) == [2]
 
 
-def test_looking_at_an_ended_run_leaves_nothing_beside_it(tmp_path):
+def test_looking_at_an_ended_run_leaves_nothing_next_to_it(tmp_path):
     path = make(tmp_path, "20260101-000000-aaaaa")
     before = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
     journal = Journal.look(path)

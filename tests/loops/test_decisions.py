@@ -75,7 +75,7 @@ def text_of(decision):
     return decision.works[0].prompt or ""
 
 
-def test_a_goal_goes_on_while_its_check_fails_and_tells_the_model_what_the_check_said():
+def test_a_goal_continues_while_its_check_fails_and_tells_the_model_what_the_check_said():
     story = Story(until=["pytest -q"]).task().step(check(output="E assert 1 == 2"))
     assert "E assert 1 == 2" in text_of(story.decide())
     assert "`pytest -q`" in text_of(story.decide())
@@ -151,7 +151,7 @@ def test_an_empty_budget_ends_with_a_wrap_up_and_its_detail():
     assert decision == Finish(reason=Reason.BUDGET, detail="step budget: 40 of 40 steps", wrap_up=True)
 
 
-def test_a_fault_for_good_is_an_error_that_says_whether_later_can_help():
+def test_a_permanent_fault_is_an_error_that_says_whether_later_can_help():
     decision = Story().task().decide(WorkResult(fault="503", retryable=True))
     assert (decision.reason, decision.retryable) == (Reason.ERROR, True)
 
@@ -166,7 +166,7 @@ def test_a_fault_for_good_is_an_error_that_says_whether_later_can_help():
         ("tool-errors", Reason.TOOL_ERRORS),
     ],
 )
-def test_a_stall_that_goes_on_ends_with_its_own_reason(kind, reason):
+def test_a_stall_that_continues_ends_with_its_own_reason(kind, reason):
     stall = StallDetected(kind=kind, signature="read a.py", response="stop")
     assert Story().task().step(stall).decide().reason is reason
 
@@ -205,7 +205,7 @@ def test_a_chat_outlives_a_fault():
     assert decision == Wait(None, "message")
 
 
-def test_the_same_failure_again_is_said_in_one_line():
+def test_the_same_failure_again_is_reported_in_one_line():
     story = Story(until=["pytest -q"]).task().step(check(output="E assert 1 == 2\n1 failed in 0.11s"))
     story.tell(Prompted(kind="check", text=text_of(story.decide())))
     story.step(check(output="E assert 1 == 2\n1 failed in 0.32s"))

@@ -58,10 +58,10 @@ def deciding(judge: Callable[[ProposalOpened, int], Decide]) -> Callable[[Journa
 
     def see(journal: Journal, stamped: Stamped) -> None:
         nonlocal opened
-        journal.attach("test")
+        journal.views.beat("test")
         if isinstance(stamped.event, ProposalOpened) and stamped.event.asks:
             opened += 1
-            journal.put(judge(stamped.event, opened))
+            journal.inbox.put(judge(stamped.event, opened))
 
     return see
 

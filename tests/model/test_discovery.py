@@ -57,7 +57,7 @@ async def test_a_server_that_says_nothing_does_not_hold_the_survey_up(serve):
     import asyncio
 
     async def silent(request: web.Request) -> web.Response:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return web.Response()
 
     base = await serve({"GET /v1/models": silent, "GET /props": silent}) + "/v1"
@@ -67,7 +67,7 @@ async def test_a_server_that_says_nothing_does_not_hold_the_survey_up(serve):
     assert time.monotonic() - began < 4
 
 
-async def test_a_page_on_a_usual_port_is_no_model_server(serve):
+async def test_a_page_on_a_usual_port_is_not_a_model_server(serve):
     async def page(request: web.Request) -> web.Response:
         return web.Response(text="<html>hello</html>", content_type="text/html")
 
@@ -86,7 +86,7 @@ def test_a_survey_does_not_import_litellm():
     assert ran.stdout.strip() == "False"
 
 
-async def test_what_each_other_provider_needs_is_told_without_litellm():
+async def test_what_each_other_provider_needs_is_reported_without_litellm():
     survey = await discover({"GEMINI_API_KEY": SECRET, "AZURE_API_KEY": SECRET}, addresses=[])
     assert [key.provider for key in survey.keys] == ["gemini"]
     needs = {row.provider: row.needs for row in survey.missing}

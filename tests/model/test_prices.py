@@ -75,7 +75,7 @@ def test_a_model_without_a_price_is_free_where_it_is_local_and_unpriced_where_it
     assert tariff_of(None, local=False) is None
 
 
-def test_ollamas_zero_in_the_table_is_no_price_of_somebody_elses_server():
+def test_ollamas_zero_in_the_table_is_not_a_price_of_somebody_elses_server():
     entry = find("ollama", "llama2")
     assert entry is not None
     assert price_of(entry, local=True, window=4096) == FREE
@@ -178,7 +178,7 @@ def test_a_route_a_region_and_a_suffix_are_left_out_of_the_name(name, key):
     assert entry.key == key
 
 
-def test_a_row_of_another_provider_is_no_price():
+def test_a_row_of_another_provider_is_not_a_price():
     assert find("groq", "gpt-4o") is None
     assert find("openai", "claude-sonnet-4-5") is None
     assert find("bedrock", "converse/nobody.knows-this-v1:0") is None

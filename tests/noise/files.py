@@ -57,16 +57,14 @@ def split(text: str) -> tuple[list[str], list[str]]:
 
 @cache
 def paths() -> tuple[tuple[Path, ...], ...]:
-    """Files of this repository, the standard library and the installed packages, grouped by language."""
-    repository = Path(__file__).parents[2]
+    """Files of the standard library and the installed packages, grouped by language.
+
+    Files of this repository would give each commit another sample.
+    """
     purelib, stdlib = Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))
     groups: list[tuple[Path, ...]] = []
     for suffix in _SUFFIXES:
         found = [
-            *(repository / "agent").rglob(f"*{suffix}"),
-            *(repository / "tui").rglob(f"*{suffix}"),
-            *(repository / "docs").rglob(f"*{suffix}"),
-            *repository.glob(f"*{suffix}"),
             *stdlib.glob(f"*{suffix}"),
             *(purelib.rglob(f"*{suffix}") if suffix != ".py" else ()),
         ]

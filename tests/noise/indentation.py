@@ -71,7 +71,9 @@ def tabs(row: str) -> str:
 
 def halved(texts: Texts, rng: random.Random) -> Edits | None:
     indents = {indent_of(row) for row in [*texts.old, *texts.new] if row.strip()}
-    if not any(map(indent_of, texts.old)) or any("\t" in indent or len(indent) % 4 for indent in indents):
+    if not any(indent_of(row) for row in texts.old if row.strip()) or any(
+        "\t" in indent or len(indent) % 4 for indent in indents
+    ):
         return None
     return sides(texts, lambda rows: [row[len(indent_of(row)) // 2 :] if row.strip() else row for row in rows])
 

@@ -68,9 +68,18 @@ class Intent:
 
     def _endings(self, row: New) -> set[str]:
         """Its own ending for a kept row, one of those near it for a new row."""
-        if row.origin is not None:
-            return {self.source.ends[self.first + row.origin]}
+        if row.origin is not None:  # of equal rows next to each other, any may be the one that is kept
+            return {self.source.ends[self.first + k] for k in self._alike(row.origin)}
         return set(self.source.ends[max(0, self.first - 1) : self.first + len(self.old) + 1])
+
+    def _alike(self, at: int) -> range:
+        """The old rows around this one that have its text."""
+        first, last = at, at
+        while first > 0 and self.old[first - 1] == self.old[at]:
+            first -= 1
+        while last + 1 < len(self.old) and self.old[last + 1] == self.old[at]:
+            last += 1
+        return range(first, last + 1)
 
 
 def intent(rng: random.Random, source: Source) -> Intent | None:
@@ -88,7 +97,7 @@ def intent(rng: random.Random, source: Source) -> Intent | None:
         name = rng.choices([*INTENTS], [weight for weight, _ in INTENTS.values()])[0]
         new = INTENTS[name][1](rng, source, first, old)
         if new and not new[-1].text and not source.ends[-1]:
-            continue  # a blank last row without an ending is no row
+            continue  # a blank last row without an ending is not a row
         if new is not None and [row.text for row in new] != old:
             return Intent(source, name, first, old, new)
     return None

@@ -42,7 +42,7 @@ class Tally:
 
 
 def run(root: Path, count: int, seed: int = 1) -> Tally:
-    """Plan so many edits of all kinds in turn in the folder `root`."""
+    """Plan this number of edits, of all kinds in turn, in the folder `root`."""
     ctx = ToolContext(
         workspace=Workspace(root),
         env=command_env(os.environ),

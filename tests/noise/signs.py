@@ -75,7 +75,13 @@ def cut_last(which: str) -> Kind:
             whole = len(texts.old) > 1 or texts.old[-1] in texts.new  # else it is an edit of a part of a row
             at = rng.randrange(1, len(texts.old[-1])) if len(texts.old[-1]) > 1 and whole else 0
         cut = new[:-at] if which == "both" else new
-        if not at or not old[:-at].strip() or not old[:-at].split("\n")[-1].strip() or not cut.split("\n")[-1].strip():
+        if (
+            not at
+            or not old[-at:].strip()
+            or not old[:-at].strip()
+            or not old[:-at].split("\n")[-1].strip()
+            or not cut.split("\n")[-1].strip()
+        ):
             return None
         return [(old[:-at], cut)]
 

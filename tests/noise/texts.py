@@ -56,9 +56,9 @@ def sides(texts: Texts, change: Callable[[list[str]], list[str]], which: str = "
     return None if (old, new) == (texts.old, texts.new) else texts.sent(old, new)
 
 
-def shows(texts: Texts, change: Callable[[list[str]], list[str]]) -> bool:
+def can_be_seen(texts: Texts, change: Callable[[list[str]], list[str]]) -> bool:
     """Whether the first row, or one that was there before, is changed in the new text."""
-    if texts.intent.name == "delete" and texts.new[:1] != texts.old[:1]:  # the same as taking rows out of a block
+    if texts.intent.name == "delete":  # the same as taking rows out of a block whose first row is deleted
         return False
     known = {row.strip() for row in texts.old} if any(map(indent_of, texts.old)) else set[str]()
     pairs = list(zip(texts.new, change(texts.new), strict=True))
@@ -69,7 +69,7 @@ def rows(change: Callable[[list[str]], list[str]], which: str = "both") -> Kind:
     """A mistake in rows that have what it changes; in a new text alone it has to show."""
 
     def send(texts: Texts, rng: random.Random) -> Edits | None:
-        if change(texts.old) == texts.old or (which == "new" and not shows(texts, change)):
+        if change(texts.old) == texts.old or (which == "new" and not can_be_seen(texts, change)):
             return None
         return sides(texts, change, which)
 

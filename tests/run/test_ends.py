@@ -1,4 +1,4 @@
-"""How runs end, wait and go on: limits, hand-offs, faults of the program."""
+"""How runs end, wait and continue: limits, hand-offs, faults of the program."""
 
 from fakes.turns import Call, Turn, call, calls, finish, say
 
@@ -23,7 +23,7 @@ READ = call("read_file", path="a.txt")
 DEAR = Price(input=1e-6, output=1e-6, cached=1e-6, worst_input=1e-6, worst_output=1e-6)
 
 
-async def test_a_raised_limit_goes_on_with_a_run_that_ended_while_someone_looks_on(driven):
+async def test_a_raised_limit_continues_a_run_that_ended_while_someone_watches(driven):
     run = driven(READ, say("I read a.txt"), DONE, budget=Budget(steps=1))
     run.on("run_ended", SetLimit(name="steps", value=9)).on("run_ended", Stop(how="now"), nth=2)
     outcome = await run.run(watched=True, linger=True)
@@ -33,7 +33,7 @@ async def test_a_raised_limit_goes_on_with_a_run_that_ended_while_someone_looks_
     run.assert_legal()
 
 
-async def test_a_limit_that_is_no_number_is_refused_and_the_run_still_hears(driven):
+async def test_a_limit_that_is_not_a_number_is_refused_and_the_run_still_hears(driven):
     run = driven(READ, Turn(text="hm", hold_after=0), DONE)
     run.on("step_started", SetLimit(name="steps", value=-1), SetLimit(name="cats", value=1), number=2)
     run.on("command_refused", Stop(how="now"), nth=2)
@@ -48,7 +48,7 @@ async def test_a_lowered_limit_holds_before_the_next_call(driven):
     assert (outcome.reason, outcome.steps) == ("budget", 2), run.story()
 
 
-async def test_a_wrap_up_is_no_step_and_its_tool_calls_are_ignored(driven, work):
+async def test_a_wrap_up_is_not_a_step_and_its_tool_calls_are_ignored(driven, work):
     wrap = calls(Call("write_file", {"path": "x", "content": "x"}), text="half is done")
     run = driven(READ, wrap, budget=Budget(steps=1))
     outcome = await run.run()
@@ -67,7 +67,7 @@ async def test_a_chat_whose_budget_is_used_up_waits_for_the_next_message(driven)
     run.assert_legal()
 
 
-async def test_a_fault_for_good_waits_for_the_person_who_looks_on_and_another_model_goes_on(driven):
+async def test_a_permanent_fault_waits_for_the_person_who_watches_and_another_model_continues(driven):
     wrong = ModelFault("auth", "401: the key was refused")
     run = driven(wrong, READ, DONE).on("paused", SwitchModel(model=ModelSpec(name="other")))
     outcome = await run.run(watched=True)
@@ -75,7 +75,7 @@ async def test_a_fault_for_good_waits_for_the_person_who_looks_on_and_another_mo
     assert run.of("model_switched")[0]["spec"]["name"] == "other"
 
 
-async def test_text_before_a_fault_for_good_is_kept_apart_from_the_next_answer(driven):
+async def test_text_before_a_permanent_fault_is_kept_apart_from_the_next_answer(driven):
     cut = Turn(text="I was about to say something", drop_after=4)
     run = driven(cut, cut, cut, cut, READ, DONE).on("paused", Unpause())
     outcome = await run.run(watched=True)
@@ -86,7 +86,7 @@ async def test_text_before_a_fault_for_good_is_kept_apart_from_the_next_answer(d
     run.assert_legal()
 
 
-async def test_a_handed_over_run_goes_on_with_what_the_person_says(driven):
+async def test_a_handed_over_run_continues_with_what_the_person_says(driven):
     run = driven(READ, READ, READ, READ, READ, READ, READ, READ, then=DONE, on_stall="handoff")
     run.on("waiting", Say(text="finish now"), why="handoff")
     outcome = await run.run(watched=True)

@@ -1,4 +1,4 @@
-"""A run that stopped on a budget goes on where it was once the limit is raised (docs/requirements.md 5.1)."""
+"""A run that stopped on a budget continues where it was once the limit is raised (docs/requirements.md 5.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rundry.agent.protocol import Budget, LoopKind, SetLimit, Stop
 READ = call("read_file", path="a.txt")
 
 
-async def test_a_chat_goes_on_with_the_same_message_once_a_limit_is_raised(driven):
+async def test_a_chat_continues_with_the_same_message_once_a_limit_is_raised(driven):
     run = driven(READ, say("so far: one"), say("the whole answer"), loop=LoopKind.CHAT, budget=Budget(steps=1))
     run.on("waiting", SetLimit(name="steps", value=5), why="message")
     run.on("waiting", Stop(how="now"), why="message", nth=2)

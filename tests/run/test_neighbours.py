@@ -25,7 +25,7 @@ SLOW = call("run_command", command="sleep 600.25")
 
 @pytest.fixture
 def other(tmp_path: Path, work: Path) -> Iterator[Running]:
-    """A run of another process that works in the same folder, its journal beside that of the driven one."""
+    """A run of another process that works in the same folder, its journal next to that of the driven one."""
     home = Home(tmp_path)
     with ScriptedServer([SLOW]) as server:
         argv = ["--headless", "--json", "--gate", "auto", "--model", "fake", "--api-base", server.base_url]
@@ -40,7 +40,7 @@ def notes(run: Driven) -> list[str]:
     return [line for event in run.of("run_started", "run_resumed") for line in event["notes"]]
 
 
-async def test_a_live_run_of_another_process_is_named_at_the_start_and_when_taken_up(driven: Make, other: Running):
+async def test_a_live_run_of_another_process_is_named_at_the_start_and_when_resumed(driven: Make, other: Running):
     known = other.wait_event("run_started")["run_id"]
     other.wait_event("proposal_decided")
     run = driven(READ, DONE, DONE)
@@ -63,7 +63,7 @@ async def test_a_live_run_of_another_process_is_named_at_the_start_and_when_take
     ("folder", "said"),
     [("", "in this folder"), ("sub", "below this one"), ("..", "above this one"), ("../works", None)],
 )
-async def test_a_folder_above_or_below_counts_and_one_beside_does_not(
+async def test_a_folder_above_or_below_counts_and_one_next_to_does_not(
     driven: Make, work: Path, folder: str, said: str | None
 ):
     there = (work / folder).resolve()

@@ -1,4 +1,4 @@
-"""A search is taken up from a checkpoint as it would be from its first event on."""
+"""A search is resumed from a checkpoint as it would be from its first event."""
 
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 

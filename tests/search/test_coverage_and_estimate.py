@@ -1,4 +1,4 @@
-"""What a search says beside its findings: what each lens read, and an estimate of what none of them found."""
+"""What a search reports besides its findings: what each lens read, and an estimate of what none of them found."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import os
 
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import Call, calls
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rundry.agent.facts.search.reads import Ranges, add_range, count_lines
 from rundry.agent.protocol import Estimate, LensCoverage, estimate_words

@@ -1,4 +1,4 @@
-"""The spec file of a search: every field counts, and what is wrong is one line with the place and the mend."""
+"""The spec file of a search: every field counts, and what is wrong is one line with the place and the fix."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_worker_needs_no_model_and_may_be_a_function_or_the_crawler(file):
         (TASK + "hosts = [3]\n" + LENS, ["hosts", "a text"]),
     ],
 )
-def test_what_is_wrong_in_a_file_is_one_line_with_the_place_and_the_mend(file, text, words):
+def test_what_is_wrong_in_a_file_is_one_line_with_the_place_and_the_fix(file, text, words):
     file.write_text(text)
     with pytest.raises(UserError) as raised:
         read_finder(file)
@@ -136,7 +136,7 @@ def test_what_is_wrong_in_a_file_is_one_line_with_the_place_and_the_mend(file, t
         assert word in said, said
 
 
-def test_a_file_that_is_not_there_or_no_text_is_said(file, tmp_path):
+def test_a_file_that_is_missing_or_not_text_is_reported(file, tmp_path):
     with pytest.raises(UserError, match="No such file"):
         read_finder(file)
     with pytest.raises(UserError, match="directory"):
@@ -159,7 +159,7 @@ def test_sceptics_that_were_asked_for_are_refused_where_no_model_can_be_one(file
     assert judged is not None and judged.sceptics == 3
 
 
-def test_without_a_model_nobody_is_said_to_judge_what_a_worker_finds(file):
+def test_without_a_model_nobody_judges_what_a_worker_finds_and_that_is_reported(file):
     file.write_text(TASK + SEED + WORKER)
     assert [found.sceptics for found in (setup_of(file).finder, setup_of(file, model="openai/x").finder) if found] == [
         0,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.minded import NOTHING, MindedModel, judge, report
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.finder.lenses.findings import identity
@@ -52,7 +51,7 @@ async def test_two_findings_on_one_line_are_both_judged_and_the_distinct_one_cou
     assert [e["new"] for e in run.of("pass_finished")] == [2, 0, 0]
 
 
-async def test_the_verifier_of_a_possible_duplicate_is_told_what_to_compare_it_with(search, same):
+async def test_the_verifier_of_a_possible_duplicate_reads_what_to_compare_it_with(search, same):
     model = MindedModel({"one": [report(at(12, "a"), at(12, "b")), NOTHING]}, sceptic=lambda key, nth: judge("refuted"))
     await search(model, "one").run()
     asked = [r.messages[1].text for r in model.requests if "Try to refute" in r.messages[0].text]
@@ -98,7 +97,7 @@ async def test_without_verifiers_a_possible_duplicate_is_kept_and_does_not_count
     assert len(run.facts().finder.found) == 1
 
 
-async def test_a_person_can_decide_that_a_possible_duplicate_is_distinct_and_the_search_goes_on(search, same):
+async def test_a_person_can_decide_that_a_possible_duplicate_is_distinct_and_the_search_continues(search, same):
     model = MindedModel({"one": [report(at(12, "a"), at(12, "b")), NOTHING]})
     run = search(model, "one", sceptics=0)
     run.on("pass_finished", lambda _: Judge(key=second(run), verdict="confirmed"), nth=2)

@@ -16,7 +16,7 @@ def held(turn):
     return replace(turn, hold_after=0)
 
 
-async def test_calls_that_run_at_once_never_pass_a_limit_in_usd(search):
+async def test_calls_that_run_in_parallel_never_pass_a_limit_in_usd(search):
     count = iter(range(10_000))
     price = Price(input=2e-6, output=8e-6, cached=2e-6, worst_input=2e-6, worst_output=8e-6)
     model = MindedModel({name: [lambda _: report(f"number {next(count)}")] for name in EIGHT}, price=price)
@@ -27,7 +27,7 @@ async def test_calls_that_run_at_once_never_pass_a_limit_in_usd(search):
     assert model.bill(model.billed) <= 0.6
 
 
-async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_again_it_goes_on(search):
+async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_again_it_continues(search):
     model = MindedModel({"one": [report("x"), report("y"), report("z"), NOTHING]})
     run = search(model, "one")
     run.on("pass_finished", SetLimit(name="steps", value=1))
@@ -37,7 +37,7 @@ async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_a
     assert outcome.findings.confirmed == 3
 
 
-async def test_a_stop_at_once_while_eight_search_ends_them_all(search):
+async def test_an_immediate_stop_while_eight_search_ends_them_all(search):
     run = search(MindedModel({name: [held(NOTHING)] for name in EIGHT}), *EIGHT, budget=Budget(tokens=None))
     run.on("call_admitted", Stop(how="now"), nth=8)
     outcome = await run.run()

@@ -106,7 +106,7 @@ async def test_the_models_word_is_kept_but_only_keys_count(search):
     assert words == [(1, True), (0, True), (0, True)]
 
 
-async def test_a_lens_that_says_nothing_is_told_how_it_ends_and_fails_when_its_steps_are_used_up(search):
+async def test_a_lens_that_says_nothing_reads_how_to_end_and_fails_when_its_steps_are_used_up(search):
     run = search(MindedModel({"one": [say("hm"), NOTHING], "two": [NOTHING]}), "one", "two")
     outcome = await run.run()
     assert outcome.reason == "dry"
@@ -136,7 +136,7 @@ async def test_the_critic_is_asked_before_an_empty_streak_is_trusted_and_its_len
     assert [e["lenses"] for e in run.of("critic_spoke") if e["half"] == "model"] == [["ends"], []]
 
 
-async def test_calls_that_run_at_once_never_pass_a_token_limit(search):
+async def test_calls_that_run_in_parallel_never_pass_a_token_limit(search):
     lenses = [f"l{i}" for i in range(8)]
     count = iter(range(10_000))
     model = MindedModel({name: [lambda _: report(f"number {next(count)}")] for name in lenses})

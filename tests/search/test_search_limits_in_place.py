@@ -1,4 +1,4 @@
-"""A search that stopped on a budget goes on where it was once the limit is raised (docs/requirements.md 5.1)."""
+"""A search that stopped on a budget continues where it was once the limit is raised (docs/requirements.md 5.1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fakes.models.minded import NOTHING, MindedModel, report
 from rundry.agent.protocol import Budget, SetLimit, Stop
 
 
-async def test_a_search_goes_on_where_it_was_once_a_limit_is_raised(search):
+async def test_a_search_continues_where_it_was_once_a_limit_is_raised(search):
     model = MindedModel({"taint": [report("first", "second"), NOTHING]})
     run = search(model, "taint", budget=Budget(steps=2))
     run.on("run_ended", SetLimit(name="steps", value=30)).on("run_ended", Stop(how="now"), nth=2)

@@ -1,4 +1,4 @@
-"""A search that is taken up after an end, at a limit, or with models that are not there."""
+"""A search that is resumed after an end, at a limit, or with models that are not there."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_lens_answers_at_its_own_model_and_is_metered_apart(search, tmp_
     assert set(other.asked) == {"lens own"}
 
 
-async def test_a_lens_whose_model_cannot_be_opened_fails_by_name_and_the_others_go_on(search, tmp_path, place):
+async def test_a_lens_whose_model_cannot_be_opened_fails_by_name_and_the_others_continue(search, tmp_path, place):
     run = by_models(search, tmp_path, place)
 
     def open_model(spec):
@@ -82,7 +82,7 @@ async def test_where_every_lens_failed_a_resume_asks_them_again(search):
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", True, 1), run.story()
 
 
-async def test_where_every_lens_failed_going_on_asks_them_again(search):
+async def test_where_every_lens_failed_continuing_asks_them_again(search):
     run = search(MindedModel({"one": [GONE, GONE, report("x"), NOTHING]}), "one")
     run.on("paused", Unpause())
     outcome = await run.run(watched=True)
@@ -135,7 +135,7 @@ async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
     assert re.search(r"is due in|: \d\S* s until the deadline", outcome.detail), "it ended while there was time"
 
 
-async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_at_once(search):
+async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_immediately(search):
     model = MindedModel({"one": [OUT, OUT, OUT, OUT, NOTHING], "new": [report("x"), NOTHING]})
     run = search(model, "one")
     run.on("work_finished", AddLens(name="new", prompt="p"), ok=False)
@@ -143,7 +143,7 @@ async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_at_once(s
     assert (outcome.reason, outcome.findings.confirmed) == ("dry", 1), run.story()
 
 
-async def test_steps_that_are_raised_on_resume_go_on_without_asking_twice(search):
+async def test_steps_that_are_raised_on_resume_continue_without_asking_twice(search):
     model = MindedModel({f"l{n}": [report(f"f{n}"), NOTHING] for n in range(8)})
     run = search(model, *(f"l{n}" for n in range(8)), budget=Budget(steps=5, tokens=None), sceptics=3)
     first = await run.run()

@@ -25,7 +25,7 @@ from rundry.agent.protocol import (
     Stop,
     Unpause,
 )
-from rundry.agent.run.commands.undo_after_end import obey_alone
+from rundry.agent.run.commands.undo_after_end import handle_after_end
 
 EIGHT = [f"l{n}" for n in range(8)]
 
@@ -35,7 +35,7 @@ def held(turn):
     return replace(turn, hold_after=0)
 
 
-async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_at_once(search):
+async def test_one_unpause_is_enough_after_an_interrupt_that_hit_eight_together(search):
     model = MindedModel({name: [held(NOTHING), NOTHING] for name in EIGHT})
     run = search(model, *EIGHT, budget=Budget(tokens=None))
     run.on("call_admitted", Interrupt(), nth=8).on("paused", Unpause())
@@ -104,7 +104,7 @@ async def test_one_step_of_a_paused_lens_is_one_step(search):
     assert while_paused(run, "step_started") == 1, run.story()
 
 
-async def test_lenses_that_rest_can_be_interrupted_and_go_on_later(search):
+async def test_lenses_that_rest_can_be_interrupted_and_continue_later(search):
     run = paused_in_second_step(search, "one", "two")
     run.on("step_finished", Interrupt(), nth=4).on("work_finished", Unpause(), nth=2, interrupted=True)
     outcome = await run.run(watched=True)
@@ -201,7 +201,7 @@ async def test_an_item_or_a_lens_that_is_added_after_the_end_is_looked_at(search
     assert outcome.findings.confirmed == 1
 
 
-async def test_who_judges_by_a_part_of_a_key_is_told_the_whole_one(search):
+async def test_who_judges_by_a_part_of_a_key_gets_the_whole_one(search):
     model = MindedModel({"a": [report("x"), NOTHING]})
     run = search(model, "a")
     run.on("finding_judged", Judge(key="x", verdict="refuted"), Judge(key="y", verdict="refuted"))
@@ -215,12 +215,12 @@ async def test_findings_of_a_search_that_has_ended_can_be_judged_merged_and_sent
     run = search(MindedModel({"one": [report("x", "y", "z"), NOTHING]}), "one")
     await run.run()
     view = Journal.open(run.path)
-    view.put(Judge(key="title:x", verdict="refuted", reason="it is right"))
-    view.put(Merge(key="title:z", into="title:y"))
-    view.put(Judge(key="title:y", verdict="evidence", reason="where?"))
-    view.put(Judge(key="title:nowhere", verdict="refuted"))
-    view.put(SkipItem(key="x"))
-    await obey_alone(run.path)
+    view.inbox.put(Judge(key="title:x", verdict="refuted", reason="it is right"))
+    view.inbox.put(Merge(key="title:z", into="title:y"))
+    view.inbox.put(Judge(key="title:y", verdict="evidence", reason="where?"))
+    view.inbox.put(Judge(key="title:nowhere", verdict="refuted"))
+    view.inbox.put(SkipItem(key="x"))
+    await handle_after_end(run.path)
     finder = facts_of(view).finder
     answers = [type(s.event).__name__ for s in view.read() if type(s.event).__name__.startswith("Command")]
     view.close()

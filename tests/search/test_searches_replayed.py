@@ -30,14 +30,15 @@ from rundry.agent import (
     Seed,
     Session,
     Stamped,
+    ViewCheckpoints,
     ViewState,
     reduce_all,
 )
+from rundry.agent.view.checkpoints import MOST_CHECKPOINTS
 from rundry.tui.app import RundryApp
-from rundry.tui.replay import Film, Player
-from rundry.tui.replay.board import PastStock
+from rundry.tui.replay import Player, Timeline
+from rundry.tui.replay.board import PastItemLists
 from rundry.tui.replay.screen import ReplayScreen
-from rundry.tui.replay.stills import MOST, Stills
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
@@ -107,10 +108,10 @@ async def replaying(pilot: Pilot[Any]) -> ReplayScreen:
 
 def check_moments(path: Path) -> None:
     journal = Journal.open(path)
-    film, pick = Film(journal, every=16), random.Random(4)
-    film.go_to(film.last)
-    for seq in [0, 1, film.last, *(pick.randrange(film.last) for _ in range(40))]:
-        assert told(film.go_to(seq)) == told(folded(journal, seq)), seq
+    timeline, pick = Timeline(journal, every=16), random.Random(4)
+    timeline.go_to(timeline.last)
+    for seq in [0, 1, timeline.last, *(pick.randrange(timeline.last) for _ in range(40))]:
+        assert told(timeline.go_to(seq)) == told(folded(journal, seq)), seq
     journal.close()
 
 
@@ -124,13 +125,13 @@ async def test_any_moment_of_a_search_by_lenses_is_the_fold_up_to_there(looked: 
 
 async def test_the_lists_of_any_moment_are_as_long_as_its_counts_say(crawled: Path):
     journal = Journal.open(crawled)
-    film = Film(journal)
-    film.go_to(film.last)
-    stock, waited, aside = PastStock(journal, film.items), 0, 0
-    for seq in range(1, film.last + 1):
-        facts = folded(journal, seq).finder if seq % 7 == 0 or seq == film.last else None
-        stock.move_to(seq)
-        ready, waiting, set_aside = stock.counts()
+    timeline = Timeline(journal)
+    timeline.go_to(timeline.last)
+    item_lists, waited, aside = PastItemLists(journal, timeline.items), 0, 0
+    for seq in range(1, timeline.last + 1):
+        facts = folded(journal, seq).finder if seq % 7 == 0 or seq == timeline.last else None
+        item_lists.move_to(seq)
+        ready, waiting, set_aside = item_lists.counts()
         waited, aside = max(waited, waiting), max(aside, set_aside)
         if facts is not None:
             assert (ready + waiting, set_aside) == (facts.queued, facts.set_aside), seq
@@ -140,18 +141,18 @@ async def test_the_lists_of_any_moment_are_as_long_as_its_counts_say(crawled: Pa
 
 async def test_at_the_end_the_lists_are_those_of_the_frontier(crawled: Path):
     journal = Journal.open(crawled)
-    film, view = Film(journal), FrontierView(journal)
-    film.go_to(film.last)
-    stock = PastStock(journal, film.items)
-    stock.move_to(film.last)
-    ready, waiting, aside = stock.counts()
-    rows = [stock.queue[n] for n in range(ready)] + [stock.waiting[n] for n in range(waiting)]
+    timeline, view = Timeline(journal), FrontierView(journal)
+    timeline.go_to(timeline.last)
+    item_lists = PastItemLists(journal, timeline.items)
+    item_lists.move_to(timeline.last)
+    ready, waiting, aside = item_lists.counts()
+    rows = [item_lists.queue[n] for n in range(ready)] + [item_lists.waiting[n] for n in range(waiting)]
     queued = [*view.page(ItemState.QUEUED), *view.page(ItemState.WAITING)]
     assert ready, "the limit left some"
     assert {row and (row.key, row.value, row.source, row.due) for row in rows} == {
         (row.key, row.value, row.source, row.due) for row in queued
     }
-    failed = [stock.set_aside[n] for n in range(aside)]
+    failed = [item_lists.set_aside[n] for n in range(aside)]
     assert {row and (row.value, row.error, row.attempts) for row in failed} == {
         (row.value, row.error, row.attempts) for row in view.page(ItemState.SET_ASIDE)
     }
@@ -160,42 +161,42 @@ async def test_at_the_end_the_lists_are_those_of_the_frontier(crawled: Path):
 
 async def test_a_duplicate_of_later_is_not_listed_yet(crawled: Path):
     journal = Journal.open(crawled)
-    film = Film(journal)
-    stock = PastStock(journal, film.items)
-    for seq in (film.last // 3, film.last):
-        facts = film.go_to(seq).finder
+    timeline = Timeline(journal)
+    item_lists = PastItemLists(journal, timeline.items)
+    for seq in (timeline.last // 3, timeline.last):
+        facts = timeline.go_to(seq).finder
         assert facts is not None
-        stock.move_to(seq)
-        stock.counts()
+        item_lists.move_to(seq)
+        item_lists.counts()
         count = facts.duplicates
-        assert count and stock.duplicates[count - 1] is not None
-        assert stock.duplicates[count] is None
+        assert count and item_lists.duplicates[count - 1] is not None
+        assert item_lists.duplicates[count] is None
     journal.close()
 
 
 async def test_a_jump_back_in_a_search_folds_a_part_of_it_only(crawled: Path):
     journal = Journal.open(crawled)
-    film = Film(journal, every=16)
-    while not film.approach(film.last, 0.0):
-        assert 0 < film.position < film.last, "a long way is gone in slices"
-    for seq in (film.last - 3, film.last // 2, 40):
-        assert film.approach(seq, 0.0) or film.approach(seq, 0.0), "two batches are enough: what is before was kept"
+    timeline = Timeline(journal, every=16)
+    while not timeline.approach(timeline.last, 0.0):
+        assert 0 < timeline.position < timeline.last, "a long way is gone in slices"
+    for seq in (timeline.last - 3, timeline.last // 2, 40):
+        assert timeline.approach(seq, 0.0) or timeline.approach(seq, 0.0), "two batches are enough"
     journal.close()
 
 
 async def test_a_long_film_keeps_few_states_and_still_finds_each_moment(crawled: Path):
     journal = Journal.open(crawled)
-    stills, state, kept = Stills(1), ViewState(), set[int]()
+    checkpoints, state, kept = ViewCheckpoints(1), ViewState(), set[int]()
     for stamped in journal.read(0, 100_000):
         reduce_all(state, [stamped])
-        stills.keep(state)
-        kept.add(stills.before(stamped.seq))
-    assert len(kept) > MOST, "some were dropped again"
-    assert len({stills.before(seq) for seq in range(1, state.last_seq + 1)} - {0}) <= MOST
-    film = Film(journal, every=1)
-    film.go_to(film.last)
-    for seq in (1, film.last // 2, film.last - 1):
-        assert told(film.go_to(seq)) == told(folded(journal, seq))
+        checkpoints.add(state)
+        kept.add(checkpoints.newest_until(stamped.seq))
+    assert len(kept) > MOST_CHECKPOINTS, "some were dropped again"
+    assert len({checkpoints.newest_until(seq) for seq in range(1, state.last_seq + 1)} - {0}) <= MOST_CHECKPOINTS
+    timeline = Timeline(journal, every=1)
+    timeline.go_to(timeline.last)
+    for seq in (1, timeline.last // 2, timeline.last - 1):
+        assert told(timeline.go_to(seq)) == told(folded(journal, seq))
     journal.close()
 
 
@@ -204,7 +205,7 @@ async def test_the_replay_shows_the_board_of_the_moment_and_leaving_shows_the_en
     async with app.run_test(size=(120, 40)) as pilot:
         replay = await replaying(pilot)
         live = app.screen_stack[-2]
-        journal = replay.player.film.journal
+        journal = replay.player.timeline.journal
         replay.player.go_to(first(journal, FindingReported).seq)
         await shows(pilot, "x is wrong")
         await until(pilot, lambda: "1 judging" in painted(app) and "pass 1/" in painted(app))
@@ -233,18 +234,18 @@ async def test_the_queue_of_the_moment_is_listed_and_digits_are_for_the_speed(cr
     app = RundryApp(RunController(Session.attach(crawled)))
     async with app.run_test(size=(80, 24)) as pilot:
         replay = await replaying(pilot)
-        journal = replay.player.film.journal
+        journal = replay.player.timeline.journal
         replay.player.go_to(first(journal, PassFinished).seq)
         replay.refresh_view()
         await pilot.press("tab", "tab")
         await until(pilot, lambda: replay.board.view.tab == "queue")
-        facts = replay.player.film.state.finder
+        facts = replay.player.timeline.state.finder
         assert facts is not None and facts.queued
         assert sum("/page/" in line for line in painted(app).splitlines()[5:]) >= min(facts.queued, 5)
         assert "3 queue" not in painted(app)
         await pilot.press("2")
         assert (replay.player.speed, replay.board.view.tab) == (4, "queue")
-        await until(pilot, lambda: replay.player.film.position > first(journal, PassFinished).seq)
+        await until(pilot, lambda: replay.player.timeline.position > first(journal, PassFinished).seq)
 
 
 async def test_ctrl_l_turns_to_the_transcript_of_the_moment_and_back(looked: Path):
@@ -265,10 +266,10 @@ def test_the_player_plays_as_fast_as_it_was_asked_to(tmp_path: Path):
     with journal.transaction():
         for number in range(6_000):
             journal.append(PassFinished(number=number, new=0, dry_streak=0, dry_passes=2))
-    player = Player(Film(journal), 64)
+    player = Player(Timeline(journal), 64)
     player.advance(0.0)
     player.advance(0.05)
     while player.advance(0.0):
-        assert player.film.position < player.film.last
-    assert 3198 <= player.film.position <= 3202, "64 times 50 milliseconds, at an event a millisecond"
+        assert player.timeline.position < player.timeline.last
+    assert 3198 <= player.timeline.position <= 3202, "64 times 50 milliseconds, at an event a millisecond"
     journal.close()

@@ -15,7 +15,7 @@ from rundry.agent.workspace import Sandbox
 @pytest.fixture
 async def place(pytestconfig):
     """A workspace and a folder outside of it; not below /tmp, of which a sandbox has its own."""
-    found = await Sandbox.detect(ways=["bubblewrap"])
+    found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
     with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
@@ -28,8 +28,7 @@ async def place(pytestconfig):
 def driven(place):
     def make(*commands, **options):
         turns = [call("run_command", command=command) for command in commands]
-        run = Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
-        return run.on("run_ended", Stop(how="now"))
+        return Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
 
     return make
 
@@ -88,7 +87,7 @@ async def test_the_network_is_let_through_alone(place, driven):
     assert (place / "work/reached").exists() and not (place / "outside/x").exists()
 
 
-async def test_where_nobody_is_there_the_model_is_told_what_was_refused(place, driven):
+async def test_where_nobody_is_there_the_model_reads_what_was_refused(place, driven):
     run = driven(f"touch {place}/outside/a", "exec 3<>/dev/tcp/192.0.2.1/9")
     await run.run()
     assert beyond(run) == [] and not list((place / "outside").iterdir())
@@ -113,7 +112,7 @@ async def test_no_mode_lets_it_pass_by_itself(place, driven, mode):
     assert len(beyond(run)) == 1 and not list((place / "outside").iterdir())
 
 
-async def test_interrupted_while_it_waits_the_command_is_said_to_have_run(place, driven):
+async def test_interrupted_while_it_waits_the_command_is_reported_to_have_run(place, driven):
     run = driven(f"echo printed; touch {place}/outside/a")
     run.on("proposal_opened", Interrupt(), beyond=f"write in {place}/outside (for a)")
     run.on("interrupted", Stop(how="now"))

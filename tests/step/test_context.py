@@ -1,7 +1,6 @@
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.facts.conversation import Conversation
@@ -143,7 +142,7 @@ def test_what_is_sent_fits_any_window_that_is_large_enough_and_each_call_has_its
 
 @given(st.integers(1, 400), st.text(max_size=900), ROUNDS)
 @settings(max_examples=examples(60), deadline=None)
-def test_a_window_that_is_smaller_than_all_that_can_be_shortened_ends_in_a_prompt_that_is_said_not_to_fit(
+def test_a_window_that_is_smaller_than_all_that_can_be_shortened_ends_in_a_prompt_that_is_reported_as_too_long(
     window, task, rounds
 ):
     room = max(0, prompt_room(window, None))

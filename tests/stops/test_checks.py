@@ -127,7 +127,7 @@ def test_one_line_without_an_end_is_cut_too():
     assert len(head_and_tail("x" * 100_000, 1_000)) < 1_100
 
 
-async def test_what_the_sandbox_refused_to_it_is_said(workspace):
+async def test_what_the_sandbox_refused_to_it_is_reported(workspace):
     sandbox = await Sandbox.detect()
     if sandbox.kind is None or sandbox.network:
         pytest.skip("no sandbox here that holds the network")

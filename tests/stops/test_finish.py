@@ -95,6 +95,6 @@ def test_a_file_that_was_read_by_another_name_counts(workspace):
     assert reject(workspace, "link.py:1", touched={str(workspace.root / "src/calc.py")}) is None
 
 
-def test_a_file_that_is_no_text_can_be_cited(workspace):
+def test_a_file_that_is_not_text_can_be_cited(workspace):
     (workspace.root / "b.bin").write_bytes(b"\xff\xfe\x00\n\x80")
     assert reject(workspace, "b.bin:2", touched={"b.bin"}) is None

@@ -2,8 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rundry.agent.protocol import Predicates
 from rundry.agent.stops import default_guard
@@ -246,7 +245,7 @@ class TestScriptsOfScripts:
         (tmp_path / "b.sh").write_text("bash a.sh\n")
         assert executed_files("bash a.sh", tmp_path) == {"a.sh", "b.sh"}
 
-    def test_broken_files_are_no_traceback(self, tmp_path):
+    def test_broken_files_are_not_a_traceback(self, tmp_path):
         (tmp_path / "package.json").write_text("{")
         (tmp_path / "Makefile").write_bytes(b"\xff\xfe\x00:\n\t\xff")
         os.mkfifo(tmp_path / "check.sh")
@@ -263,8 +262,8 @@ def test_files_are_told_from_words_in_a_task():
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_no_command_and_no_task_can_break_it(command, task):
-    default_guard(Predicates(until=[command]), task).matches("src/a.py")
+def test_each_command_and_each_task_gives_an_answer(command, task):
+    assert isinstance(default_guard(Predicates(until=[command]), task).matches("src/a.py"), bool)
 
 
 @given(st.text("abc.*?[]!\\# /\t", min_size=1, max_size=20))

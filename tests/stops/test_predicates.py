@@ -23,11 +23,11 @@ class TestFile:
         verdict = judge_file("out/report.txt", workspace)
         assert (verdict.name, verdict.passed) == ("until-file out/report.txt", True)
 
-    def test_a_folder_is_no_file(self, workspace):
+    def test_a_folder_is_not_a_file(self, workspace):
         (workspace.root / "out").mkdir()
         assert judge_file("out", workspace).detail == "out is not a file"
 
-    def test_a_name_that_no_file_can_have_is_no_traceback(self, workspace):
+    def test_a_name_that_no_file_can_have_is_not_a_traceback(self, workspace):
         assert not judge_file("x" * 5_000, workspace).passed
 
 
@@ -50,7 +50,7 @@ class TestPython:
         assert (verdict.name, verdict.passed, verdict.detail) == ("until-py checks/ready.py:ready", True, "ok after 3")
         assert not (await self.ask(workspace, source, {"steps": 1, "answer": "ok"})).passed
 
-    async def test_what_lies_beside_it_can_be_imported(self, workspace):
+    async def test_what_lies_next_to_it_can_be_imported(self, workspace):
         (workspace.root / "checks").mkdir()
         (workspace.root / "checks" / "beside.py").write_text("yes = True\n")
         verdict = await self.ask(workspace, "import beside\ndef ready(state): return beside.yes\n")

@@ -61,7 +61,7 @@ def test_calls_of_days_ago_count_for_the_run_and_for_no_shorter_rate():
     ]
 
 
-def test_going_on_over_quota_is_a_stop():
+def test_continuing_over_quota_is_a_stop():
     quotas = Quotas(lambda: {"t": "1/run"})
     quotas.take("t", 0.0, next(step))
     for at in range(4):
@@ -83,7 +83,7 @@ def test_many_refusals_in_one_step_are_one_for_the_model_has_heard_of_none_yet()
     assert quotas.stop is not None
 
 
-def test_who_goes_on_after_the_end_begins_a_new_row():
+def test_who_continues_after_the_end_begins_a_new_row():
     quotas = Quotas(lambda: {"t": "0/min"})
     for _ in range(5):
         quotas.take("t", 0.0, next(step))

@@ -222,7 +222,7 @@ class TestAfterTheLastEdit:
     wanted = "run_command:npm run test:unit:after-last-edit"
     line = "npm run test:unit"
 
-    def test_the_suffix_is_no_part_of_the_text(self):
+    def test_the_suffix_is_not_part_of_the_text(self):
         found = parse_requirement(self.wanted)
         assert (found.text, found.after_last_edit) == ("npm run test:unit", True)
         assert parse_requirement("run_command:after-last-edit").text == ""

@@ -1,37 +1,19 @@
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
+from stops.observed import did, findings, refused, said, step
 
-from rundry.agent.stops import Call, Finding, Observation, StallWatch, find_chant, one_spelling
-from rundry.agent.stops.stall.signature import canonical, settled
-
-
-def did(action="read_file", result="x", ok=True, world=None, **arguments) -> Observation:
-    return Observation(calls=[Call(action=action, arguments=arguments, result=result, ok=ok)], world=world)
-
-
-def refused(path: str) -> Observation:
-    return Observation(calls=[Call(action="write_file", arguments={"path": path}, result="no", ok=False, refused=True)])
-
-
-def said(text: str) -> Observation:
-    return Observation(text=text)
-
-
-def findings(watch: StallWatch, *seen: Observation) -> list[tuple[str, str] | None]:
-    found = [watch.observe(one) for one in seen]
-    return [None if one is None else (one.kind, one.response) for one in found]
+from rundry.agent.stops import Call, Finding, Observation, StallWatch
 
 
 class TestHintThenStop:
     def test_two_in_a_row_is_noise(self):
         assert findings(StallWatch(), did(), did()) == [None, None]
 
-    def test_the_third_is_told_and_four_more_are_the_end(self):
+    def test_the_third_is_reported_and_four_more_are_the_end(self):
         found = findings(StallWatch(), *[did()] * 7)
         assert found == [None, None, ("repeat", "hint"), None, None, None, ("repeat", "stop")]
 
-    def test_after_a_hint_something_else_starts_the_count_anew(self):
+    def test_after_a_hint_something_else_starts_the_count_again(self):
         found = findings(StallWatch(), *[did()] * 6, did(path="b", result="y"), *[did()] * 3)
         assert found.count(("repeat", "hint")) == 1
         assert ("repeat", "stop") not in found
@@ -82,7 +64,7 @@ class TestKinds:
         failing.insert(3, did("edit_file", "edited", old_text="yes"))
         assert set(findings(StallWatch(), *failing)) == {None}
 
-    def test_searches_without_a_hit_are_no_error_worth_the_name(self):
+    def test_searches_without_a_hit_are_not_errors(self):
         seen = [did("run_command", "exit code 1", ok=False, command=f"grep {i} .") for i in range(8)]
         assert set(findings(StallWatch(), *seen)) == {None}
 
@@ -93,7 +75,7 @@ class TestKinds:
         seen = [said("I will fix it."), said("I will fix it!"), said("i will FIX it")]
         assert findings(StallWatch(), *seen)[-1] == ("monologue", "hint")
 
-    def test_words_are_no_facts(self):
+    def test_words_are_not_facts(self):
         seen = [said(f"Plan number {i}: look closely") for i in range(17)]
         found = findings(StallWatch(), *seen)
         assert (found[2], found[-1]) == (("monologue", "hint"), ("stagnation", "hint"))
@@ -134,7 +116,7 @@ class TestKinds:
         assert found[-1] is not None
         assert found[-1].signature == "the files are back at step 14"
 
-    def test_undoing_once_is_no_oscillation(self):
+    def test_undoing_once_is_not_an_oscillation(self):
         seen = [did("edit_file", n=n, world=world) for n, world in enumerate(["w1", "w0", "w2", "w3"])]
         assert set(findings(StallWatch("w0"), *seen)) == {None}
 
@@ -165,7 +147,7 @@ class TestKinds:
         ]
         assert [one for one in findings(watch, *seen) if one] == [("stagnation", "hint")] * 2
 
-    def test_a_check_that_runs_again_without_a_change_is_no_round(self):
+    def test_a_check_that_runs_again_without_a_change_is_not_a_round(self):
         watch = StallWatch("w")
         seen = [Observation(calls=[Call(action="read_file", arguments={"n": n})], score=14) for n in range(10)]
         assert set(findings(watch, *seen)) == {None}
@@ -174,7 +156,7 @@ class TestKinds:
         five = Observation(calls=[Call(action="read_file", arguments={"path": "a"}, result="1")] * 5)
         assert findings(StallWatch(), five, five) == [None, None]
 
-    def test_a_step_that_does_something_new_beside_the_old_is_progress(self):
+    def test_a_step_that_does_something_new_next_to_the_old_is_progress(self):
         seen = [
             Observation(
                 calls=[
@@ -188,7 +170,7 @@ class TestKinds:
 
 
 class TestToolErrors:
-    def test_eight_of_ten_failing_calls_are_told_then_end_the_run(self):
+    def test_eight_of_ten_failing_calls_are_reported_then_end_the_run(self):
         watch = StallWatch("w")
         seen = [did("run_command", f"error {n}", ok=n % 5 == 0, command=f"c{n}") for n in range(20)]
         found = [one for one in findings(watch, *seen) if one]
@@ -210,84 +192,16 @@ class TestToolErrors:
         found = [one for one in findings(StallWatch(), *bad, *good, *worse) if one]
         assert found == [("tool-errors", "hint")] * 2
 
-    def test_what_a_person_refused_is_no_failure_of_a_tool(self):
+    def test_what_a_person_refused_is_not_a_failure_of_a_tool(self):
         watch = StallWatch()
         assert set(findings(watch, *[refused(f"{n}") for n in range(14)])) <= {None, ("stagnation", "hint")}
 
 
-class TestWhatIsTheSame:
-    def test_what_changes_by_itself_is_left_out(self):
-        pairs = [
-            ("3 passed in 0.11s", "3 passed in 12.4s"),
-            ("at 2026-11-21T02:11:10Z", "at 2026-11-21 02:12:44.123+01:00"),
-            ("Sat Nov 21 02:11:10 UTC 2026", "Sun Nov 22 03:00:00 UTC 2026"),
-            ("<object at 0x7f11aa22>", "<object at 0x5511bb99>"),
-            ("listening on 127.0.0.1:43211", "listening on 127.0.0.1:51000"),
-            ("worker pid 4312 died", "worker pid 97 died"),
-            ("wrote /tmp/tmp.Ab12Cd34/x", "wrote /tmp/tmp.Zx98Yw76/x"),
-            ("wrote /tmp/tmpab3_x9zq", "wrote /tmp/tmpqq1zz2_w"),
-            ("id 3f0c1f6e-1111-4222-8333-abcdefabcdef", "id 9f0c1f6e-9111-4222-8333-abcdefabcdee"),
-            ("\x1b[31mred\x1b[0m", "red"),
-            (" 10%\r 50%\rdone", "done"),
-            ("real 0m0.012s", "real 1m3.9s"),
-        ]
-        for a, b in pairs:
-            assert settled(a) == settled(b), (a, b)
-
-    def test_what_tells_of_progress_stays(self):
-        pairs = [
-            ("[3%] building", "[11%] building"),
-            ("items 0..9", "items 10..19"),
-            ("FAILED test_0", "FAILED test_1"),
-        ]
-        for a, b in [*pairs, ("14 failed", "13 failed"), ("/tmp/ws/a.py: missing", "/tmp/ws/b.py: missing")]:
-            assert settled(a) != settled(b), (a, b)
-
-    def test_arguments_are_equal_whatever_their_order_and_reasons(self):
-        a = canonical({"path": "a", "n": 1, "reason": "look"})
-        assert a == canonical({"n": 1, "path": " a\n", "reason": "again"})
-        assert a != canonical({"n": 2, "path": "a"})
-
-
-class TestChant:
-    def test_a_sentence_said_on_end_is_found_with_its_words(self):
-        assert find_chant("I will check the file again. " * 30) == "i will check the file again."
-
-    def test_it_is_found_before_a_calm_end(self):
-        assert find_chant("no more " * 60 + "and that is all there is to say about this.") is not None
-
-    def test_code_tables_lists_and_rulers_repeat_by_nature(self):
-        for text in (
-            "```\n" + "x = 1\n" * 200 + "```\n",
-            "```\n" + "x = 1 2 3\n" * 200,
-            "| ok | ok |\n" * 200,
-            "- item one\n" * 200,
-            "----------\n" * 200,
-            "    pass pass pass\n" * 200,
-        ):
-            assert find_chant(text) is None, text[:20]
-
-    def test_a_chorus_is_no_chant(self):
-        assert find_chant("We will, we will rock you. " * 4) is None
-
-
-# What must hold whatever a run does.
-
 distinct = st.integers(1, 80).map(
     lambda n: [did("read_file", f"content number {i}", path=f"f{i}.py") for i in range(n)],
 )
-step = st.one_of(
-    st.builds(
-        did,
-        st.sampled_from(["read_file", "run_command"]),
-        st.sampled_from(["x", "y", "error: z"]),
-        st.booleans(),
-        st.sampled_from([None, None, None, "w0", "w1", "w2"]),
-        path=st.sampled_from(["a", "b"]),
-    ),
-    st.builds(said, st.sampled_from(["", "plan", "other plan"])),
-    st.builds(refused, st.sampled_from(["a", "b"])),
-)
+
+
 runs = st.lists(step, max_size=120)
 
 
@@ -338,83 +252,9 @@ working = st.builds(did, st.just("read_file"), st.sampled_from("xyz"), path=st.s
 
 @given(st.lists(working, max_size=30))
 @settings(max_examples=examples(200), deadline=None)
-def test_after_a_new_state_of_the_files_what_repeats_is_counted_anew(before):
+def test_after_a_new_state_of_the_files_what_repeats_is_counted_again(before):
     watch = StallWatch("w0")
     findings(watch, *before)
     assert watch.observe(did("edit_file", world="brand new")) is None
     repeated = findings(watch, *[did("read_file", "x", path="a")] * 3)
     assert repeated == [None, None, ("repeat", "hint")]
-
-
-def planned(*lines: str) -> Observation:
-    return Observation(calls=[Call(action="plan", arguments={"lines": list(lines)}, result="kept", aside=True)])
-
-
-class TestWhatHidesARepetition:
-    def test_a_plan_between_two_repeats_does_not_hide_them(self):
-        steps = [step for i in range(7) for step in (did(), planned(f"try {i}"))]
-        found = findings(StallWatch(), *steps)
-        assert found.count(("repeat", "hint")) == 1
-        assert ("repeat", "stop") in found
-
-    def test_words_between_two_repeats_do_not_hide_them(self):
-        steps = [step for i in range(7) for step in (did(), said(f"now I know more, {i}"))]
-        assert ("repeat", "stop") in findings(StallWatch(), *steps)
-
-    def test_the_same_plan_three_times_is_a_monologue(self):
-        assert findings(StallWatch(), *[planned("read", "fix")] * 3)[2] == ("monologue", "hint")
-
-    def test_plans_that_go_along_with_work_are_no_stall(self):
-        steps = [step for i in range(5) for step in (planned(f"now {i}"), did(path=f"{i}.py", result=str(i)))]
-        assert findings(StallWatch(), *steps) == [None] * 10
-
-    def test_three_different_thoughts_without_a_call_earn_a_hint_and_no_stop(self):
-        found = findings(StallWatch(), *[said(f"I should look at file number {i} first") for i in range(9)])
-        assert found[2] == ("monologue", "hint")
-        assert found.count(("monologue", "hint")) == 1
-        assert ("monologue", "stop") not in found
-
-    def test_one_file_under_several_spellings_is_one_action(self):
-        spellings = ["a.py", "./a.py", "x/../a.py", "/work/space/a.py", "a.py"]
-        shortest = {str(one_spelling({"path": p}, "/work/space")) for p in spellings}
-        lines = ["cat a.py", "cat ./a.py", "cat  'a.py'", 'cat "/work/space/a.py"']
-        assert shortest == {str({"path": "a.py"})}
-        assert {str(one_spelling({"command": line}, "/work/space")) for line in lines} == {str({"command": "cat a.py"})}
-
-    def test_a_path_outside_and_an_address_stay_what_they_are(self):
-        for line in ("cat /etc/hosts", "curl https://a.example/./x", "echo 'it"):
-            assert one_spelling({"command": line}, "/work/space") == {"command": line}
-        assert one_spelling({"path": "../b.py"}, "/work/space") == {"path": "../b.py"}
-
-    def test_numbers_that_change_by_themselves_do_not_make_a_new_result(self):
-        pairs = [
-            ("[4711] started", "[4822] started"),
-            ("request id: 8f3a-22", "request id: 91bc-03"),
-            ("at 1763790000.25", "at 1763790911.75"),
-            ("listening on port 43121", "listening on port 40022"),
-            ("container 4f5e6a7b8c9d0e1f2a3b", "container 0a1b2c3d4e5f60718293"),
-        ]
-        for before, after in pairs:
-            assert settled(before) == settled(after), before
-
-    def test_progress_is_a_new_result(self):
-        for before, after in (("[3/40] built", "[4/40] built"), ("12 of 40", "13 of 40"), ("(2 failed)", "(3 failed)")):
-            assert settled(before) != settled(after)
-
-
-class TestLongRuns:
-    def test_a_state_that_came_back_is_still_known_after_hundreds_of_others(self):
-        watch = StallWatch("w0")
-        visits = [f"w{n}" for n in range(1, 400)]
-        seen = [did("edit_file", world=world, path=world) for world in [*visits, "w7", *visits[20:], "w7"]]
-        assert [found for found in findings(watch, *seen) if found] == [("oscillation", "hint")]
-
-    def test_what_is_remembered_does_not_grow_with_the_steps(self):
-        watch = StallWatch("w0")
-        for number in range(5_000):
-            path = str(number)
-            assert watch.observe(did("edit_file", path=path, result=path, world=path)) is None
-            assert watch.observe(did(path=path, result=path, world=path)) is None
-        windows = watch._windows
-        sizes = [len(known) for known in (windows.first_seen, windows.visits, windows.facts, windows.entries)]
-        assert max(sizes) <= 1_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import CommandDraft, Draft, FileDraft, Gate
+from rundry.agent.gate import CommandDraft, Draft, FileDraft, Gate, GatedTree, SessionPolicy
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
 from rundry.agent.tools import ToolContext, ToolResult, draft_of, land, parse_arguments, plan_again, read
 from rundry.agent.workspace import Sandbox, Workspace, command_env
@@ -86,11 +86,9 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
             **settings,
         )
         gate = Gate(
-            workspace=ws,
+            GatedTree(workspace=ws, guard=lambda path: False, sandbox=None),
+            SessionPolicy(GatePolicy(mode=mode, unsandboxed_ok=True)),
             keep=keep,
-            policy=GatePolicy(mode=mode, unsandboxed_ok=True),
-            guard=lambda path: False,
-            sandbox=None,
             attended=lambda: False,
             clock=ManualClock(),
         )

@@ -63,7 +63,7 @@ def snapshot(root):
 
 @pytest.mark.parametrize("what", BAD)
 @pytest.mark.parametrize(("tool", "arguments"), TOOLS, ids=["edit", "write"])
-async def test_what_is_no_text_file_is_named_in_one_line_and_left_alone(bench, what, tool, arguments):
+async def test_what_is_not_a_text_file_is_named_in_one_line_and_left_alone(bench, what, tool, arguments):
     make, word = BAD[what]
     make(bench.root / "bad")
     before = snapshot(bench.root)
@@ -96,7 +96,7 @@ async def test_an_edit_of_a_file_that_is_gone_says_so_and_names_one_like_it(benc
     assert "\n" not in result.text
 
 
-async def test_a_file_in_an_older_encoding_is_edited_in_it_and_both_sides_are_told(make_bench):
+async def test_a_file_in_an_older_encoding_is_edited_in_it_and_both_sides_are_reported(make_bench):
     bench = make_bench(mode=GateMode.EDITS)
     file = bench.file("a.txt", b"caf\xe9 old\n")
     result = await bench.act("edit_file", json.dumps({"path": "a.txt"} | EDIT))
@@ -124,7 +124,7 @@ async def test_a_file_that_turns_bad_between_the_decision_and_the_write_is_left_
     assert snapshot(bench.root) == before
 
 
-async def test_a_run_goes_on_after_each_of_them_and_the_journal_holds_the_line(tmp_path):
+async def test_a_run_continues_after_each_of_them_and_the_journal_holds_the_line(tmp_path):
     runs, project = tmp_path / "runs", tmp_path / "w"
     runs.mkdir(mode=0o700)
     project.mkdir()

@@ -5,8 +5,7 @@ import os
 import stat
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rundry.agent.gate import FileDraft, Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
@@ -97,6 +96,7 @@ async def test_an_edit_that_was_made_before_is_recognised(bench):
         (_edit("nix.py", ("a", "b")), "write_file"),
         (_edit("a.py", ("", "b")), "old_text is empty"),
         (_edit("a.py", ("one", "one")), "changes nothing"),
+        (_edit("a.py", ("one", "two"), ("one", "two")), "repeats edit 1"),
         (_edit("../a.py", ("a", "b")), "outside"),
         (_edit("bin", ("a", "b")), "binary"),
         (_edit("l.txt", ("ä", "€")), "has no"),

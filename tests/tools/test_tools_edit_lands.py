@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rundry.agent.tools.blocks.match import Place, find
 
@@ -165,6 +164,8 @@ async def test_a_text_that_is_in_the_file_is_replaced_by_whole_lines(bench, cont
         (b"import os\nimport re\n", "import os", "import os\nimport re", "already in the file at line 1"),
         (b"one = 1\ntwo = 2\n", "one = 1\n", "one = 3\ntwo = 2\n", "which is line 2 of the file"),
         (b"one = 1\n", "one = 1\n", "```python\none = 2\n```\n", "code fence"),
+        (b"```\none\n```\ntwo\n", "~~~\n```\none\n```\n~~~\n", "```\none\n```\n", "code fence"),
+        (b"```\none\n```\n", "```\none\n\n```\n", "one\n```\n", "code fence"),
         (b"one = 1\n", "one = 1", "one = 1\\ntwo = 2", "escaped"),
         (b'x = "a"\n', 'x = "a"', 'x = \\"b\\"', "quotes in new_text are escaped"),
         ("x = ‘a’\n".encode(), "x = 'a'", "x = 'b'", "U+2018"),

@@ -29,7 +29,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("form", FORMS)
-async def test_an_edit_changes_its_own_words_and_no_byte_beside_them(bench, form, layout):
+async def test_an_edit_changes_its_own_words_and_no_byte_next_to_them(bench, form, layout):
     mark, encoding = FORMS[form]
     file = bench.file("a.txt", mark + LAYOUTS[layout].encode(encoding))
     file.chmod(0o4644)
@@ -61,7 +61,7 @@ async def test_a_sign_that_the_encoding_lacks_is_refused_with_the_sign(bench):
 
 
 @pytest.mark.parametrize("linked", [False, True], ids=["a file", "a hard link"])
-async def test_a_write_that_fails_half_way_leaves_the_old_bytes_and_no_file_beside_them(bench, linked):
+async def test_a_write_that_fails_half_way_leaves_the_old_bytes_and_no_file_next_to_them(bench, linked):
     file = bench.file("d/a.txt", b"old\n" * 100)
     if linked:
         os.link(file, bench.root / "d/b.txt")

@@ -50,7 +50,7 @@ def test_a_wrong_call_gets_an_error_that_says_what_is_wrong_and_how_to_call(tool
     assert "takes" in parsed.error or "There are: " in parsed.error
 
 
-def test_a_tool_that_is_not_on_offer_is_no_tool():
+def test_a_tool_that_is_not_on_offer_is_not_a_tool():
     assert "there is no tool `run_command`" in parse_arguments("run_command", '{"command": "ls"}', ["read_file"]).error
     assert parse_arguments("read_file", '{"path": "a"}', ["read_file"]).error is None
 

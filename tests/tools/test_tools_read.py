@@ -6,7 +6,7 @@ import os
 import pytest
 
 from rundry.agent.tools import parse_arguments
-from rundry.agent.tools.searching import own_search
+from rundry.agent.tools.reading.searching import own_search
 from rundry.agent.workspace import Sandbox
 
 
@@ -32,7 +32,7 @@ async def test_a_long_file_is_cut_at_a_line_with_the_way_to_read_on(make_bench):
     assert seen == [f"line {i}" for i in range(1, 301)]
 
 
-async def test_a_range_is_read_as_asked_and_a_wrong_one_is_said(bench):
+async def test_a_range_is_read_as_asked_and_a_wrong_one_is_reported(bench):
     bench.file("a.txt", "1\n2\n3\n")
     assert (await bench.read("read_file", '{"path": "a.txt", "start_line": 2, "end_line": 2}')).text.endswith(":\n2| 2")
     assert "has 3 lines" in (await bench.read("read_file", '{"path": "a.txt", "start_line": 4}')).text
@@ -67,7 +67,7 @@ async def test_one_very_long_line_stays_bounded(bench):
         ("output:0123456789", "no stored output"),
     ],
 )
-async def test_what_cannot_be_read_is_said_with_a_way_out(bench, path, says):
+async def test_what_cannot_be_read_is_reported_with_a_way_out(bench, path, says):
     bench.file("src/calc.py", "")
     bench.file("bin", b"\0\1\2")
     os.mkfifo(bench.root / "pipe")
@@ -77,7 +77,7 @@ async def test_what_cannot_be_read_is_said_with_a_way_out(bench, path, says):
     assert says in result.text
 
 
-async def test_an_empty_file_is_no_error(bench):
+async def test_an_empty_file_is_not_an_error(bench):
     bench.file("a", "")
     assert (await bench.read("read_file", '{"path": "a"}')).text == "a is empty"
 
@@ -135,7 +135,7 @@ async def test_secrets_ignored_and_binary_files_do_not_show_in_a_search(searchin
     assert "no tool may read" in result.text
 
 
-async def test_a_pattern_that_is_no_expression_is_searched_as_text(searching):
+async def test_a_pattern_that_is_not_an_expression_is_searched_as_text(searching):
     searching.file("a.txt", "call foo(\n")
     result = await searching.read("search", '{"pattern": "foo("}')
     assert "a.txt:1: call foo(" in result.text
@@ -187,5 +187,5 @@ async def test_a_search_without_end_is_ended(make_bench):
     assert done.timed_out
 
 
-def test_an_empty_pattern_is_said(bench):
+def test_an_empty_pattern_is_reported(bench):
     assert parse_arguments("search", '{"pattern": ""}').error is None

@@ -21,18 +21,18 @@ from rundry.agent import (
     Waiting,
     reduce_all,
 )
-from rundry.tui.notify import Caller, terminal_call, title
+from rundry.tui.notify import Notifier, terminal_call, title
 
 XTERM = {"TERM": "xterm-256color"}
 CALL = "\x07\x1b]9;rundry {0}\x07\x1b]777;notify;rundry;rundry {0}\x07"
 
 
 class Watched:
-    """A run's events, looked at by a caller after each batch."""
+    """A run's events, looked at by a notifier after each batch."""
 
     def __init__(self, *, focused: bool = False, journal: Journal | None = None, at: float | None = None, **options):
         self.state, self.script = ViewState(), Script(at or time.time())
-        self.caller = Caller(options.pop("env", XTERM), **options)
+        self.notifier = Notifier(options.pop("env", XTERM), **options)
         self.focused, self.journal = focused, journal
         self.written: list[str] = []
 
@@ -40,7 +40,7 @@ class Watched:
         """What was written to the terminal, titles left out."""
         before = len(self.written)
         reduce_all(self.state, self.script.stamp(*events))  # type: ignore[arg-type]
-        self.caller.see(
+        self.notifier.update(
             self.state, self.state.phase, focused=self.focused, journal=self.journal, write=self.written.append
         )
         return [text for text in self.written[before:] if not text.startswith("\x1b]2;")]
@@ -118,14 +118,14 @@ def test_a_terminal_without_titles_gets_none(term: str):
     run = Watched(env={"TERM": term})
     run.play(started())
     assert run.written == []
-    assert run.caller.opening() == run.caller.closing() == ""
+    assert run.notifier.opening() == run.notifier.closing() == ""
 
 
 def test_quiet_writes_nothing_at_all():
     run = Watched(quiet=True, hook="true")
     run.play(started())
     run.play(ENDED)
-    assert run.written == [] and run.caller.opening() == ""
+    assert run.written == [] and run.notifier.opening() == ""
 
 
 def test_inside_of_tmux_a_notification_is_wrapped_and_the_bell_is_not():

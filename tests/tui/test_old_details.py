@@ -32,7 +32,7 @@ def test_a_detail_reads_the_same_once_it_is_packed():
 def test_a_search_finds_what_is_packed():
     search = Search("line 7 of result <3>")
     blocks = played().blocks
-    search.look(blocks, 0, len(blocks))
+    search.add_matches(blocks, 0, len(blocks))
     assert {index for index, _ in search.hits} == {3}
 
 

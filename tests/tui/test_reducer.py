@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+from typing import Literal, get_args, get_origin, get_type_hints
+
 import msgspec
 import pytest
 from fakes.played import Script, proposal, started
+from fakes.views.reduced import ADMITTED, last, seen
 
 from rundry.agent import (
-    Block,
     Budget,
     CallAdmitted,
     Charged,
-    CheckFinished,
     CheckStarted,
+    ChildSpent,
+    ChildStarted,
+    ChildWaiting,
     CommandRefused,
-    Event,
     Fault,
     HandoffOpened,
     HoldReleased,
@@ -20,13 +23,9 @@ from rundry.agent import (
     KnownEvent,
     LoopKind,
     Paused,
-    ProposalDecided,
-    ProposalRebased,
     QuestionAnswered,
     QuestionAsked,
-    Queued,
     Reason,
-    ReasoningArrived,
     ReplyFinished,
     Rule,
     RunEnded,
@@ -35,6 +34,7 @@ from rundry.agent import (
     ShellFinished,
     ShellStarted,
     Sleeping,
+    Spent,
     StallDetected,
     Stamped,
     StepFinished,
@@ -44,7 +44,6 @@ from rundry.agent import (
     ToolFinished,
     Unknown,
     Unpaused,
-    Unqueued,
     ViewState,
     Waiting,
     Woken,
@@ -52,110 +51,13 @@ from rundry.agent import (
     reduce_all,
 )
 
-ADMITTED = CallAdmitted(prompt_tokens=3_000, max_tokens=900, worst_usd=0.1, worst_tokens=4_500)
 
-
-def seen(*events: Event, loop: LoopKind = LoopKind.GOAL) -> ViewState:
-    state, script = ViewState(), Script()
-    reduce_all(state, script.stamp(started(loop=loop), *events))
-    return state
-
-
-def test_what_became_of_a_call_that_a_dead_runner_began_is_said_at_the_call():
+def test_what_became_of_a_call_that_a_dead_runner_began_is_reported_at_the_call():
     call = ToolCalled(call_id="c1", tool="run_command", arguments={"command": "sleep 601"})
     lost = ToolFinished(call_id="c1", tool="run_command", ok=False, result="it may have run", summary="unknown")
     state = seen(call, RunResumed(run_id="r1", from_seq=2), lost)
     (block,) = [block for block in state.blocks if block.kind in ("tool", "command")]
     assert (block.title, block.status, block.right) == ("run sleep 601", "failed", "unknown")
-
-
-def last(state: ViewState) -> Block:
-    return state.blocks[-1]
-
-
-def check(failing: int | None, **changes: object) -> CheckFinished:
-    fields = {"command": "pytest -q", "passed": failing == 0, "exit_code": 1, "timed_out": False, "output": "out"}
-    return CheckFinished(**{**fields, "failing": failing, **changes})  # type: ignore[arg-type]
-
-
-def test_streamed_text_grows_one_block_and_reasoning_another():
-    state = seen(
-        StepStarted(number=1), ADMITTED, ReasoningArrived(text="hm "), ReasoningArrived(text="so"),
-        TextArrived(text="Hel"), TextArrived(text="lo"),
-    )  # fmt: skip
-    reasoning, text = state.blocks[-2:]
-    assert (reasoning.kind, reasoning.text, reasoning.live) == ("reasoning", "hm so", False)
-    assert (text.kind, text.text, text.live) == ("text", "Hello", True)
-    assert state.phase == "streaming"
-
-
-def test_a_cut_reply_is_marked_as_cut_and_no_longer_grows():
-    state = seen(StepStarted(number=1), ADMITTED, TextArrived(text="Hel"), ReplyFinished(finish="interrupted"))
-    assert (last(state).status, last(state).live) == ("cut", False)
-
-
-def test_a_second_answer_is_a_block_of_its_own():
-    state = seen(TextArrived(text="one"), ReplyFinished(finish="stop"), TextArrived(text="two"))
-    assert [b.text for b in state.blocks if b.kind == "text"] == ["one", "two"]
-
-
-def test_a_tool_call_and_its_result_are_one_line():
-    state = seen(
-        ToolCalled(call_id="c1", tool="read_file", arguments={"path": "src/calc.py", "start_line": 3}),
-        ToolFinished(call_id="c1", tool="read_file", ok=True, result="text", summary="84 lines", seconds=0.2),
-    )
-    block = last(state)
-    assert (block.title, block.status, block.right, block.seconds) == ("read src/calc.py:3-", "ok", "84 lines", 0.2)
-    assert block.detail == "text"
-
-
-def test_arguments_that_are_no_object_still_give_a_title():
-    assert last(seen(ToolCalled(call_id="c1", tool="read_file", arguments="{broken"))).title == "read"
-
-
-def test_a_proposal_turns_its_call_into_the_change_that_waits():
-    edit = proposal(tool="edit_file", command=None, path="a.py", call_id="c1", diff="-a\n+b", added=1, removed=1)
-    state = seen(ToolCalled(call_id="c1", tool="edit_file", arguments={"path": "a.py"}), edit)
-    assert (last(state).kind, last(state).title, last(state).status) == ("edit", "edit a.py  +1 −1", "waiting")
-    assert (last(state).detail, last(state).detail_kind) == ("-a\n+b", "diff")
-    assert list(state.proposals) == ["p1"]
-    assert state.phase == "waiting for you"
-
-
-def test_what_the_policy_allows_never_waits():
-    state = seen(proposal(asks=[]), ProposalDecided(proposal_id="p1", decision="approve", by="policy"))
-    assert state.proposals == {}
-    assert state.phase != "waiting for you"
-
-
-def test_a_partial_approval_says_how_many_hunks_were_taken():
-    state = seen(
-        ToolCalled(call_id="c1", tool="edit_file", arguments={"path": "a.py"}),
-        proposal(tool="edit_file", command=None, path="a.py", call_id="c1", hunks=3),
-        ProposalDecided(proposal_id="p1", decision="part", by="person", taken=2),
-        ToolFinished(call_id="c1", tool="edit_file", ok=True, result="written"),
-    )
-    assert (last(state).status, last(state).right) == ("part", "2 of 3 hunks approved")
-
-
-def test_a_rejection_stays_a_rejection_when_its_result_comes():
-    state = seen(
-        ToolCalled(call_id="c1", tool="run_command", arguments={"command": "rm x"}),
-        proposal(call_id="c1"),
-        ProposalDecided(proposal_id="p1", decision="reject", by="person", reason="keep it"),
-        ToolFinished(call_id="c1", tool="run_command", ok=False, result="rejected: keep it"),
-    )
-    assert (last(state).status, last(state).text) == ("rejected", "keep it")
-    assert state.proposals == {}
-
-
-def test_a_rebased_proposal_has_a_new_digest_and_says_why():
-    rebased = ProposalRebased(
-        proposal_id="p1", diff="new", digest="d2", before=None, after=None, conflict=True, why="line 3"
-    )
-    state = seen(proposal(), rebased)
-    assert state.proposals["p1"].digest == "d2"
-    assert (state.rebased["p1"].conflict, state.rebased["p1"].why) == (True, "line 3")
 
 
 def test_money_and_tokens_add_up_with_what_is_held():
@@ -191,56 +93,11 @@ def test_a_chats_budget_is_for_each_message():
     assert seen(*charged, Said(text="next"), loop=LoopKind.CHAT).busy.read(0) == 0
 
 
-def test_a_chat_that_a_limit_stopped_says_which_and_what_goes_on():
+def test_a_chat_that_a_limit_stopped_says_which_and_what_continues():
     block = seen(Waiting(why="message", detail="step budget: 2 of 2 steps"), loop=LoopKind.CHAT).blocks[-1]
     assert (block.kind, block.title) == ("stall", "step budget: 2 of 2 steps")
     assert "/limit" in block.text
     assert [one.kind for one in seen(Waiting(why="message"), loop=LoopKind.CHAT).blocks] == ["task"]
-
-
-def test_time_runs_while_something_runs_and_stands_at_the_gate():
-    state, script = ViewState(), Script()
-    reduce_all(state, script.stamp(started(), StepStarted(number=1), ADMITTED))
-    begun = script.at
-    assert state.busy.read(begun + 5) == 5
-    reduce_all(state, script.stamp(ReplyFinished(finish="tool_calls"), after=5))
-    assert round(state.busy.read(begun + 60), 3) == 5
-    reduce_all(state, script.stamp(ToolCalled(call_id="c", tool="run_command", arguments={}), after=0))
-    reduce_all(state, script.stamp(proposal(call_id="c"), after=1))
-    assert round(state.busy.read(script.at + 100), 3) == 6
-    reduce_all(state, script.stamp(StepFinished(number=1, seconds=5.5)))
-    assert state.busy.read(script.at + 100) == 5.5
-
-
-def test_the_baseline_check_is_not_charged():
-    state = seen(CheckStarted(command="pytest -q"), check(14, baseline=True, seconds=3.0))
-    assert state.busy.read(2e9) == 0
-
-
-def test_the_failing_count_shows_how_it_moved():
-    state = seen(check(14, baseline=True), check(3))
-    assert state.movement == "14→3"
-    assert last(state).right == "3 failing, 14 before"
-    assert seen(check(3), check(3)).movement == "3"
-    assert seen(check(None)).movement == ""
-
-
-def test_a_check_that_timed_out_or_did_not_start_is_said_as_such():
-    assert last(seen(check(None, timed_out=True))).right == "timed out"
-    assert last(seen(check(None, exit_code=None, error="no bash"))).right == "did not start: no bash"
-
-
-def test_messages_wait_in_order_and_leave_the_queue_when_they_are_said_or_taken_back():
-    queued = (Queued(queued_id=2, text="b"), Queued(queued_id=1, text="a"))
-    assert [m.text for m in seen(*queued).queue] == ["a", "b"]
-    assert [m.text for m in seen(*queued, Said(text="a", queued_id=1)).queue] == ["b"]
-    assert [m.text for m in seen(*queued, Unqueued(queued_id=2)).queue] == ["a"]
-    assert [m.text for m in seen(*queued, Queued(queued_id=1, text="A")).queue] == ["A", "b"]
-
-
-def test_the_task_is_shown_once_though_it_is_started_and_said():
-    state = seen(Said(text="fix the failing suite", kind="task"))
-    assert [b.kind for b in state.blocks].count("task") == 1
 
 
 def test_the_phase_is_one_word_for_what_needs_attention_most():
@@ -344,7 +201,7 @@ def test_an_event_is_taken_in_once():
     assert last(state).text == "x"
 
 
-def test_each_change_is_told_by_index_and_version():
+def test_each_change_is_reported_by_index_and_version():
     state, script = ViewState(), Script()
     reduce_all(
         state, script.stamp(started(), ToolCalled(call_id="c", tool="search", arguments={}), TextArrived(text="x"))
@@ -358,8 +215,6 @@ def test_each_change_is_told_by_index_and_version():
 
 
 def test_every_event_there_is_can_be_seen():
-    from typing import get_args, get_type_hints
-
     import msgspec
 
     plain = {str: "x", int: 1, float: 1.0, bool: False}
@@ -375,6 +230,18 @@ def test_every_event_there_is_can_be_seen():
     assert len(state.blocks) > 25
 
 
+def test_a_child_run_that_waits_is_shown_with_its_command_until_it_spends_again():
+    begun = ChildStarted(
+        number=1, run_id="c1", journal="c1.db", loop=LoopKind.GOAL, about="k", title="a leak", budget=Budget()
+    )
+    waits = ChildWaiting(number=1, run_id="c1", why="gate")
+    waiting = seen(begun, waits)
+    assert (waiting.phase, waiting.blocks[-1].status) == ("run 1 waits for you", "waiting")
+    assert waiting.blocks[-1].open and waiting.blocks[-1].detail == "rundry watch c1"
+    again = seen(begun, waits, ChildSpent(run_id="c1", spent=Spent(steps=1)))
+    assert (again.phase, again.blocks[-1].status, again.spent.steps) == ("run 1 of 0", "running", 1)
+
+
 def _made(hint: object) -> object:
     if hint is Budget:
         return Budget()
@@ -382,6 +249,8 @@ def _made(hint: object) -> object:
         return LoopKind.GOAL
     if hint is Rule:
         return Rule(verdict="deny", path="x")
+    if get_origin(hint) is Literal:
+        return get_args(hint)[0]
     if isinstance(hint, type) and hasattr(hint, "__members__"):
         return next(iter(hint))  # type: ignore[call-overload]
     return [] if "list" in str(hint) else {} if str(hint).startswith("dict") else None

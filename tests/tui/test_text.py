@@ -6,8 +6,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.tui.text import MARK, bare, in_place, one_line, path_line, show, strip

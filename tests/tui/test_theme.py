@@ -67,7 +67,7 @@ def test_what_is_to_be_read_stands_out_from_its_ground(name: str, tokens: list[s
 
 @pytest.mark.parametrize("name", ["dark", "light", "high-contrast"])
 def test_where_256_colours_are_all_there_is_what_differs_is_drawn_differently(name: str) -> None:
-    theme = load_theme(THEMES / f"{name}.toml", few_colors=True)
+    theme = load_theme(THEMES / f"{name}.toml", depth=256)
     assert theme.background is not None
     grounds = ["diff-added", "diff-removed", "diff-added-word", "diff-removed-word"]
     styles = [theme.variables[f"style-of-{token}"] for token in grounds]
@@ -88,7 +88,7 @@ def _nearest(color: str) -> int | None:
 @pytest.mark.parametrize("few_colors", [False, True])
 @pytest.mark.parametrize("name", ["dark", "light", "high-contrast"])
 def test_code_comments_and_line_numbers_can_be_read_on_every_ground_of_a_diff(name: str, few_colors: bool) -> None:
-    styles = load_theme(THEMES / f"{name}.toml", few_colors=few_colors).variables
+    styles = load_theme(THEMES / f"{name}.toml", depth=256 if few_colors else 1 << 24).variables
     tokens = {key.removeprefix("style-of-"): Style.parse(value) for key, value in styles.items() if "style-of-" in key}
 
     def drawn(color: Color | None) -> str:
@@ -112,16 +112,16 @@ def test_added_and_removed_differ_in_more_than_colour_in_the_terminals_own() -> 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('dim = "#8d95a1"', 'dim = "loud #8d95a1"', "tokens.dim"),
-        ('dim = "#8d95a1"', "", "tokens is missing dim"),
-        ('dim = "#8d95a1"', 'dim = "#8d95a1"\ndimm = "red"', "has no setting dimm"),
-        ('dim = "#8d95a1"', "dim = 3", "tokens.dim must be a string"),
+        ('dim = "#9aa2ae"', 'dim = "loud #9aa2ae"', "tokens.dim"),
+        ('dim = "#9aa2ae"', "", "tokens is missing dim"),
+        ('dim = "#9aa2ae"', 'dim = "#9aa2ae"\ndimm = "red"', "has no setting dimm"),
+        ('dim = "#9aa2ae"', "dim = 3", "tokens.dim must be a string"),
         ('primary = "#7cb7ff"', 'primary = "blau"', "colors.primary"),
         ('name = "dark"', "", "the theme has no name"),
-        ("\n[tokens]", "\n[other]", "the theme has no table [tokens]"),
+        ("\n[tokens]", "\n[other]", "other is not a setting of a theme"),
         ("dark = true", "dark = ", "cannot be read"),
         ("[tokens-256]", "[tokens-256]\ndimm = 'red'", "tokens-256 has no setting dimm"),
-        ("[tokens-256]", "[tokens-256]\ndim = 'loud'", "tokens.dim"),
+        ("[tokens-256]", "[tokens-256]\nbright = 'loud'", "tokens-256.bright"),
     ],
 )
 def test_a_bad_theme_file_is_refused_with_the_key_that_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""After an unfinished end: the command that goes on, with the limit that was reached raised."""
+"""After an unfinished end: the command that continues the run, with the limit that was reached raised."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ async def test_the_first_entry_is_one_key_away(state: ViewState) -> None:
         assert "file_1.py" in text(transcript) and "needle.py" in text(transcript)
 
 
-async def test_a_search_goes_on_in_entries_that_are_not_in_memory(state: ViewState) -> None:
+async def test_a_search_continues_in_entries_that_are_not_in_memory(state: ViewState) -> None:
     app = Stage()
     async with app.run_test(size=(80, 12)) as pilot:
         transcript = app.query_one(Transcript)

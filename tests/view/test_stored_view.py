@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -45,10 +45,15 @@ def random_events(pick: random.Random, count: int) -> list[tuple[Event, int | No
         word = pick.choice(WORDS)
         kind = pick.choice(KINDS)
         event = filled(kind, word, **({"number": number} if kind is StepStarted else {}))
-        if hasattr(event, "kind") and pick.random() < 0.5:
-            event = msgspec.structs.replace(event, kind=pick.choice(["task", "say", "hint", "item", "lens"]))
+        if hasattr(event, "kind"):
+            event = msgspec.structs.replace(event, kind=pick.choice(allowed(kind)))
         found.append((event, pick.choice([None, 1, number]), pick.choice([None, "lens:a", "item:b"])))
     return found
+
+
+def allowed(kind: type[Event]) -> list[str]:
+    """The values that the field `kind` of an event can have; of an open text some."""
+    return list(get_args(get_type_hints(kind)["kind"])) or ["task", "say", "hint"]
 
 
 def shown(state: ViewState) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.workspace import Access, Sandbox, command_env
 
 PLANT = '#!/bin/sh\ntouch "{marker}"\nexit 0\n'
 AFTER = (
@@ -44,7 +44,7 @@ def git(folder, *argv):
 async def sandbox(request):
     if request.param == "none":
         return Sandbox(None, "no sandbox: asked for")
-    found = await Sandbox.detect(ways=[request.param])
+    found = await Sandbox.detect(kinds=[request.param])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -180,7 +180,7 @@ async def test_a_config_change_is_refused_to_a_command_and_can_be_let_through(sa
     assert done.exit_code != 0
     need = sandbox.refused(done, ws)
     assert need is not None and need.place is not None and need.place.is_relative_to(ws / ".git")
-    done = await run("git remote add origin https://example.invalid/x", writable=[need.place])
+    done = await run("git remote add origin https://example.invalid/x", access=Access(writable=[need.place]))
     assert (done.exit_code, done.output) == (0, b"") and "example.invalid" in (ws / ".git/config").read_text()
 
 

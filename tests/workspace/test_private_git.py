@@ -13,7 +13,7 @@ NAMED = "-c user.name=a -c user.email=b"
 
 @pytest.fixture
 async def sandbox():
-    found = await Sandbox.detect(ways=["bubblewrap"])
+    found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found

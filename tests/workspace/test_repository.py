@@ -12,7 +12,8 @@ from fakes.project import changed_files, git
 
 from rundry.agent.workspace import Change
 from rundry.agent.workspace.git.hooks import find_hooks
-from rundry.agent.workspace.git.repository import GitFailed, Repository, why_not_here
+from rundry.agent.workspace.git.pass_preflight import why_not_here
+from rundry.agent.workspace.git.repository import GitFailed, Repository
 from rundry.agent.workspace.snapshots.patches import change_hash, patch_of
 
 PLAIN = 0o100644
@@ -53,7 +54,7 @@ async def test_only_the_named_files_are_committed_and_ignored_ones_are_left(plac
     assert git(place, "log", "-1", "--format=%an <%ae>") == "rundry <rundry@localhost>\n"
 
 
-async def test_what_is_as_the_last_commit_says_is_no_commit(place: Path, env: dict[str, str]):
+async def test_what_is_as_in_the_last_commit_is_not_a_commit(place: Path, env: dict[str, str]):
     assert await (await found(place, env)).commit(["a.txt", "gone.txt"], "Nothing") is None
     assert subjects(place) == ["First"]
 
@@ -129,7 +130,7 @@ async def test_why_no_pass_may_start(place: Path, env: dict[str, str], what: str
     assert why is None if said is None else why is not None and said in why
 
 
-async def test_a_folder_outside_and_gits_own_folder_are_no_working_tree(place: Path, env: dict[str, str]):
+async def test_a_folder_outside_and_gits_own_folder_are_not_a_working_tree(place: Path, env: dict[str, str]):
     assert await Repository.find(place.parent, env) is None
     assert await Repository.find(place / ".git", env) is None
     git(place, "config", "core.worktree", str(place / "sub"))

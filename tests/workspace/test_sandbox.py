@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace import Sandbox, command_env, run_process
+from rundry.agent.workspace import Access, Sandbox, command_env, run_process
 
 
 @pytest.fixture
 async def sandbox():
-    found = await Sandbox.detect(ways=["bubblewrap"])
+    found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -68,7 +68,7 @@ async def test_there_is_no_network_unless_it_is_asked_for(run):
     try:
         line = f"exec 3<>/dev/tcp/127.0.0.1/{port}"
         assert (await run(line))[0] != 0
-        assert (await run(line, network=True))[0] == 0
+        assert (await run(line, access=Access(network=True)))[0] == 0
     finally:
         server.close()
         await server.wait_closed()
@@ -210,9 +210,9 @@ async def test_without_a_sandbox_commands_run_as_they_are(tmp_path):
     assert done.output == b"hi\n" and [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
-async def test_without_bubblewrap_the_next_way_is_taken_and_it_is_said_why(tmp_path, monkeypatch):
+async def test_without_bubblewrap_the_next_way_is_taken_and_it_is_reported_why(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    only = await Sandbox.detect(ways=["bubblewrap"])
+    only = await Sandbox.detect(kinds=["bubblewrap"])
     assert only.kind is None and "bubblewrap is not installed" in only.why_none
     both = await Sandbox.detect()
     assert both.kind in ("landlock", None) and "bubblewrap is not installed" in both.why_none
@@ -224,7 +224,7 @@ async def test_a_bubblewrap_that_does_not_work_is_not_taken_and_its_own_words_ar
     fake.write_text(f"#!/bin/sh\necho 'bwrap: {said}' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert said in (await Sandbox.detect(ways=["bubblewrap"])).why_none
+    assert said in (await Sandbox.detect(kinds=["bubblewrap"])).why_none
     both = await Sandbox.detect()
     assert both.kind != "bubblewrap" and said in both.why_none
 
@@ -250,7 +250,7 @@ WAIT = f"until {CONNECTS}; do sleep 0.1; done"
 
 
 async def test_a_check_reaches_the_server_that_another_command_started(tmp_path):
-    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    sandbox = await Sandbox.detect(kinds=["bubblewrap"])
     if sandbox.kind is None or sandbox.why_apart:
         pytest.skip(sandbox.why_none or sandbox.why_apart)
     env = command_env(os.environ)
@@ -258,7 +258,7 @@ async def test_a_check_reaches_the_server_that_another_command_started(tmp_path)
     try:
         done = await sandbox.run(f"{WAIT}; {ASK}", tmp_path, cwd=tmp_path, env=env, timeout=30)
         assert done.output.strip() == b"200"
-        another = await Sandbox.detect(ways=["bubblewrap"])
+        another = await Sandbox.detect(kinds=["bubblewrap"])
         apart = await another.run(ASK, tmp_path, cwd=tmp_path, env=env, timeout=30)
         assert apart.exit_code != 0, "each run has a network of its own"
     finally:
@@ -267,7 +267,7 @@ async def test_a_check_reaches_the_server_that_another_command_started(tmp_path)
 
 
 async def test_the_loopback_of_a_run_is_not_this_machines(tmp_path):
-    sandbox = await Sandbox.detect(ways=["bubblewrap"])
+    sandbox = await Sandbox.detect(kinds=["bubblewrap"])
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ async def sandbox(request, tmp_path):
     runs = tmp_path / "runs"
     runs.mkdir(mode=0o700)
     (runs / "other.db").write_text("journal of another run")
-    found = await Sandbox.detect(hide=[runs], ways=[request.param])
+    found = await Sandbox.detect(hide=[runs], kinds=[request.param])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -126,7 +127,7 @@ async def test_keys_at_home_cannot_be_read(ws, pytestconfig, monkeypatch, sandbo
         assert not (Path(home) / "new").exists()
 
 
-async def test_links_out_made_before_or_while_it_runs_are_no_way_to_write(run, ws, pytestconfig):
+async def test_links_out_made_before_or_while_it_runs_are_not_a_way_to_write(run, ws, pytestconfig):
     with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as outside:
         (Path(outside) / "old").write_text("old")
         (ws / "before").symlink_to(outside)
@@ -185,12 +186,12 @@ async def test_a_config_that_did_not_exist_does_not_count(run, ws):
     assert "rundry ignores it" in said and not (ws / ".rundry.toml").exists()
 
 
-async def test_a_command_that_asks_for_a_password_ends_at_once(run):
+async def test_a_command_that_asks_for_a_password_ends_immediately(run):
     done, _ = await run("read x; cat; sudo -k true; ssh -o ConnectTimeout=1 192.0.2.1; read < /dev/tty", timeout=10)
     assert not done.timed_out and done.seconds < 5
 
 
-async def test_a_folder_that_is_gone_is_said(sandbox, ws):
+async def test_a_folder_that_is_gone_is_reported(sandbox, ws):
     gone = ws / "gone"
     done = await sandbox.run("true", ws, cwd=gone, env=command_env(os.environ), timeout=5)
     assert done.exit_code is None and "does not exist" in str(done.error)
@@ -202,7 +203,7 @@ async def test_a_killed_runner_leaves_no_command(sandbox, ws):
         "import asyncio, os, sys\nfrom pathlib import Path\nfrom rundry.agent.workspace import Sandbox, command_env\n"
         "async def main():\n"
         "    ws = Path(sys.argv[2])\n"
-        "    sandbox = await Sandbox.detect(ways=[sys.argv[1]])\n"
+        "    sandbox = await Sandbox.detect(kinds=[sys.argv[1]])\n"
         "    await sandbox.run(sys.argv[3], ws, cwd=ws, env=command_env(os.environ), timeout=60)\n"
         "asyncio.run(main())\n"
     )
@@ -213,6 +214,7 @@ async def test_a_killed_runner_leaves_no_command(sandbox, ws):
             while not (ws / "up").exists():
                 await asyncio.sleep(0.02)
         runner.kill()
-    async with asyncio.timeout(5):
-        while alive(marker):
-            await asyncio.sleep(0.02)
+    until = time.monotonic() + 5
+    while alive(marker):
+        assert time.monotonic() < until
+        await asyncio.sleep(0.02)

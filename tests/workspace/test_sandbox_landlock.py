@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Sandbox, Unseen, command_env
+from rundry.agent.workspace import Access, HideRules, Sandbox, command_env
 from rundry.agent.workspace.sandbox import landlock_child
 from rundry.agent.workspace.sandbox.landlock_child import handled, readable, rule_bytes, ruleset_bytes
 
 
 @pytest.fixture
 async def sandbox():
-    found = await Sandbox.detect(ways=["landlock"])
+    found = await Sandbox.detect(kinds=["landlock"])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -104,7 +104,7 @@ def home(pytestconfig):
         yield Path(folder).resolve()
 
 
-async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(home, monkeypatch):
+async def test_what_is_hidden_cannot_be_read_but_what_lies_next_to_it_can(home, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     tmp_path = home
     runs, ws = tmp_path / "runs", tmp_path / "w"
@@ -112,7 +112,7 @@ async def test_what_is_hidden_cannot_be_read_but_what_lies_beside_it_can(home, m
     ws.mkdir()
     (runs / "journal").write_text("secret")
     (tmp_path / "beside").write_text("beside")
-    sandbox = await Sandbox.detect(hide=[runs], ways=["landlock"])
+    sandbox = await Sandbox.detect(hide=[runs], kinds=["landlock"])
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     line = f"cat {tmp_path}/beside; cat {runs}/journal; ln {runs}/journal j; cat j; cat {runs.parent}/w/../runs/journal"
@@ -127,8 +127,8 @@ async def test_only_the_system_the_home_and_what_is_shown_can_be_read(home, tmp_
         (tmp_path / name / "file").write_text(f"{name}\n")
     (tmp_path / "data/keys").mkdir()
     (tmp_path / "data/keys/file").write_text("hush")
-    unseen = Unseen(show=(tmp_path / "data",), hide=(tmp_path / "data/keys",), own=(tmp_path / "data/keys",))
-    found = await Sandbox.detect(ways=["landlock"], unseen=unseen)
+    hide_rules = HideRules(show=(tmp_path / "data",), hide=(tmp_path / "data/keys",), own=(tmp_path / "data/keys",))
+    found = await Sandbox.detect(kinds=["landlock"], hide_rules=hide_rules)
     if found.kind is None:
         pytest.skip(found.why_none)
     ws = home / "work"
@@ -175,7 +175,7 @@ def entries(folder: Path) -> dict[str, object]:
     }
 
 
-async def test_programs_of_path_in_the_workspace_are_put_back(run, programs):
+async def test_programs_of_path_in_the_workspace_are_restored(run, programs):
     ws, before = programs.parents[1], entries(programs)
     for line in (
         "echo evil > .venv/bin/tool",
@@ -198,11 +198,11 @@ async def test_a_change_of_programs_can_be_let_through(sandbox, programs):
     done = await sandbox.run("echo new > .venv/bin/new", ws, cwd=ws, env=env, timeout=10)
     need = sandbox.refused(done, ws)
     assert need is not None and need.place == programs and not (programs / "new").exists()
-    done = await sandbox.run("echo new > .venv/bin/new", ws, cwd=ws, env=env, timeout=10, writable=[need.place])
-    assert sandbox.refused(done, ws, writable=[need.place]) is None and (programs / "new").exists()
+    done = await sandbox.run("echo new > .venv/bin/new", ws, Access(writable=[need.place]), cwd=ws, env=env, timeout=10)
+    assert sandbox.refused(done, ws, Access(writable=[need.place])) is None and (programs / "new").exists()
 
 
-async def test_a_folder_with_too_many_entries_is_left_alone_and_that_is_said_once(run, programs):
+async def test_a_folder_with_too_many_entries_is_left_alone_and_that_is_reported_once(run, programs):
     ws = programs.parents[1]
     for number in range(5_001):
         (programs / f"f{number}").touch()
@@ -219,7 +219,7 @@ async def test_a_command_that_fills_a_folder_of_programs_does_not_destroy_it(run
     assert entries(programs).items() >= before.items()
 
 
-async def test_gits_hooks_and_config_are_put_back_and_it_is_said(run, tmp_path):
+async def test_gits_hooks_and_config_are_restored_and_it_is_reported(run, tmp_path):
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
     git = tmp_path / ".git"
     (git / "hooks" / "pre-push").write_text("mine")
@@ -256,7 +256,7 @@ async def test_another_repository_in_the_place_of_the_first_does_not_count(run, 
 
 async def test_protected_places_that_were_let_through_stay_changed(run, tmp_path):
     subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
-    code, said = await run("git remote add origin x", writable=[tmp_path / ".git/config"])
+    code, said = await run("git remote add origin x", access=Access(writable=[tmp_path / ".git/config"]))
     assert (code, said) == (0, "") and "origin" in (tmp_path / ".git/config").read_text()
 
 
@@ -267,6 +267,6 @@ async def test_where_it_cannot_hold_nothing_runs(tmp_path):
     assert done.returncode != 0 and not (tmp_path / "ran").exists()
 
 
-async def test_a_program_that_is_not_there_is_said_as_a_shell_says_it(sandbox, tmp_path):
+async def test_a_program_that_is_not_there_is_reported_as_a_shell_says_it(sandbox, tmp_path):
     done = await sandbox.run(["no-such-program"], tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=5)
     assert done.exit_code == 127 and b"no-such-program" in done.output

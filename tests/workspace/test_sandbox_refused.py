@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Finished, Sandbox, command_env
-from rundry.agent.workspace.sandbox.confined import Sight
-from rundry.agent.workspace.sandbox.refused import Held, find_need
+from rundry.agent.workspace import Access, Finished, Sandbox, command_env
+from rundry.agent.workspace.sandbox.confined import HiddenPlaces
+from rundry.agent.workspace.sandbox.refused import Conditions, find_need
 
 
 @pytest.fixture
@@ -26,16 +26,16 @@ def need(place):
         done = Finished(
             exit_code=exit_code, output=said, dropped=0, timed_out=False, seconds=0.0, error=None, full=said
         )
-        held = Held(
+        conditions = Conditions(
             kind=kind,
             ws=place / "ws",
             temp=place / "temp",
             command=command,
             network=network,
-            sight=Sight(hidden=[place / "keys"]),
+            hidden_places=HiddenPlaces(hidden=[place / "keys"]),
             writable=writable,
         )
-        return find_need(done, held)
+        return find_need(done, conditions)
 
     return need
 
@@ -163,7 +163,7 @@ def test_what_is_writable_hidden_or_let_through_already_was_not_refused_by_it(ne
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
-def test_what_the_person_could_not_write_either_is_no_business_of_the_sandbox(need):
+def test_what_the_person_could_not_write_either_is_not_the_concern_of_the_sandbox(need):
     assert need("touch: cannot touch '/etc/passwd': Read-only file system") is None
 
 
@@ -201,7 +201,7 @@ def real_place(pytestconfig):
 @pytest.mark.parametrize("way", ["bubblewrap", "landlock"])
 async def test_in_the_real_sandbox_what_it_refuses_is_known_and_let_through_it_works(real_place, way):
     out, ws, env = real_place / "outside", real_place / "ws", command_env(os.environ)
-    sandbox = await Sandbox.detect(hide=[real_place / "keys"], ways=[way])
+    sandbox = await Sandbox.detect(hide=[real_place / "keys"], kinds=[way])
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     for line, name in REAL.items():
@@ -214,8 +214,8 @@ async def test_in_the_real_sandbox_what_it_refuses_is_known_and_let_through_it_w
             assert found.network, (line, done.output)
             continue
         assert found.place == out / name, (line, done.output)
-        again = await sandbox.run(line, ws, cwd=ws, env=env, timeout=20, writable=[found.place])
+        again = await sandbox.run(line, ws, Access(writable=[found.place]), cwd=ws, env=env, timeout=20)
         assert again.exit_code == 0, again.output
         line = f"touch {real_place}/keys/x; cat {real_place}/keys/*; touch {real_place}/new"
-        assert (await sandbox.run(line, ws, cwd=ws, env=env, timeout=20, writable=[found.place])).exit_code != 0
+        assert (await sandbox.run(line, ws, Access(writable=[found.place]), cwd=ws, env=env, timeout=20)).exit_code != 0
         assert not (real_place / "keys/x").exists() and not (real_place / "new").exists()

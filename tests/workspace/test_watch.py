@@ -52,7 +52,7 @@ def writer(path):
     return lambda: path.write_text(str(next(count)))
 
 
-async def test_others_changes_are_told_and_our_own_and_ignored_ones_are_not(ws):
+async def test_others_changes_are_reported_and_our_own_and_ignored_ones_are_not(ws):
     watched = Watched(ws)
     await watched.until("src/a.py", writer(ws.root / "src/a.py"))
     watched.told.clear()
@@ -65,7 +65,7 @@ async def test_others_changes_are_told_and_our_own_and_ignored_ones_are_not(ws):
     await watched.end()
 
 
-async def test_what_someone_writes_over_our_own_write_is_told(ws):
+async def test_what_someone_writes_over_our_own_write_is_reported(ws):
     watched = Watched(ws)
     await watched.until("src/a.py", writer(ws.root / "src/a.py"))
     write_file(ws, read_state(ws.resolve("src/b.py")), b"ours")
@@ -90,8 +90,8 @@ async def test_whoever_writes_in_the_same_tick_as_much_as_we_did_is_not_taken_fo
     assert not ws.ledger.is_ours(path)
 
 
-async def told_of(paths, change):
-    """`change` is made until the watch over `paths` tells of it; a watch takes a moment to be there."""
+async def is_reported(paths, change):
+    """Repeat `change` until the watch of `paths` reports it: a watch needs a moment to start."""
     news, stop = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(watch_files(paths, news.set, stop))
     async with asyncio.timeout(20):
@@ -104,26 +104,27 @@ async def told_of(paths, change):
                 continue
         stop.set()
         await task
+    return news.is_set()
 
 
 @pytest.mark.parametrize("name", ["src/a.py", "src/x.log", "none/of/these.py"])
-async def test_all_that_becomes_of_a_file_in_play_is_told_ignored_or_not_there_or_our_own(ws, name):
+async def test_each_change_of_a_watched_file_is_reported_also_of_an_ignored_missing_or_own_one(ws, name):
     path = ws.root / name
 
     def change():
         write_file(ws, read_state(ws.resolve(name)), str(time.monotonic_ns()).encode())
 
-    await told_of([path], change)
+    assert await is_reported([path], change)
 
 
-async def test_a_file_that_becomes_a_folder_is_told(ws):
+async def test_a_file_that_becomes_a_folder_is_reported(ws):
     path = ws.root / "src/a.py"
 
     def change():
         path.rmdir() if path.is_dir() else path.unlink()
         path.mkdir()
 
-    await told_of([path], change)
+    assert await is_reported([path], change)
 
 
 async def test_other_files_of_the_folder_are_not_told(ws):

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from rundry.agent.workspace import PathRefused, Workspace
-from rundry.agent.workspace.obeyed.table import rows
+from rundry.agent.workspace.auto_loaded.table import rows
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_link_inside_gives_its_target_and_cannot_hide_a_refused_name(ws):
             ws.resolve(given)
 
 
-def test_a_circle_of_links_is_said_to_be_one(ws):
+def test_a_circle_of_links_is_reported_as_one(ws):
     (ws.root / "a").symlink_to("b")
     (ws.root / "b").symlink_to("a")
     with pytest.raises(PathRefused, match="circle"):
@@ -97,7 +97,7 @@ def test_names_that_only_resemble_them_are_not_refused(ws, given):
     assert ws.resolve(given) == ws.root / given
 
 
-def test_the_runs_own_journal_is_refused_with_what_stands_beside_it(ws):
+def test_the_runs_own_journal_is_refused_with_what_stands_next_to_it(ws):
     journal = ws.root / "runs/r1.db"
     own = Workspace(ws.root, private=[journal, ws.root / "runs/store"])
     for given in ("runs/r1.db", "runs/r1.db-wal", "runs/r1.db.lock", "runs/store/objects/aa"):
@@ -151,7 +151,7 @@ def test_what_runs_by_itself_is_asked_about_also_before_it_exists(ws, given):
     assert ws.caution(ws.resolve(given))
 
 
-def test_each_row_of_obeyed_files_has_a_source_and_is_asked_about_at_any_depth(ws):
+def test_each_row_of_auto_loaded_files_has_a_source_and_is_asked_about_at_any_depth(ws):
     for row in rows():
         assert row.source and all(row.source), row
         assert row.names or row.folders, row

@@ -1,4 +1,4 @@
-"""One line on the board: what is about to be done, and why."""
+"""A line on the board that shows what a key is about to do, and asks for the reason."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from ..keyboard.screen_keymap import keymap_of
 from ..text import bare, one_line
 
 
 class AskLine(Vertical):
-    """Enter does it, with the reason that was typed; Esc leaves it."""
+    """Enter carries out the action with the typed reason; Esc cancels it."""
 
     DEFAULT_CSS = """
     AskLine {
@@ -25,14 +26,14 @@ class AskLine(Vertical):
     """
 
     class Given(Message):
-        """`reason` may be empty; None: it was left."""
+        """The user answered. `reason` may be empty; None: they cancelled."""
 
         def __init__(self, reason: str | None) -> None:
             super().__init__()
             self.reason = reason
 
     class Dropped(Message):
-        """The person went elsewhere, and nothing is asked any longer."""
+        """The user moved the focus elsewhere, which cancels the action."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,20 +41,23 @@ class AskLine(Vertical):
         self._input = _Line()
 
     def compose(self) -> ComposeResult:
-        """What is asked, and the line."""
+        """Yield the title and the input line."""
         yield self._what
         yield self._input
 
     def ask(self, verb: str, title: str, hint: str) -> None:
-        """`verb` and the title of what it is about; `hint` stands in the empty line."""
+        """Ask about an action: its verb and title. `hint` is shown in the empty line; it may name actions."""
         self._what.update(Content.assemble((f"{verb}  ", "bold $needs-you"), (one_line(title), "$foreground")))
         self._input.value = ""
-        self._input.placeholder = hint
+        self._input.placeholder = keymap_of(self).named(hint)
         self.display = True
         self.screen.set_focus(self._input)
 
     def on_descendant_blur(self) -> None:
-        """What is typed from now on is for someone else; a window that is left comes back to the line."""
+        """Cancel when the focus moves to another widget.
+
+        If only the window loses the focus, the line gets it back later.
+        """
         if self.display and self.screen.focused not in (None, self._input):
             self.display = False
             self.post_message(self.Dropped())
@@ -65,10 +69,10 @@ class _Line(Input):
         self.cursor_blink = False
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key in ("escape", "enter"):
+        if name := keymap_of(self).action_of(event.key, "line"):
             event.stop()
             event.prevent_default()
-            self.post_message(AskLine.Given(self.value.strip() if event.key == "enter" else None))
+            self.post_message(AskLine.Given(self.value.strip() if name == "line_keep" else None))
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -1,4 +1,4 @@
-"""The live view of a search, redrawn a few times a second, with its own keys."""
+"""The board: the live view of a search, redrawn five times a second, with its own keys."""
 
 from __future__ import annotations
 
@@ -10,49 +10,43 @@ from textual.message import Message
 
 from rundry.agent import Finding, Journal, ViewState
 
-from .arming import JUDGES, Arming
+from ..keyboard.clicks import clicked_action
+from ..keyboard.screen_keymap import keymap_of
+from .arming import Arming
+from .board_data import BoardData, Tab, slotted
 from .canvas import Canvas
+from .keyboard import BoardKeyboard
 from .layout import Laid, lay_out
-from .look import Look, slotted
 from .rows.listings import listing_of
 from .source import ListSource
 from .view import BoardView, Listing
 
 REDRAW_SECONDS = 0.2
-"""Between two drawings that nobody asked for by a key."""
-_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
+"""Time between two drawings that no key asked for."""
+_FAR = 2**40
+_STEPS = {"row_up": -1, "row_down": 1, "first_row": -_FAR, "last_row": _FAR}
+"""Actions that move the selection, and by how many rows."""
 _WHEEL = 3
 
 
 class Board(Canvas, can_focus=True):
-    """Plot, counts, lenses, works in flight, and a list in which a row can be picked."""
+    """Plot, counts, lenses, work in progress, and a list in which the user selects a row."""
 
-    class Acts(Message):
-        """A key of the table's actions."""
+    def __init__(self, actions: Mapping[str, str], source: ListSource | None = None, *, is_live: bool = True) -> None:
+        """`actions`: key to the name of its action. `source` has the lists, by default those of the journal.
 
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-    class Held(Message):
-        """A key that judges came too soon to be meant for what stands there."""
-
-    class Left(Message):
-        """The person goes back to the message, with what they typed of it."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def __init__(self, actions: Mapping[str, str], source: ListSource | None = None) -> None:
-        """`actions` maps a key to the name of its action; `source` has the lists, by default those of the journal."""
+        `is_live`: not a replay. The digits switch between the views, and a panel below says how the run ended.
+        """
         super().__init__()
-        self._actions = actions
+        self.id = "board"
+        self._is_live = is_live
         self.view = BoardView()
         self.arming = Arming()
+        self._keyboard = BoardKeyboard(self, actions, self.arming, travel=self._travel)
         self.marked: str | None = None
-        """The finding that is to be merged into another."""
-        self._look: Look | None = None
+        """Key of the finding that is merged into the one selected next."""
+        self.data: BoardData | None = None
+        """What was drawn last; None before the first drawing."""
         self._listing = Listing(0, lambda index, width: [], lambda index: None, lambda key: None)
         self._laid = Laid([])
         self._source = source or ListSource()
@@ -64,7 +58,7 @@ class Board(Canvas, can_focus=True):
     def show(
         self, state: ViewState, journal: Journal | None, now: float, *, is_over: bool, at_once: bool = False
     ) -> None:
-        """Bring it to what the state says, unless it was drawn just now."""
+        """Draw this state, unless the board was drawn within the last `REDRAW_SECONDS`. `at_once`: even then."""
         if state.finder is None or state.search is None or not self.is_mounted:
             return
         clock = Message().time
@@ -75,7 +69,7 @@ class Board(Canvas, can_focus=True):
         at_end = state.outcome is not None or is_over
         waiting, due = self._source.waiting(now, is_idle=not state.finder.flights)
         self._slots = slotted(self._slots, state.finder.flights)
-        self._look = Look(
+        self.data = BoardData(
             state=state,
             facts=state.finder,
             spec=state.search,
@@ -87,68 +81,76 @@ class Board(Canvas, can_focus=True):
             is_focused=self.has_focus,
             slots=self._slots,
             marked=self.marked,
+            has_end_panel=self._is_live,
+            numbered=self._is_live,
+            keymap=keymap_of(self),
         )
         if at_end and not self._was_over and not self.view.is_open:
-            self.view.spots.pop("findings", None)  # what was confirmed comes first now
+            self.view.spots.pop("findings", None)  # at the end the confirmed findings come first
         self._was_over = at_end
         self._renew(clock)
         self.draw()
 
     def draw(self) -> None:
-        """Once more, from the same moment."""
-        if self._look is None or self.size.height < 2:
+        """Draw the same state again, with the present selection and focus."""
+        if self.data is None or self.size.height < 2:
             return
-        look = self._look = replace(self._look, is_focused=self.has_focus, marked=self.marked)
-        if self.view.tab not in look.tabs:
-            self.view.show(look.tabs[0])
-        self._listing = listing_of(look, self.view, self._source.stock)
-        self._laid = lay_out(look, self.view, self._listing, self.size.width, self.size.height)
+        data = self.data = replace(self.data, is_focused=self.has_focus, marked=self.marked)
+        if self.view.tab not in data.tabs:
+            self.view.show(data.tabs[0])
+        self._listing = listing_of(data, self.view, self._source.item_lists)
+        self._laid = lay_out(data, self.view, self._listing, self.size.width, self.size.height)
         self.put_rows(self._laid.rows)
         self.arming.shows(self.view.tab, self._laid.picked, Message().time, by_hand=self._by_hand)
         self._by_hand = False
 
     def _renew(self, clock: float) -> None:
         if not self.view.is_open:
-            flights = self._look.facts.flights.values() if self._look is not None else ()
+            flights = self.data.facts.flights.values() if self.data is not None else ()
             worked = {flight.about for flight in flights if flight.kind == "item"}
             self._source.renew(clock, worked, is_at_top=self.view.spot.top == 0)
 
     @property
     def picked(self) -> str | None:
-        """Key of the entry under the cursor."""
+        """Key of the selected entry."""
         return self._laid.picked
 
     @property
     def finding(self) -> Finding | None:
-        """The one under the cursor."""
-        if self._look is None or self.view.tab != "findings" or self.picked is None:
+        """The selected finding, if findings are listed."""
+        if self.data is None or self.view.tab != "findings" or self.picked is None:
             return None
-        return self._look.facts.findings.get(self.picked)
+        return self.data.facts.findings.get(self.picked)
 
     @property
-    def look(self) -> Look | None:
-        """Return what was drawn last."""
-        return self._look
+    def is_holding_back(self) -> bool:
+        """Whether a letter waits because it may begin a word."""
+        return self._keyboard.is_holding_back
 
     def open(self) -> None:
-        """The picked row in full, or the list again."""
+        """Show the selected row in full, or the list again."""
         if self.view.tab != "work" and (self.view.is_open or self.picked is not None):
             self.view.is_open, self.view.scroll = not self.view.is_open, 0
             self._go()
 
     def go_to_tab(self, number: int) -> None:
-        """The view of this number, counted from 1."""
-        tabs = self._look.tabs if self._look is not None else ()
+        """Switch to the view with this number, from 1."""
+        tabs = self.data.tabs if self.data is not None else ()
         if 1 <= number <= len(tabs):
             self._turn_to(tabs[number - 1])
 
+    def number_of(self, tab: Tab) -> int:
+        """Return the number of a view, from 1; 0: this search has none of this name."""
+        tabs = self.data.tabs if self.data is not None else ()
+        return tabs.index(tab) + 1 if tab in tabs else 0
+
     def next_tab(self, by: int = 1) -> None:
         """Switch to the view next to this one."""
-        if self._look is not None:
-            tabs = self._look.tabs
+        if self.data is not None:
+            tabs = self.data.tabs
             self._turn_to(tabs[(tabs.index(self.view.tab) + by) % len(tabs)])
 
-    def _turn_to(self, tab: str) -> None:
+    def _turn_to(self, tab: Tab) -> None:
         self.view.show(tab)
         self._source.expire()
         self._renew(Message().time)
@@ -156,7 +158,7 @@ class Board(Canvas, can_focus=True):
 
     def turn_filter(self) -> None:
         """Switch to the next filter of the findings."""
-        if self.view.tab != "findings" and self._look is not None and "findings" in self._look.tabs:
+        if self.view.tab != "findings" and self.data is not None and "findings" in self.data.tabs:
             self.view.show("findings")
         self.view.turn_filter()
         self._go()
@@ -165,23 +167,25 @@ class Board(Canvas, can_focus=True):
         self._by_hand = True
         self.draw()
 
-    def _move(self, by: int) -> None:
+    def scroll_rows(self, by: int) -> None:
+        """Move the selection in the list by rows, or scroll the detail."""
         self.view.move(by, self._listing)
         self._go()
 
     def on_focus(self) -> None:
         """Direct keys to the board from now on."""
+        self._keyboard.focused()
         self.arming.focused(float("-inf") if self._returns else Message().time, sure=not self._slides)
         self._by_hand, self._returns, self._slides = True, False, False
         self.draw()
 
     def slide_in(self) -> None:
-        """The cursor moved on from the message box: what is typed right after it may still be a message."""
+        """Take the focus after the cursor left the message box. The next keys may belong to a message."""
         self._slides = not self.has_focus
         self.screen.set_focus(self)
 
     def come_back(self) -> None:
-        """The focus returns from a line that was asked for here: the person never left the board."""
+        """Take the focus back from a line that the board opened. No grace period begins."""
         self._returns = not self.has_focus
         self.screen.set_focus(self)
 
@@ -190,90 +194,62 @@ class Board(Canvas, can_focus=True):
         self.draw()
 
     async def _on_key(self, event: events.Key) -> None:
-        types = event.is_printable and event.character
-        if types and self.arming.is_typing(event.time):
-            done = self._leave(event.character or "")
-        else:
-            done = self._travel(event.key) or self._act(event)
-            if not done and types:
-                done = self._leave(event.character or "")
-        if done:
-            event.stop()
-            event.prevent_default()
-
-    def _leave(self, text: str) -> bool:
-        self.post_message(self.Left(text))
-        return True
-
-    def _act(self, event: events.Key) -> bool:
-        action = self._actions.get(event.key)
-        if action is None:
-            return False
-        is_meant = action not in JUDGES or self.arming.counts(event.time)
-        self.post_message(self.Acts(action) if is_meant else self.Held())
-        return True
+        self._keyboard.press(event)
 
     def _travel(self, key: str) -> bool:
-        """Keys that change nothing but what is looked at."""
-        if key in self._actions:
-            return False
-        match key:
-            case "up" | "k" | "down" | "j":
-                self._move(_STEPS[key])
-            case "pageup":
-                self._move(-max(1, self.view.page - 1))
-            case "pagedown":
-                self._move(max(1, self.view.page - 1))
-            case "home" | "g":
-                self._move(-(2**40))
-            case "end" | "G":
-                self._move(2**40)
-            case "left" | "shift+tab":
-                self.next_tab(-1)
-            case "right":
-                self.next_tab()
-            case "1" | "2" | "3" | "4" | "5" | "6":
-                self.go_to_tab(int(key))
-            case "escape":
-                self._step_back()
-            case _:
+        """Handle a key that only changes what is visible. Return False for other keys."""
+        match name := keymap_of(self).action_of(key, "rows"):
+            case "":
                 return False
+            case _ if name in _STEPS:
+                self.scroll_rows(_STEPS[name])
+            case "rows_up":
+                self.action_page_up()
+            case "rows_down":
+                self.action_page_down()
+            case "previous_view":
+                self.next_tab(-1)
+            case "following_view":
+                self.next_tab()
+            case _:
+                self.go_to_tab(int(name.removeprefix("view_")))
         return True
 
-    def _step_back(self) -> None:
-        """Out of the detail, out of merging, then back to the message."""
+    def step_back(self) -> None:
+        """Close the detail, else end the merging, else return to the message box."""
         if self.view.is_open:
             self.open()
         elif self.marked is not None:
             self.marked = None
             self.draw()
         else:
-            self._leave("")
-
-    def scroll_rows(self, by: int) -> None:
-        """The list, or the detail, by rows."""
-        self._move(by)
+            self._keyboard.leave()
 
     def action_page_up(self) -> None:
-        """Scroll a page up from the message box."""
-        self._move(-max(1, self.view.page - 1))
+        """Move the selection up by a page, or scroll the detail."""
+        self.scroll_rows(-max(1, self.view.page - 1))
 
     def action_page_down(self) -> None:
-        """Scroll a page down."""
-        self._move(max(1, self.view.page - 1))
+        """Move the selection down by a page, or scroll the detail."""
+        self.scroll_rows(max(1, self.view.page - 1))
 
     @on(events.MouseScrollUp)
     def _wheel_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
-        self._move(-_WHEEL)
+        self.scroll_rows(-_WHEEL)
 
     @on(events.MouseScrollDown)
     def _wheel_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
-        self._move(_WHEEL)
+        self.scroll_rows(_WHEEL)
 
     @on(events.Click)
     def _clicked(self, event: events.Click) -> None:
+        name, _, number = clicked_action(event).partition(" ")
+        if name == "tab":
+            event.stop()
+            self.go_to_tab(int(number))
+            return
         row = self._laid.list_row(event.x, event.y)
         index = self.view.spot.top + row
         if row >= 0 and index < self._listing.count:
@@ -290,11 +266,11 @@ class Board(Canvas, can_focus=True):
     def notify_style_update(self) -> None:
         """Read the colours of the new theme."""
         super().notify_style_update()
-        if self._look is not None and self.is_attached:
-            self._look = replace(self._look, palette=self.palette)
+        if self.data is not None and self.is_attached:
+            self.data = replace(self.data, palette=self.palette)
             self.draw()
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._leave(event.text)
+        self._keyboard.leave(event.text)

@@ -1,4 +1,4 @@
-"""Rows of cells on the screen: only those that changed are sent to it, and the mouse can select them."""
+"""Rows of cells on the screen. Only changed rows are sent, and the mouse can select text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Canvas(Widget):
 
     @property
     def palette(self) -> Palette:
-        """The styles of the theme of now."""
+        """The styles of the current theme."""
         return palette_of(cast("App[Any]", self.app))
 
     def put_rows(self, rows: Sequence[Row]) -> None:
@@ -47,7 +47,7 @@ class Canvas(Widget):
             self.refresh(Region(0, changed[0], self.size.width, changed[-1] + 1 - changed[0]))
 
     def clear_rows(self) -> None:
-        """Redraw every row."""
+        """Redraw every row when the canvas is painted next."""
         self._rows = []
         self._strips.clear()
 

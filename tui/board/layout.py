@@ -1,4 +1,4 @@
-"""The board as rows of cells for a size: two columns where there is room, one view at a time where there is not."""
+"""Lay out the board for a size: two columns if there is room, otherwise one view at a time."""
 
 from __future__ import annotations
 
@@ -6,34 +6,43 @@ from dataclasses import dataclass, replace
 
 from rich.style import Style
 
+from ..keyboard.clicks import action_style
 from ..lines import Run
 from ..lines.draw import width_of
-from .look import Look
+from .board_data import BoardData
 from .rows.bottom import bottom
 from .rows.cells import Row, apart, beside, blank, left
+from .rows.context import context
 from .rows.detail import finding_detail, item_detail, lens_detail
 from .rows.findings import tally
 from .rows.flights import failures, flights
 from .rows.lenses import lens_heading, lens_row
 from .rows.top import top
+from .rows.workers import workers
 from .view import BoardView, Listing
 
 WIDE = 106
 _LEFT = 54
 _GAP = 2
-_TALL = 26
+_ROOM_FOR_CONTEXT = 13
+"""Height of the list from which the selected finding is shown below it."""
+_ROOM_FOR_FLIGHTS = 26
+"""Height from which works in progress are also shown, below the selected finding."""
+_LEAST_LIST = 4
+_MOST_CONTEXT = 26
+_WIDEST_FLIGHTS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """The rows, and where the list stands among them."""
+    """The rows, and the position of the list in them."""
 
     rows: list[Row]
     list_y: int = 0
     list_x: int = 0
     list_height: int = 0
     picked: str | None = None
-    """Key of the picked entry."""
+    """Key of the selected entry."""
 
     def list_row(self, x: int, y: int) -> int:
         """Return the row of the list at a place of the board, or -1."""
@@ -41,16 +50,16 @@ class Laid:
         return row if 0 <= row < self.list_height and x >= self.list_x else -1
 
 
-def lay_out(look: Look, view: BoardView, listing: Listing, width: int, height: int) -> Laid:
-    """Exactly `height` rows of at most `width` cells, a margin of one on the left."""
+def lay_out(data: BoardData, view: BoardView, listing: Listing, width: int, height: int) -> Laid:
+    """Return exactly `height` rows of at most `width` cells, with a left margin of one cell."""
     inner = width - 2
     is_wide = width >= WIDE
-    head = top(look, inner, is_wide=is_wide, tall=height >= _TALL)
-    foot = bottom(look, inner, max(1, min(6, height // 4)))
+    head = top(data, inner, height, is_wide=is_wide)
+    foot = bottom(data, inner, max(1, min(6, height // 4)))
     room = height - len(head) - len(foot) - 1 - bool(foot)
-    if room < 3:  # nothing but the list
+    if room < 3:  # only the list
         head, foot, room = [], [], height - 1
-    body = _body(look, view, listing, inner, room, is_wide=is_wide)
+    body = _body(data, view, listing, inner, room, is_wide=is_wide)
     above = [*head, []]
     filler = [list[Run]()] * (room - len(body.rows))
     rows: list[Row] = [[blank(1), *row] for row in above] + body.rows + filler
@@ -59,93 +68,124 @@ def lay_out(look: Look, view: BoardView, listing: Listing, width: int, height: i
     return replace(body, rows=rows[:height], list_y=body.list_y + len(above))
 
 
-def _body(look: Look, view: BoardView, listing: Listing, width: int, height: int, *, is_wide: bool) -> Laid:
-    alone = view.tab in ("lenses", "work")
-    if not is_wide or alone:
-        wide = is_wide and alone and not view.is_open
-        return _column(look, view, listing, width, height, x=0, names_all=True, wide=wide)
+def _body(data: BoardData, view: BoardView, listing: Listing, width: int, height: int, *, is_wide: bool) -> Laid:
+    if not is_wide or data.by_lenses or view.tab in ("work", "findings"):
+        return _column(data, view, listing, width, height, x=0)
     first = max(_LEFT, min(64, width * 2 // 5))
-    main = _column(look, view, listing, width - first - _GAP, height, x=first + _GAP, names_all=False, wide=False)
-    side = [[blank(1), *row] for row in _side(look, first, height)]
+    main = _column(data, view, listing, width - first - _GAP, height, x=first + _GAP)
+    side = [[blank(1), *row] for row in _side(data, first, height)]
     return replace(main, rows=beside(side[:height], main.rows, first + 1, _GAP - 1))
 
 
-def _side(look: Look, width: int, height: int) -> list[Row]:
-    """Who searches and who works now."""
-    rows: list[Row] = []
-    if look.by_lenses:
-        found = list(look.facts.lenses.values())
-        fit = max(1, min(len(found), height - 6))
-        rows = [lens_heading(look, width), *(lens_row(look, lens, width) for lens in found[:fit])]
-        if fit < len(found):
-            rows.append([(f"and {len(found) - fit} more", look.palette.faint)])
+def _side(data: BoardData, width: int, height: int) -> list[Row]:
+    """Return the works in progress, and how items failed."""
+    failed = failures(data, width, min(8, height // 2))
+    if data.is_over:
+        return failed
+    room = height - len(failed) - 1
+    rows = workers(data, width, room * 2 // 3)
+    if rows:
         rows.append([])
-        return rows + ([] if look.is_over else flights(look, width, height - len(rows)))
-    failed = failures(look, width, min(8, height // 2))
-    if not look.is_over:
-        rows = flights(look, width, height - len(failed) - 1)
-        rows.append([])
+    rows += flights(data, width, room - len(rows))
+    rows.append([])
     return rows + failed
 
 
-def _column(
-    look: Look, view: BoardView, listing: Listing, width: int, height: int, *, x: int, names_all: bool, wide: bool
-) -> Laid:
-    """The tabs, then the list or what is picked of it; its first cell is the margin."""
-    heading: Row = [blank(1), *_heading(look, view, width, names_all=names_all)]
+def _column(data: BoardData, view: BoardView, listing: Listing, width: int, height: int, *, x: int) -> Laid:
+    """Lay out the tabs, then the list with what belongs to it, or the selected row in full. The first cell is empty."""
+    heading: Row = [blank(1), *_heading(data, view, width)]
     if view.tab == "work":
-        rows = _side(look, width, height - 2) or [[("no workers are running", look.palette.dim)]]
+        rows = _side(data, width, height - 2) or [[("no workers are running", data.palette.dim)]]
         return Laid([heading, [], *([blank(1), *row] for row in rows)][:height], picked=None)
-    below: list[Row] = []
-    above = [heading]
-    if view.tab == "lenses" and not view.is_open:
-        above += [[], [blank(1), *lens_heading(look, width)]]
-        fit = max(1, min(listing.count, height - 3 - (5 if not look.is_over else 0)))
-        rest = height - len(above) - fit - 1
-        below = [[], *([blank(1), *row] for row in ([] if look.is_over else flights(look, width, rest)))]
-        room = fit
-    else:
-        room = height - 1
+    if view.is_open and listing.count:
+        at = view.settle(listing, height - 1)
+        picked = listing.key(at) if at is not None else None
+        shown = _detail(data, view, picked, at or 0, listing, width, height - 2)
+        return Laid([heading, [], *shown], picked=picked)
+    above, below_room = [heading], 0
+    if view.tab == "lenses":
+        above += [[], [blank(1), *lens_heading(data, width)]]
+        below_room = max(0, height - len(above) - max(1, listing.count))
+    elif view.tab == "findings":
+        below_room = _context_room(listing.count, height - 1)
+    room = height - len(above) - below_room
     at = view.settle(listing, room)
     picked = listing.key(at) if at is not None else None
-    if view.is_open and at is not None:
-        return Laid([heading, [], *_detail(look, view, picked, at, listing, width, height - 2)], picked=picked)
-    rows = _rows(look, view, listing, at, width, room)
-    return Laid([*above, *rows, *below][:height], list_y=len(above), list_x=x, list_height=room, picked=picked)
+    rows = _rows(data, view, listing, at, width, room)
+    below = [[blank(1), *row] for row in _below(data, view, picked, width - 2, below_room)]
+    filler = [list[Run]()] * max(0, room - len(rows) if below else 0)
+    return Laid(
+        [*above, *rows, *filler, *below][:height],
+        list_y=len(above),
+        list_x=x,
+        list_height=room,
+        picked=picked,
+    )
 
 
-def _heading(look: Look, view: BoardView, width: int, *, names_all: bool) -> Row:
-    """The views' names, the present one bright; on the right what it adds up to."""
-    palette = look.palette
-    tabs = [tab for tab in look.tabs if names_all or tab not in ("lenses", "work")]
-    end = _sum(look, view)
+def _context_room(count: int, height: int) -> int:
+    """Return how many rows the selected finding gets below the list; the list gets at least half of what it needs."""
+    if height < _ROOM_FOR_CONTEXT:
+        return 0
+    return min(height - max(_LEAST_LIST, min(count, height // 2)), _MOST_CONTEXT)
+
+
+def _below(data: BoardData, view: BoardView, picked: str | None, width: int, height: int) -> list[Row]:
+    """Return what belongs to the list: the works in progress, and the selected finding with its evidence."""
+    if height < 3:
+        return []
+    if view.tab == "lenses":
+        return [] if data.is_over else [[], *flights(data, min(width, _WIDEST_FLIGHTS), height - 1)]
+    finding = data.facts.findings.get(picked or "")
+    if finding is None:
+        return _searching(data, width, height) if data.by_lenses and view.only == "all" else []
+    works: list[Row] = []
+    if not data.is_over and height >= _ROOM_FOR_FLIGHTS // 2 and data.facts.flights:
+        works = [[], *flights(data, min(width, _WIDEST_FLIGHTS), min(4, height // 4))]
+    rows = context(data, finding, width, height - 1 - len(works))
+    return [[], *rows, *works]
+
+
+def _searching(data: BoardData, width: int, height: int) -> list[Row]:
+    """Return the lenses and what they do now, for a search that has not found anything."""
+    lenses = list(data.facts.lenses.values())
+    fit = max(0, min(len(lenses), height - 2))
+    rows = [[], lens_heading(data, width), *(lens_row(data, lens, width) for lens in lenses[:fit])]
+    room = height - len(rows) - 1
+    return [*rows, [], *flights(data, min(width, _WIDEST_FLIGHTS), room)] if data.facts.flights and room > 1 else rows
+
+
+def _heading(data: BoardData, view: BoardView, width: int) -> Row:
+    """Return the names of the views, with the present one bright, and on the right a sum of its content."""
+    palette = data.palette
+    end = _sum(data, view)
     for fits_numbers, gap in ((True, 3), (True, 2), (False, 2)):
         row: Row = []
-        numbered = fits_numbers and look.numbered
-        for number, tab in enumerate(look.tabs, 1):
-            if tab not in tabs:
-                continue
+        numbered = fits_numbers and data.numbered
+        for number, tab in enumerate(data.tabs, 1):
             is_now = tab == view.tab
             style = palette.bright if is_now else palette.dim
             row += [blank(gap)] if row else []
-            row += [(f"{number} ", palette.code if look.is_focused else palette.faint)] if numbered else []
-            row.append((tab, style + Style(underline=True) if is_now else style))
-        if width_of(row) + width_of(end) + 2 <= width:
+            click, key = action_style(f"tab {number}"), palette.code if data.is_focused else palette.faint
+            digit = data.keymap.shown(f"view_{number}") if numbered else ""
+            row += [(f"{digit} ", key + click)] if digit else []
+            row.append((tab, style + click + Style(underline=True) if is_now else style + click))
+        if width_of(row) + (width_of(end) + 2 if end else 0) <= width:
             break
     return apart(row, end, width)
 
 
-def _sum(look: Look, view: BoardView) -> Row:
-    palette = look.palette
+def _sum(data: BoardData, view: BoardView) -> Row:
+    palette = data.palette
     if view.is_open:
-        return [("esc back", palette.dim)]
+        return [(data.keymap.named("{back} back"), palette.dim + action_style("back"))]
     if view.tab == "findings":
-        return tally(look) if view.only == "all" else [(f"{view.only} only", palette.needs_you), ("  ", palette.dim)]
+        return tally(data) if view.only == "all" else [(f"{view.only} only", palette.needs_you), ("  ", palette.dim)]
     return []
 
 
-def _rows(look: Look, view: BoardView, listing: Listing, at: int | None, width: int, height: int) -> list[Row]:
-    palette = look.palette
+def _rows(data: BoardData, view: BoardView, listing: Listing, at: int | None, width: int, height: int) -> list[Row]:
+    palette = data.palette
     if not listing.count:
         return [[blank(1)], [blank(1), (listing.empty, palette.dim)]]
     first = view.spot.top
@@ -154,7 +194,7 @@ def _rows(look: Look, view: BoardView, listing: Listing, at: int | None, width: 
     for y, index in enumerate(range(first, min(listing.count, first + height))):
         row = left(listing.draw(index, width - 1), width - 1)
         mark = (" ", Style.null())
-        if index == at and look.is_focused:
+        if index == at and data.is_focused:
             mark = ("▌", palette.cursor)
             row = [(text, style + palette.selection) for text, style in row]
         rows.append([mark, *row, (" ▐" if y in thumb else "  ", palette.thumb)])
@@ -162,7 +202,7 @@ def _rows(look: Look, view: BoardView, listing: Listing, at: int | None, width: 
 
 
 def _thumb(first: int, count: int, height: int) -> range:
-    """Rows of the scroll bar's thumb; none where all is in sight."""
+    """Return the rows of the scroll bar's thumb; none if all rows are visible."""
     if count <= height:
         return range(0)
     length = max(1, height * height // count)
@@ -171,19 +211,19 @@ def _thumb(first: int, count: int, height: int) -> range:
 
 
 def _detail(
-    look: Look, view: BoardView, key: str | None, at: int, listing: Listing, width: int, height: int
+    data: BoardData, view: BoardView, key: str | None, at: int, listing: Listing, width: int, height: int
 ) -> list[Row]:
-    facts = look.facts
+    facts = data.facts
     if view.tab == "findings" and key in facts.findings:
-        rows = finding_detail(look, facts.findings[key], width - 2)
+        rows = finding_detail(data, facts.findings[key], width - 2)
     elif view.tab == "lenses" and key in facts.lenses:
-        rows = lens_detail(look, facts.lenses[key], width - 2)
+        rows = lens_detail(data, facts.lenses[key], width - 2)
     else:
-        rows = item_detail(look, listing.tell(at), width - 2)
+        rows = item_detail(data, listing.describe(at), width - 2)
     view.scroll = max(0, min(view.scroll, len(rows) - height))
     thumb = _thumb(view.scroll, len(rows), height)
     shown = rows[view.scroll : view.scroll + height]
     return [
-        [blank(1), *left(row, width - 1), (" ▐" if y in thumb else "  ", look.palette.thumb)]
+        [blank(1), *left(row, width - 1), (" ▐" if y in thumb else "  ", data.palette.thumb)]
         for y, row in enumerate(shown)
     ]

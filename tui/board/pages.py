@@ -1,4 +1,4 @@
-"""Very long lists, read page by page from the journal when they come into sight. No textual in here."""
+"""Read very long lists from the journal page by page when they become visible. Does not import textual."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _T = TypeVar("_T")
 
 
 class Pages(Generic[_T]):
-    """A list that is known by its pages: each is read after the place where the one before ended.
+    """A list that is read in pages, each after the place where the previous one ended.
 
-    Only where a page begins is kept of those out of sight. What left the list since reads as None.
+    Of pages that are not visible, only the place of their start is kept. An entry that has left the list since reads as
+    None.
     """
 
     def __init__(
@@ -30,9 +31,10 @@ class Pages(Generic[_T]):
         first: int,
         leap: Callable[[int, int], int | None] = lambda after, count: None,
     ) -> None:
-        """`read` gives up to so many entries behind a place; `first` is the place before all.
+        """Create a list that reads pages on demand.
 
-        `leap` gives the place of the so-manieth entry behind a place, without reading those between: None: cannot.
+        `read` returns at most `limit` entries after a place; `first` is the place before all entries. `leap` returns
+        the place of the entry `count` entries after a place, without reading those between; None: not possible.
         """
         self._read, self._place, self._first, self._leap = read, place, first, leap
         self._starts = [first]
@@ -40,13 +42,13 @@ class Pages(Generic[_T]):
         self._kept: OrderedDict[int, list[_T | None]] = OrderedDict()
 
     def renew(self) -> None:
-        """Read everything again."""
+        """Read all pages from the journal again."""
         self._starts = [self._first]
         self._sizes.clear()
         self._kept.clear()
 
     def __getitem__(self, index: int) -> _T | None:
-        """The entry; None: it is not in the list any longer, or never was."""
+        """Return the entry; None: it is not in the list, or no longer."""
         number, at = divmod(index, PAGE)
         page = self._page(number)
         return page[at] if page is not None and at < len(page) else None
@@ -63,7 +65,7 @@ class Pages(Generic[_T]):
         return self._kept[number]
 
     def _pass_over(self) -> bool:
-        """The next page is whole, and out of sight: only where it ends is looked up."""
+        """Skip the next page if it is complete and not visible. Only the place of its end is read."""
         end = self._leap(self._starts[-1], PAGE)
         if end is None:
             return False
@@ -77,7 +79,7 @@ class Pages(Generic[_T]):
             self._sizes.append(len(found))
             self._starts.append(self._place(found[-1]) if found else self._starts[number])
             page: list[_T | None] = [*found]
-        else:  # seen before: entries may be gone, and those that follow belong to the next page
+        else:  # a page that was read before: entries may be gone, and the following ones belong to the next page
             end, forward = self._starts[number + 1], self._first < _END
             page = [e for e in found if (self._place(e) <= end if forward else self._place(e) >= end)]
             page += [None] * (self._sizes[number] - len(page))
@@ -86,33 +88,33 @@ class Pages(Generic[_T]):
             self._kept.popitem(last=False)
 
 
-class Stock:
-    """What a run's journal holds of its items, for the board."""
+class ItemLists:
+    """The items in the journal of a run, for the board."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._view = FrontierView(journal)
         self.ahead: list[ItemRow] = []
-        """Taken out of the queue for whoever is free next; nobody works them yet."""
+        """Items that were taken out of the queue for the next free worker, but are not in progress yet."""
         self.queue = self._of(ItemState.QUEUED)
         self.waiting = self._of(ItemState.WAITING)
         self.set_aside = self._of(ItemState.SET_ASIDE)
         self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, _END, self._older)
 
     def renew(self, in_flight: Collection[str]) -> None:
-        """Read everything again. `in_flight`: keys of the items in work."""
+        """Read everything again. `in_flight`: keys of the items in progress."""
         for pages in (self.queue, self.waiting, self.set_aside, self.duplicates):
             pages.renew()
         taken = self._view.page(ItemState.WORKING, limit=len(in_flight) + PAGE)
         self.ahead = [row for row in taken if row.key not in in_flight]
 
     def counts(self) -> tuple[int, int, int]:
-        """Items queued and due, waiting for their time, set aside."""
+        """Return how many items are queued and due, wait for their time, and failed permanently."""
         found = self._view.counts()
         return found.queued - found.waiting, found.waiting, found.set_aside
 
     def next_due(self, now: float) -> float | None:
-        """Unix time at which the next item is tried again."""
+        """Return the Unix time at which the next item is tried again."""
         return self._view.next_due(now)
 
     def _of(self, state: ItemState) -> Pages[ItemRow]:

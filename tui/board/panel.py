@@ -1,4 +1,4 @@
-"""The board with the line that asks before anything is judged."""
+"""The board, with the line that asks before a finding is judged."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from rundry.agent import AddItem, AddLens, Command, Judge, Merge, RundryError, SkipItem, ViewState
+from rundry.agent import AddItem, AddLens, Command, Judge, JudgeVerdict, Merge, RundryError, SkipItem, ViewState
 
+from ..keyboard.screen_keymap import keymap_of
 from .ask import AskLine
 from .board import Board
 
 _ASKS = {
-    "confirmed": ("confirm", "reason? ⏎ confirms, esc cancels"),
-    "refuted": ("refute", "reason? ⏎ refutes, esc cancels"),
-    "evidence": ("request evidence", "what is missing? ⏎ sends, esc cancels"),
+    "confirmed": ("confirm", "reason? {line_keep} confirms, {line_drop} cancels"),
+    "refuted": ("refute", "reason? {line_keep} refutes, {line_drop} cancels"),
+    "evidence": ("request evidence", "what is missing? {line_keep} sends, {line_drop} cancels"),
 }
-NO_FINDING = "select a finding first: press 1 to list them"
+NO_FINDING = "select a finding first: press {view_1} to list them"
 
 
 class BoardPanel(Vertical):
-    """What a person says to a search goes out from here as `Asked`."""
+    """The board of a search. The user's commands to the search are posted as `Asked`."""
 
     DEFAULT_CSS = """
     BoardPanel { height: 1fr; display: none; }
     """
 
     class Asked(Message):
-        """The person wants this of the run."""
+        """The user sends this command to the run."""
 
-        def __init__(self, command: Command, said: str) -> None:
+        def __init__(self, command: Command, notice: str) -> None:
             super().__init__()
             self.command = command
-            self.said = said
-            """What the person reads once it is sent."""
+            self.notice = notice
+            """The notice that is shown when the command was sent."""
 
     def __init__(self, actions: Mapping[str, str]) -> None:
         super().__init__()
@@ -45,15 +46,15 @@ class BoardPanel(Vertical):
         self._sent: set[int] = set()
 
     def compose(self) -> ComposeResult:
-        """From above to below."""
+        """Yield the board and the line below it that asks for a reason."""
         yield self.board
         yield self._line
 
-    def ask(self, verdict: str) -> None:
-        """Judge the picked finding, after a line for the reason. Raises RundryError where none is picked."""
+    def ask(self, verdict: JudgeVerdict) -> None:
+        """Judge the selected finding, after asking for a reason. Raises RundryError if none is selected."""
         finding = self.board.finding
         if finding is None:
-            raise RundryError(NO_FINDING)
+            raise RundryError(keymap_of(self).named(NO_FINDING))
         verb, hint = _ASKS[verdict]
         key, title = finding.key, finding.title
 
@@ -65,16 +66,16 @@ class BoardPanel(Vertical):
         self._line.ask(verb, title, hint)
 
     def merge(self) -> str:
-        """Marks the picked finding, or merges the marked one into it; a word for the person. Raises RundryError."""
+        """Mark the selected finding, or merge the marked one into it. Return a notice. Raises RundryError."""
         board = self.board
         finding = board.finding
         if finding is None:
-            raise RundryError(NO_FINDING)
+            raise RundryError(keymap_of(self).named(NO_FINDING))
         marked, board.marked = board.marked, None
         if marked is None:
             board.marked = finding.key
             board.draw()
-            return "select the finding that it duplicates, then press m; esc cancels"
+            return keymap_of(self).named("select the finding that it duplicates, then press {merge}; {back} cancels")
         board.draw()
         if marked == finding.key:
             return "not merged"
@@ -82,21 +83,22 @@ class BoardPanel(Vertical):
         return ""
 
     def skip(self) -> None:
-        """Nobody shall work the picked item of the queue. Raises RundryError where none is picked."""
+        """Skip the selected item of the queue. Raises RundryError if none is selected."""
         board = self.board
         if board.view.tab != "queue" or board.picked is None:
-            raise RundryError("select an item of the queue first: press 3 to list it")
+            text = "select an item of the queue first: press {view_%d} to list it"
+            raise RundryError(keymap_of(self).named(text % (board.number_of("queue") or 1)))
         self.post_message(self.Asked(SkipItem(key=board.picked), f"skipped {board.picked}"))
 
     def add_item(self, argument: str) -> None:
-        """`url https://…`. Raises RundryError."""
+        """Add an item to the queue, given as `url https://…`. Raises RundryError."""
         kind, _, value = argument.partition(" ")
         if not value.strip():
             raise RundryError(f"/item {argument}: use /item url ADDRESS, /item file PATH or /item value TEXT")
         self.post_message(self.Asked(AddItem(kind=kind, value=value.strip()), f"added {value.strip()}"))
 
     def add_lens(self, argument: str) -> None:
-        """`NAME how it looks`. Raises RundryError."""
+        """Add a lens, given as `NAME PROMPT`. Raises RundryError."""
         name, _, prompt = argument.partition(" ")
         if not prompt.strip():
             raise RundryError(f"/lens {argument}: use /lens NAME PROMPT")
@@ -105,22 +107,22 @@ class BoardPanel(Vertical):
         )
 
     def sent(self, command_id: int) -> None:
-        """It went into the inbox under this id."""
+        """Remember the id of a command that was put into the inbox."""
         self._sent.add(command_id)
 
     def refusals(self, state: ViewState) -> list[str]:
-        """Why the runner refused what was asked from here; each is told once."""
+        """Return why the runner refused commands of the board. Each refusal is returned once."""
         answered = [number for number in self._sent if number in state.refused]
         self._sent.difference_update(answered)
         return [state.refused[number] for number in answered]
 
     def on_ask_line_dropped(self, message: AskLine.Dropped) -> None:
-        """Nothing is done; the focus stays where the person took it."""
+        """Do nothing: the focus stays where the user moved it."""
         message.stop()
         self._then = None
 
     def on_ask_line_given(self, message: AskLine.Given) -> None:
-        """Done, or left."""
+        """Send the command with its reason, or nothing if the user cancelled."""
         message.stop()
         then, self._then = self._then, None
         self._line.display = False

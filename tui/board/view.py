@@ -1,67 +1,73 @@
-"""What a person looks at on the board: which view, which row, how far scrolled. No textual in here."""
+"""The user's view of the board: which view, which row, and how far it is scrolled. Does not import textual."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from .board_data import Tab
 from .rows.cells import Row
 
-FILTERS = ("all", "confirmed", "judging", "refuted")
+Filter = Literal["all", "confirmed", "judging", "refuted"]
+FILTERS: tuple[Filter, ...] = get_args(Filter)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The rows of one view; only those in sight are drawn."""
+    """The rows of one view. Only visible rows are drawn."""
 
     count: int
     draw: Callable[[int, int], Row]
-    """Of an index and a width."""
+    """Draws the row at an index in a width."""
     key: Callable[[int], str | None]
     find: Callable[[str], int | None]
-    """Where the entry of that key is now; None: it is not known."""
+    """Returns the index of the entry with this key; None: it is not known."""
     grows: bool = False
-    """New rows come at the end, which stays in sight until the person looks elsewhere."""
+    """New rows are added at the end, which stays visible until the user selects another row."""
     empty: str = ""
-    """What stands there instead of rows."""
-    tell: Callable[[int], list[tuple[str, str]]] = lambda index: []
-    """All that is known of one entry, by names."""
+    """The text that is shown if there are no rows."""
+    describe: Callable[[int], list[tuple[str, str]]] = lambda index: []
+    """Returns all facts about one entry, by name."""
 
 
 @dataclass(slots=True)
 class Spot:
-    """The row that is picked in one view. It sticks to its entry while others come and go."""
+    """The selected row of one view. It stays with its entry while other rows are added and removed."""
 
     index: int | None = None
-    """None: nobody picked one; the newest of a list that grows, else the first."""
+    """None: the user selected no row. It is then the newest row of a growing list, or else the first."""
     key: str | None = None
     top: int = 0
-    """First row in sight."""
+    """The first visible row."""
 
 
 @dataclass(slots=True)
 class BoardView:
-    """Everything that is the viewer's own."""
+    """The state of the board that belongs to the viewer."""
 
-    tab: str = ""
-    """Empty: the first."""
-    only: str = "all"
-    """Which findings are listed, one of FILTERS."""
+    tab: Tab | Literal[""] = ""
+    """The view; empty: the first one."""
+    only: Filter = "all"
+    """The filter of the findings."""
     is_open: bool = False
-    """The picked row is shown in full."""
+    """The selected row is shown in full."""
     scroll: int = 0
-    """First row of the detail in sight."""
+    """The first visible row of the detail."""
     page: int = 10
-    """Rows of the list in sight."""
+    """Number of visible rows of the list."""
     spots: dict[str, Spot] = field(default_factory=dict[str, Spot])
 
     @property
     def spot(self) -> Spot:
-        """Of the present view."""
+        """The selected row and the scroll position of the present view."""
         return self.spots.setdefault(self.tab, Spot())
 
     def settle(self, listing: Listing, height: int) -> int | None:
-        """Bring the picked row to where its entry is, and into sight; its index, None in an empty list."""
+        """Move the selection to the row of its entry, and make it visible.
+
+        Return its index, or None for an empty list.
+        """
         spot, count = self.spot, listing.count
         self.page = max(1, height)
         if not count:
@@ -79,7 +85,7 @@ class BoardView:
         return at
 
     def move(self, by: int, listing: Listing) -> None:
-        """Pick another row, or scroll the detail."""
+        """Select another row, or scroll the detail."""
         if self.is_open:
             self.scroll = max(0, self.scroll + by)
             return
@@ -90,16 +96,16 @@ class BoardView:
         self.pick(to, listing)
 
     def pick(self, index: int, listing: Listing) -> None:
-        """The row of that index; the last one of a list that grows follows its end again."""
+        """Select the row at this index. Selecting the last row of a growing list follows its end again."""
         is_last = listing.grows and index >= listing.count - 1
         self.spot.index = None if is_last else index
         self.spot.key = listing.key(index)
 
-    def show(self, tab: str) -> None:
-        """Another view; the detail closes."""
+    def show(self, tab: Tab) -> None:
+        """Show another view, and close the detail."""
         self.tab, self.is_open, self.scroll = tab, False, 0
 
     def turn_filter(self) -> None:
-        """The next kind of findings."""
+        """Switch to the next filter of the findings."""
         self.only = FILTERS[(FILTERS.index(self.only) + 1) % len(FILTERS)]
         self.spots.pop("findings", None)

@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 MOST = 4
-"""A base character carries at most this many: Tibetan, Burmese and pointed Hebrew need up to four."""
+"""Maximum number on one base character: Tibetan, Burmese and pointed Hebrew need up to four."""
 
 _BELOW_10000 = """
     300-34e 350-36f 483-489 591-5bd 5bf 5c1-5c2 5c4-5c5 5c7-5c9 610-61a 64b-65f 670 6d6-6dc 6df-6e4 6e7-6e8 6ea-6ed
@@ -48,11 +48,11 @@ _ABOVE_FFFF = """
 
 
 _MAYBE = re.compile(rf"[^\x00-\u02ff]{{{MOST + 1}}}")
-"""A look that costs little: the exact pattern takes milliseconds to compile, and most text does not need it."""
+"""A fast check: the exact pattern takes milliseconds to compile, and most text does not need it."""
 
 
 def are_too_many(text: str) -> bool:
-    """Some character carries more than `MOST`."""
+    """Return whether a character carries more than `MOST`."""
     return _MAYBE.search(text) is not None and too_many().search(text) is not None
 
 

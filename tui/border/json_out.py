@@ -1,4 +1,4 @@
-"""`--json`: values on standard output that a terminal can show as well."""
+"""Print values of `--json` so that a terminal can show them as well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rundry.agent import UserError, visible_json
 
 
 def print_json(value: object) -> None:
-    """One line of JSON. Raises UserError."""
+    """Print one line of JSON. Raises UserError."""
     try:
         data = msgspec.json.encode(value)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Letters of one script that stand among those of another, as `а` (Cyrillic) in `pаyment` (UTS 39, 5.1 and 5.2)."""
+"""Mark letters of one script among those of another, as `а` (Cyrillic) in `pаyment` (UTS 39, 5.1 and 5.2)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import cache
 _ACCENTS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _WORD = re.compile(rf"(?:[^\W\d_][{_ACCENTS}]*){{2,}}")
 _PLAIN = re.compile(r"[\x00-\u024f]*")
-"""ASCII and the Latin letters with accents: one script, and most of what is read."""
+"""ASCII and Latin letters with accents: one script, and most of all text."""
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA"})
 _NO_SCRIPT = frozenset({"COMBINING", "MODIFIER", "MASCULINE", "FEMININE", "MICRO"})
 _SLASHES = "\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9"
-"""Drawn like `/` or `\\`, which divide paths."""
+r"""Characters that look like `/` or `\`, which separate parts of a path."""
 
 
 def mark_mixed(line: str) -> str:
-    """`line` with a mark for each letter that is not of its word's script: Latin if the word has a Latin letter.
+    """Return `line` with a mark for each letter of a foreign script: not Latin, in a word with a Latin letter.
 
     East Asian scripts belong together, also with Latin.
     """
@@ -25,9 +25,9 @@ def mark_mixed(line: str) -> str:
 
 
 def mark_lookalikes(path: str) -> str:
-    """`path` with a mark for each letter or sign that looks like an ASCII one and is not, and for mixed scripts.
+    """Return `path` with a mark for each character that only looks like an ASCII one, and for mixed scripts.
 
-    A word is marked whole if all of its letters look like Latin ones.
+    A word is marked as a whole if all of its letters look like Latin ones.
     """
     if path.isascii():
         return path
@@ -44,7 +44,7 @@ def _is_disguised(word: str) -> bool:
 
 
 def _is_ascii_in_disguise(sign: str) -> bool:
-    """Fullwidth, mathematical and other forms that Unicode itself takes for the ASCII character, and slashes."""
+    """Return whether Unicode maps the character to an ASCII one (fullwidth, mathematical), or it is a slash."""
     if sign in _SLASHES:
         return True
     seen = unicodedata.normalize("NFKC", sign)
@@ -70,7 +70,7 @@ def _mark_each(word: str) -> str:
 
 @cache
 def _script(letter: str) -> str:
-    """The first word of its name, which is its script for letters; empty: it belongs to any."""
+    """Return the first word of its Unicode name, which is the script of a letter; empty if it belongs to any script."""
     first = unicodedata.name(letter, "").partition(" ")[0]
     return "" if first in _NO_SCRIPT else first
 

@@ -1,4 +1,4 @@
-"""What `rundry check` and `rundry backup` print. No textual in here."""
+"""Print the results of `rundry check` and `rundry backup`. Does not import textual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..text import one_line
 
 
 def check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
-    """Print each finding, one a line. The exit code: 1 where the journal is damaged. Raises UserError."""
+    """Print each finding on a line. Return the exit code, which is 1 if the journal is damaged. Raises UserError."""
     found = check_journal(find_any(ref, flags))
     if as_json:
         print_json(found)
@@ -29,7 +29,10 @@ def check(ref: str | None, flags: Mapping[str, object], *, as_json: bool) -> int
 
 
 def backup(ref: str | None, target: str | None, flags: Mapping[str, object]) -> int:
-    """Make the copy. The exit code: 1 where the journal, and so the copy, is damaged. Raises RundryError."""
+    """Copy the journal.
+
+    Return the exit code, which is 1 if the journal, and so the copy, is damaged. Raises RundryError.
+    """
     place, damage = backup_journal(find_any(ref, flags), None if target is None else Path(target))
     print(one_line(str(place)))
     if damage:

@@ -1,4 +1,4 @@
-"""`rundry ctl`: what a key does on the screen, done by a script. One command, one answer, one line."""
+"""`rundry ctl`: send one command to a run and print one line with its answer. Scripts use it in place of keys."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rundry.agent import (
     Judge,
     Merge,
     RunEnded,
+    RunState,
     Session,
     Undo,
     UserError,
-    Waits,
     find_run,
     holder,
     list_runs,
-    what_waits,
+    run_state,
 )
 
 from ..attaching import with_images
@@ -39,24 +39,24 @@ from ..text import one_line
 from .verbs import QUEUED, VERBS, Given, commands_of, near, verb_of
 
 ANSWER_SECONDS = 5.0
-"""Until a command must have been taken out of the inbox."""
+"""Seconds within which a runner must take a command out of the inbox."""
 DOING_SECONDS = 60.0
-"""Until one that was taken must have been done: a model is asked whether it answers, files are put back."""
+"""Seconds within which a command that was taken must be done, such as a check of a model, or an undo of files."""
 LOOK_SECONDS = 0.01
 ALONE = ("undo", "judge", "merge")
-"""Verbs that a run takes which nobody drives."""
+"""Verbs that also work for a run without a runner."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--json` prints."""
+    """The answer to a command, as `--json` prints it."""
 
     run_id: str
     verb: str
     taken: bool
     why: str | None
-    """Why it was refused."""
+    """Why the command was refused."""
     seconds: float
-    """From the command to its answer."""
+    """Time from the command to its answer."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """What `queued --json` prints."""
+    """The output of `queued --json`."""
 
     run_id: str
     verb: str = QUEUED
@@ -76,13 +76,16 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool) -> int:
-    """Give one command and print what became of it: 0 taken, 1 refused by the run. Raises RundryError."""
+    """Send one command and print its answer.
+
+    Return 0 if it was accepted, 1 if the run refused it. Raises RundryError.
+    """
     ref, given = _given(words, flags)
     verb_of(given.verb)
     path = find_run(ref, folder_of(flags), None) if ref is not None else _newest_live(flags)
     if given.verb == QUEUED:
         return _list_queue(path, given, as_json=as_json)
-    session = Session(Journal.open(path), None, "ctl")  # not attached: nobody looks on for longer than this
+    session = Session(Journal.open(path), None, "ctl")  # not attached: no view is open for longer than this
     try:
         answered = _ask(session, path, given, flags)
     except Declined:
@@ -94,7 +97,10 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
 
 
 def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
-    """Give a decision to the runner of a live run: 0 taken, 1 refused by the run. Raises RundryError."""
+    """Send a decision to the runner of a live run.
+
+    Return 0 if it was accepted, 1 if it was refused. Raises RundryError.
+    """
     session = Session(Journal.open(path), None, "ctl")
     try:
         answered = _put(session, path, [command], command.verdict)
@@ -107,7 +113,7 @@ def _print(answered: Answered, verb: str, *, as_json: bool) -> int:
     if as_json:
         print_json(answered)
     elif answered.taken:
-        print(one_line(f"{answered.run_id}  {verb}  taken"))
+        print(one_line(f"{answered.run_id}  {verb}  accepted"))
     else:
         print(f"rundry: {answered.run_id} refused {verb}: {one_line(answered.why or '')}", file=sys.stderr)
     return 0 if answered.taken else 1
@@ -116,12 +122,12 @@ def _print(answered: Answered, verb: str, *, as_json: bool) -> int:
 def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
     journal = Journal.open(path)
     try:
-        waits = what_waits(journal)
+        state = run_state(journal)
     finally:
         journal.close()
-    commands_of(given, waits)
+    commands_of(given, state)
     run_id = journal.spec.run_id
-    messages = [Message(number=n, text=one.text, images=len(one.images)) for n, one in sorted(waits.queue.items())]
+    messages = [Message(number=n, text=one.text, images=len(one.images)) for n, one in sorted(state.queue.items())]
     if as_json:
         print_json(Listed(run_id=run_id, queued=messages))
         return 0
@@ -133,7 +139,7 @@ def _list_queue(path: Path, given: Given, *, as_json: bool) -> int:
 
 
 def _given(words: Sequence[str], flags: Mapping[str, object]) -> tuple[str | None, Given]:
-    """The run, where one is named, and what is wanted of it: a verb in the first place leaves the run out."""
+    """Return the run, if one is named, and the verb with its arguments. A verb in the first place names no run."""
     if not words:
         raise UserError(f"ctl needs a run and a verb: {', '.join(VERBS)}")
     ref, rest = (None, words) if words[0] in VERBS else (words[0], words[1:])
@@ -161,21 +167,21 @@ def _newest_live(flags: Mapping[str, object]) -> Path:
 
 def _ask(session: Session, path: Path, given: Given, flags: Mapping[str, object]) -> Answered:
     journal = session.journal
-    assert journal is not None  # it was attached to one
-    waits = what_waits(journal)
+    assert journal is not None  # it is attached to one
+    state = run_state(journal)
     is_alone = holder(path) is None
     if is_alone and given.verb not in ALONE:
-        raise UserError(_nobody_drives(journal, waits, flags))
-    if waits.ended is not None and not VERBS[given.verb].after_end:
+        raise UserError(_nobody_drives(journal, state, flags))
+    if state.ended is not None and not VERBS[given.verb].after_end:
         raise UserError(
-            f"{_ended(journal, waits)}: {given.verb} is not possible any more{_way_on(journal, waits, flags)}"
+            f"{_ended(journal, state)}: {given.verb} is not possible any more{_way_on(journal, state, flags)}"
         )
-    return _put(session, path, with_images(commands_of(given, waits), journal), given.verb)
+    return _put(session, path, with_images(commands_of(given, state), journal), given.verb)
 
 
 def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -> Answered:
     journal, is_alone = session.journal, holder(path) is None
-    assert journal is not None  # it was attached to one
+    assert journal is not None  # it is attached to one
     began, after = time.monotonic(), journal.last_seq()
     why: str | None = None
     for command in commands:
@@ -192,7 +198,7 @@ def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -
 
 
 def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> str | None:
-    """None: it was taken. Else why not, also where nobody answers."""
+    """Return None if the command was accepted; otherwise why not, also if nobody answered."""
     began = time.monotonic()
     while True:
         if journal.changed():
@@ -203,7 +209,7 @@ def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> 
                 if isinstance(stamped.event, CommandRefused) and stamped.event.command_id == number:
                     return stamped.event.why
         waited = time.monotonic() - began
-        is_waiting = any(command_id == number for command_id, _ in journal.untaken())
+        is_waiting = any(command_id == number for command_id, _ in journal.inbox.untaken())
         if is_waiting and not is_alone and waited > 1.0 and holder(journal.path) is None:
             return f"its runner is gone: rundry resume {journal.spec.run_id}"
         if waited > (ANSWER_SECONDS if is_waiting and not is_alone else DOING_SECONDS):
@@ -212,30 +218,30 @@ def _answer_to(journal: Journal, number: int, after: int, *, is_alone: bool) -> 
         time.sleep(LOOK_SECONDS)
 
 
-def _nobody_drives(journal: Journal, waits: Waits, flags: Mapping[str, object]) -> str:
-    if waits.ended is not None:
-        return _ended(journal, waits) + _way_on(journal, waits, flags)
+def _nobody_drives(journal: Journal, state: RunState, flags: Mapping[str, object]) -> str:
+    if state.ended is not None:
+        return _ended(journal, state) + _way_on(journal, state, flags)
     run_id = journal.spec.run_id
-    if waits.lasting():
+    if state.lasting():
         return f"{run_id} has no runner: decide with rundry approve {run_id} or rundry reject {run_id}"
     return f"{run_id} has no runner and has not ended: continue it with rundry resume {run_id}"
 
 
-def _ended(journal: Journal, waits: Waits) -> str:
-    assert waits.ended is not None  # the caller looked
-    return f"{journal.spec.run_id} has ended ({waits.ended.reason.value}: {one_line(waits.ended.detail)})"
+def _ended(journal: Journal, state: RunState) -> str:
+    assert state.ended is not None  # the caller checked this
+    return f"{journal.spec.run_id} has ended ({state.ended.reason.value}: {one_line(state.ended.detail)})"
 
 
-def _way_on(journal: Journal, waits: Waits, flags: Mapping[str, object]) -> str:
-    assert waits.ended is not None  # the caller looked
+def _way_on(journal: Journal, state: RunState, flags: Mapping[str, object]) -> str:
+    assert state.ended is not None  # the caller checked this
     is_held = holder(journal.path) is not None  # a second runner would be refused
     words = _in_place if is_held else way_on
-    way = words(waits.ended, journal.spec.run_id, waits.budget, flags)
+    way = words(state.ended, journal.spec.run_id, state.budget, flags)
     return f"; {way}" if way else ""
 
 
 def _in_place(ended: RunEnded, run_id: str, budget: Budget, flags: Mapping[str, object]) -> str:
-    """How it goes on while a screen still holds it."""
+    """Return the command that resumes the run while a screen still holds it."""
     words, limit = ["rundry", "ctl", run_id], raised(ended, budget)
     if flags.get("runs_dir"):
         words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]

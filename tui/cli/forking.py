@@ -1,4 +1,4 @@
-"""`rundry fork`: a run of its own that goes on from another one. No textual in here."""
+"""Carry out `rundry fork`: create a run that continues another one. Does not import textual."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..setup.start import folder_of
 from ..text import one_line, show
 
 _MOST = 12
-"""Files that are named."""
+"""Number of files that are listed."""
 
 
 def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files: bool, as_json: bool) -> int:
-    """Make it and say how to go on with it: 0, or 1 where files could not be brought back. Raises RundryError."""
+    """Create the run and print how to continue it. Return 0, or 1 if files were not restored. Raises RundryError."""
     folder = folder_of(flags)
     forked = fork_run(find_any(ref, flags), folder, at=at, files=files)
     if as_json:

@@ -1,4 +1,4 @@
-"""What `rundry runs`, `models` and `doctor` print. No textual in here."""
+"""Print the results of `rundry runs`, `models` and `doctor`. Does not import textual."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from rundry.agent import (
     FREE,
     KeyMissing,
     ModelLine,
     Sandbox,
-    clock,
+    as_tree,
     discover,
     list_runs,
     load_settings,
@@ -28,10 +27,11 @@ from ..border.json_out import print_json
 from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
 from ..setup.survey import survey_lines
 from ..text import one_line
+from .about.config import config_mistakes, setting_lines, settings_as_data
 
 
 def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
-    """A run a line, the newest first."""
+    """Print one line for each run, the newest first. Return 0."""
     found = list_runs(folder_of(flags))
     if flags.get("cwd"):
         here = str(workspace_of(flags))
@@ -41,23 +41,24 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         return 0
     if not found:
         _say("no runs yet")
-    for run in found:
+    for depth, run in as_tree(found):
         ended = run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
-        about = one_line(run.error or verified + fork + run.task)[:60]
+        branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
+        about = branch + one_line(run.error or verified + fork + run.task)[:60]
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 
 
 def _say(line: str = "") -> None:
-    """A line: names of models, servers and folders, and what a project's config holds, are foreign text."""
+    """Print a line. Names of models, servers and folders, and values of a project's config, are foreign text."""
     print(one_line(line))
 
 
 def print_models(flags: Mapping[str, object], *, as_json: bool, whole: bool = False) -> int:
-    """What can be reached from here; `whole`: also what each other provider needs."""
+    """Print the models that can be reached; `whole`: also what each other provider needs. Return the exit code."""
     given = load_settings({"api_base": flags.get("api_base")}, cwd=Path("/"), env={}, trust=False)
     asked = given.get("api_base", str) if given.is_set("api_base") else None
     survey = asyncio.run(discover(os.environ, addresses=[asked] if asked else None))
@@ -100,17 +101,20 @@ def _print_models(models: Sequence[ModelLine]) -> None:
 
 
 def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
-    """What is set up, where each value came from, what is missing, what to do. 1 where something is missing."""
+    """Print what is set up, the origin of each value, what is missing and how to fix it.
+
+    Return 1 if something is missing.
+    """
     setup = Setup(flags, headless=False)
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
     sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
-    missing = _missing(setup)
+    missing = [*_missing(setup), *config_mistakes(setup)]
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
         print_json(
             {
-                "settings": {name: {"value": s.value, "origin": s.origin} for name, s in setup.settings.items()},
+                "settings": settings_as_data(setup.settings),
                 "notes": setup.notes,
                 "sandbox": sandbox.kind,
                 "network": sandbox.network,
@@ -130,23 +134,22 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     for line in survey_lines(survey):
         _say(line)
     _say()
-    width = max(len(name) for name, _ in setup.settings.items())
-    for name, setting in setup.settings.items():
-        _say(f"{name:<{width}}  {_shown(name, setting.value):<24} {setting.origin}")
+    for line in setting_lines(setup.settings):
+        _say(line)
     for line in (*setup.notes, *missing):
         _say(f"!  {line}")
     return 1 if missing else 0
 
 
 async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
-    """Return the sandbox of this machine, attacked just now."""
+    """Return the sandbox of this machine, after attacking it now."""
     sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
     await sandbox.probe(workspace, fresh=True)
     return sandbox
 
 
 def _sandbox_lines(sandbox: Sandbox) -> list[str]:
-    """What holds commands back, and what it does not hold."""
+    """Return the name of the sandbox, and the guarantees that it does not give."""
     if sandbox.kind is None:
         return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: commands run unsandboxed"]
     why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
@@ -155,17 +158,6 @@ def _sandbox_lines(sandbox: Sandbox) -> list[str]:
         network = sandbox.open_egress() or f"off for commands, except {', '.join(sandbox.hosts.entries)}"
     lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
     return lines + [f"not held   {line}" for line in sandbox.not_held]
-
-
-def _shown(name: str, value: object) -> str:
-    """As it would be written on the command line."""
-    if value is None or value in ([], {}):
-        return "-"
-    if name in ("time", "check_timeout") and isinstance(value, float):
-        return clock(value)
-    if isinstance(value, list):
-        return one_line(", ".join(map(str, cast("list[object]", value))))
-    return one_line(str(value))
 
 
 def _missing(setup: Setup) -> list[str]:

@@ -1,23 +1,18 @@
-"""The options of the command line, by what they are for. Light: click alone."""
+"""The options of the command line, grouped by purpose. Imports only click."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from enum import StrEnum
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
+from ..headless.output import Output
+from .kinds import KindsOption, RealNumber, WholeNumber, loops, recipes
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
-
-
-class ExportFormat(StrEnum):
-    """A format of `rundry export`, by the word for `--format`."""
-
-    JSONL = "jsonl"
-    MARKDOWN = "md"
-    HTML = "html"
 
 
 def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN401 - click's own keywords
@@ -28,13 +23,15 @@ def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN
 
 
 _RUN: Mapping[str, Callable[[bool], Option]] = {
-    "model": _option("--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
+    "model": _option("-m", "--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
     "effort": _option("--effort", metavar="HOW", help="How much the model reasons: low, medium or high."),
     "loop": _option(
         "--loop",
         metavar="KIND",
-        help="chat, goal, naive, interval, paced or improve. Default: interval with --every, improve with --score, "
+        cls=KindsOption,
+        kinds=loops,
+        help="{kinds}. Default: interval with --every, improve with --score, "
         "goal with a check or --headless, else chat.",
     ),
     "until": _option(
@@ -141,11 +138,12 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "on_ask": _option("--on-ask", metavar="WHAT", help="Headless, instead of asking: refuse (default) or handoff."),
     "on_stall": _option("--on-stall", metavar="WHAT", help="If the run stalls: handoff or stop."),
     "escalate": _option("--escalate", metavar="NAME", help="If the run stalls: this model takes over, once."),
+    "plain": _option("--plain", is_flag=True, help="Lines of words instead of a screen, for screen readers."),
     "quiet": _option("--quiet", is_flag=True, help="No bell, no notification, no title."),
     "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
     "trust": _option("--trust", is_flag=True, help="Use this folder's .rundry.toml for this call."),
     "runs_dir": _option("--runs-dir", metavar="DIR", help="Where journals go (RUNDRY_RUNS_DIR)."),
-    "continue": _option("--continue", "continue_", is_flag=True, help="Resume this folder's newest unfinished run."),
+    "continue": _option("-c", "--continue", "continue_", is_flag=True, help="Continue this folder's newest run."),
 }
 _SEARCH: Mapping[str, Callable[[bool], Option]] = {
     "concurrency": _option("--concurrency", metavar="N", help="Number of workers (8); migrate: of checks."),
@@ -154,42 +152,38 @@ _SEARCH: Mapping[str, Callable[[bool], Option]] = {
     "retries": _option("--retries", metavar="N", help="Retries of a failed item (3)."),
     "item_steps": _option("--item-steps", metavar="N", help="Steps that one item or lens may take (15)."),
 }
-"""Limits of a search, which can change when it goes on."""
+"""Limits of a search, which can change when it is resumed."""
 _HEADLESS = (
     click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
     click.option("--json", "json_", is_flag=True, help="With --headless: print one event per line on stdout."),
+    click.option(
+        "-p", "--print", "print_", is_flag=True, help="No screen: print only the answer; piped input is added to TASK."
+    ),
 )
 _FINDER = (
-    click.option("--recipe", metavar="NAME", help="crawl, migrate or research; without it a spec file."),
+    click.option("--recipe", metavar="NAME", cls=KindsOption, kinds=recipes, help="{kinds}; without it a spec file."),
     click.option("--task", metavar="TEXT", help="What to search for; research: the question; migrate: how."),
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
+    click.option("--parallel", type=WholeNumber(1, 16), metavar="N", help="migrate: files at a time in worktrees (1)."),
     click.option("--resume", is_flag=True, help="Resume the newest unfinished run of this search."),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: limit of pages (10000)."),
-    click.option("--rate", type=click.FloatRange(0), metavar="X", help="crawl: requests a second; 0: no limit."),
+    click.option("--rate", type=RealNumber(0), metavar="X", help="crawl: requests a second; 0: no limit."),
     click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),
     click.option("--exclude", multiple=True, metavar="GLOB", help="crawl: never follow these."),
+    click.option(
+        "--executor", metavar="WHERE", help="Dask workers: dask (local), dask://127.0.0.1:PORT, tls://HOST:PORT."
+    ),
     click.option("--host", multiple=True, metavar="HOST", help="Lenses may read pages of this host."),
 )
-_LIMITS = (
-    "quota",
-    "window",
-    "tool_error_rate",
-    "tool_error_calls",
-    "check_timeout",
-    "command_timeout",
-    "park",
-)
-"""Limits of every run besides its budget."""
+_LIMITS = ("quota", "window", "tool_error_rate", "tool_error_calls", "check_timeout", "command_timeout", "park")
+"""Limits of every run, in addition to its budget."""
+_BUDGET = ("steps", "tokens", "usd", "time", "deadline")
 SEARCHED = (
     "model",
     "api_base",
     "effort",
     "guard",
-    "steps",
-    "tokens",
-    "usd",
-    "time",
-    "deadline",
+    *_BUDGET,
     "context",
     "price",
     *_LIMITS,
@@ -199,20 +193,19 @@ SEARCHED = (
     "sandbox_host",
     "on_ask",
     "on_stall",
+    "plain",
     "cwd",
     "trust",
     "runs_dir",
 )
-"""What a search leaves to choose."""
+"""Options that a search accepts."""
+FIXED = (*SEARCHED, "until", "verify", "confirm", "confirm_with", "commit", "commit_hooks", "escalate", "quiet")
+"""Options that `rundry fix` accepts."""
 RESUMED = (
     "model",
     "api_base",
     "effort",
-    "steps",
-    "tokens",
-    "usd",
-    "time",
-    "deadline",
+    *_BUDGET,
     *_LIMITS,
     "pass_steps",
     "patience",
@@ -222,22 +215,32 @@ RESUMED = (
     "gate",
     "on_ask",
     "on_stall",
+    "plain",
     "quiet",
     "cwd",
     "trust",
     "runs_dir",
 )
-"""What can be different when a run goes on."""
+"""Options that can change when a run is resumed."""
 LIMITED = tuple(_SEARCH)
-"""Those of a search alone."""
-PLAYED = ("steps", "tokens", "usd", "time", "deadline", "gate", "on_ask", "on_stall", "quiet", "cwd", "runs_dir")
-"""What the demo leaves to choose: model, task and check are its own."""
+"""The options that only a search has."""
+PLAYED = (
+    *_BUDGET,
+    "gate",
+    "on_ask",
+    "on_stall",
+    "plain",
+    "quiet",
+    "cwd",
+    "runs_dir",
+)
+"""Options that the demo accepts: its model, task and check are fixed."""
 LOOKED_AT = ("model", "api_base", "effort", "cwd", "trust", "runs_dir")
-"""What changes what a doctor finds; the others are only shown back."""
+"""Options that change what `doctor` finds; it only prints the others."""
 
 
 def run_options(shown: Collection[str] | None = None, *, others: bool = True) -> Callable[[Command], Command]:
-    """All options of a run; where `shown` is given, the rest is hidden from the help, or not there at all."""
+    """Add the options of a run. With `shown`, the others are hidden from the help, or left out."""
     return _added(
         [
             make(shown is not None and name not in shown)
@@ -248,18 +251,31 @@ def run_options(shown: Collection[str] | None = None, *, others: bool = True) ->
 
 
 def finder_options(command: Command) -> Command:
-    """What a search is made of."""
+    """Add the options that define a search."""
     return search_limits(_added(list(_FINDER))(command))
 
 
 def search_limits(command: Command) -> Command:
-    """Limits of a search."""
+    """Add the limits of a search."""
     return _added([make(False) for make in _SEARCH.values()])(command)
 
 
-def headless_options(command: Command) -> Command:
-    """`--headless` and `--json`."""
-    return _added(list(_HEADLESS))(command)
+def headless_options(command: Callable[..., None], *, json_alone: bool = False) -> Callable[..., None]:
+    """Add `--headless`, `--json` and `--print`; the command gets one `output`, which is None for the screen.
+
+    `json_alone`: `--json` needs no `--headless`.
+    """
+
+    @wraps(command)
+    def with_output(*, headless: bool, json_: bool, print_: bool, **given: object) -> None:
+        if json_ and print_:
+            raise click.UsageError("--json and --print exclude each other: use one of them")
+        if json_ and not (headless or json_alone):
+            raise click.UsageError("--json needs --headless: add --headless")
+        lines = Output.LINES if headless else None
+        command(output=Output.JSON if json_ else Output.ANSWER if print_ else lines, **given)
+
+    return _added(list(_HEADLESS))(with_output)
 
 
 def _added(options: list[Option]) -> Callable[[Command], Command]:

@@ -1,17 +1,19 @@
-"""What `rundry handoffs` and `rundry report` print. No textual in here."""
+"""Print the results of `rundry handoffs` and `rundry report`. Does not import textual."""
 
 from __future__ import annotations
 
-import math
+import shutil
+import sys
+import textwrap
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from rundry.agent import (
     Advice,
     PendingProposal,
     Report,
     Share,
-    UserError,
     clock,
     coverage_words,
     estimate_words,
@@ -22,17 +24,21 @@ from rundry.agent import (
 )
 
 from ..border.json_out import print_json
+from ..exports.page.report_page import report_page
+from ..exports.report import plot_lines, report_plots, summary
+from ..exports.writing import as_bytes, write_new
 from ..setup.start import folder_of, workspace_of
 from ..text import one_line, path_line
 
 _TASK, _SIGNATURE = 70, 60
 _MOST = 12
-"""Rows of one table; the rest stands in --json."""
+"""Number of rows of a table; `--json` has all."""
+_NARROWEST, _WIDE = 40, 160
 _SIGNS = {"too tight": "!", "too loose": "~", "fits": " ", "unknown": "?"}
 
 
 def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
-    """Each run that waits for a person, the newest first."""
+    """Print each run that waits for a person, the newest first. Return 0."""
     waiting_runs = pending(folder_of(flags), str(workspace_of(flags)) if flags.get("cwd") else None)
     if as_json:
         print_json(waiting_runs)
@@ -58,35 +64,72 @@ def _proposal(waiting: PendingProposal) -> str:
     return f"{what}{size}{'  in conflict' if waiting.conflict else ''}"
 
 
-def print_report(flags: Mapping[str, object], *, days: float, as_json: bool) -> int:
-    """What the runs of these days add up to. Raises UserError."""
-    if not (math.isfinite(days) and days > 0):
-        raise UserError(f"--days {days:g}: give a number of days above 0")
+def print_report(flags: Mapping[str, object], *, days: float, as_json: bool, html: str | None = None) -> int:
+    """Print a summary of the runs of these days, with plots on a terminal. Return the exit code.
+
+    `html`: a new file for the page, or `-` for standard output.
+    """
     told = report(folder_of(flags), days, time.time())
     if as_json:
         print_json(told)
         return 0
+    if html is not None:
+        return _write_page(told, html)
     damaged = f", {told.unreadable - told.newer} damaged" if told.unreadable > told.newer else ""
     newer = f", {told.newer} of a newer rundry" if told.newer else ""
     _say(f"{plural(told.runs, 'run')} in {days:g} days{damaged}{newer}")
     if told.runs:
+        _say(summary(told))
+        if sys.stdout.isatty():
+            print("")
+            for line in plot_lines(report_plots(told), _width()):
+                print(one_line(line))
+        else:
+            _print_groups(told)
         _print_shares(told)
         _print_besides(told)
         _say("limits", gap=True)
         for advice in told.advice:
-            _say(_advice(advice))
+            for line in textwrap.wrap(_advice(advice), _width(), subsequent_indent=" " * 22):
+                _say(line)
     return 0
 
 
+def _write_page(told: Report, target: str) -> int:
+    pieces = as_bytes(report_page(told))
+    if target == "-":
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+    else:
+        write_new(Path(target), pieces, option="--html")
+        _say(f"written to {target}")
+    return 0
+
+
+def _width() -> int:
+    return max(_NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDE
+
+
+def _print_groups(told: Report) -> None:
+    """Print the plots as tables, for a file or a program."""
+    for title, groups in (("day", told.by_day), ("loop", told.by_loop)):
+        _say(f"{title:<14}{'runs':>6}{'complete':>10}{'steps':>8}{'tokens':>10}{'usd':>14}", gap=True)
+        for each in groups:
+            usd = "no price" if each.usd is None else f"{each.usd:.4f}"
+            counts = f"{each.runs:>6}{each.complete:>10}{each.steps:>8}{short(each.tokens):>10}{usd:>14}"
+            _say(f"{each.name:<14}{counts}")
+
+
 def _print_shares(told: Report) -> None:
-    """Exits by reason, and how much of each limit was used: median and 90th percentile."""
+    """Print the runs by exit reason, and the used share of each limit as median and 90th percentile."""
     columns = ("steps", "tokens", "usd", "seconds")
-    _say(f"{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>16}" for name in columns), gap=True)
+    wide = min(16, (_width() - 26) // 4)
+    _say(f"{'ended on':<14}{'runs':>6}{'':>6}" + "".join(f"{name:>{wide}}" for name in columns), gap=True)
     rows = [(each.reason, each.runs, each.share, each.budget) for each in told.exits]
     for reason, runs, share, budget in (*rows, ("all", told.runs, 1.0, told.budget)):
-        shares = "".join(f"{_share(budget.get(name)):>16}" for name in columns)
+        shares = "".join(f"{_share(budget.get(name), is_short=wide < 11):>{wide}}" for name in columns)
         _say(f"{reason:<14}{runs:>6}{share:>6.0%}{shares}")
-    _say("of each limit: median, 90th percentile")
+    _say("of each limit: median" + ("" if wide < 11 else ", 90th percentile"))
 
 
 def _print_besides(told: Report) -> None:
@@ -98,8 +141,9 @@ def _print_besides(told: Report) -> None:
         _say("detectors", gap=True)
         for each in told.detectors[:_MOST]:
             did = ", ".join(f"{name} {count}" for name, count in each.responses.items())
-            signature = _cut(each.signature, _SIGNATURE)
-            _say(f"{each.firings:>6}x  {each.kind:<12} {signature:<{_SIGNATURE}}  {plural(each.runs, 'run')}  {did}")
+            room = max(12, min(_SIGNATURE, _width() - 44))
+            signature = _cut(each.signature, room)
+            _say(f"{each.firings:>6}x  {each.kind:<12} {signature:<{room}}  {plural(each.runs, 'run')}  {did}")
     if told.handoffs:
         _say("hand-offs", gap=True)
         for handed in told.handoffs[:_MOST]:
@@ -111,15 +155,18 @@ def _print_besides(told: Report) -> None:
             _say(f"{each.run_id}  {each.reason}{gap}; {estimate_words(each.found, each.estimate)}")
             _say(f"{'':>{len(each.run_id)}}  read {coverage_words(each.coverage)}")
     if told.models:
-        _say(f"{'model':<40}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}", gap=True)
+        name = max(16, min(40, _width() - 42))
+        _say(f"{'model':<{name}}{'calls':>8}{'in':>10}{'out':>10}{'usd':>14}", gap=True)
         for model in told.models[:_MOST]:
             usd = "no price" if model.usd is None else f"{'~' if model.estimated else ''}{model.usd:.4f}"
             used = f"{model.calls:>8}{short(model.tokens_in):>10}{short(model.tokens_out):>10}{usd:>14}"
-            _say(f"{_cut(model.model, 38):<40}{used}")
+            _say(f"{_cut(model.model, name - 2):<{name}}{used}")
 
 
-def _share(share: Share | None) -> str:
-    return "-" if share is None else f"{share.median:.0%}, {share.p90:.0%}"
+def _share(share: Share | None, *, is_short: bool) -> str:
+    if share is None or is_short:
+        return "-" if share is None else f"{share.median:.0%}"
+    return f"{share.median:.0%}, {share.p90:.0%}"
 
 
 def _advice(advice: Advice) -> str:
@@ -135,4 +182,7 @@ def _say(line: str, *, gap: bool = False) -> None:
     """Print one line, with an empty one above it for `gap`."""
     if gap:
         print("")
-    print(one_line(line))
+    shown = one_line(line)
+    width = _width()
+    fits = len(shown) <= width or not sys.stdout.isatty()
+    print(one_line(shown if fits else shown[: width - 1] + "…"))

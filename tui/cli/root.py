@@ -1,19 +1,23 @@
-"""The command line. Light: neither textual nor litellm is imported here, and nothing before it is needed."""
+"""The command line. It imports neither textual nor litellm, so that it starts fast."""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from rundry.agent import quick_imports
 
-from ..ending import fail as _fail
-from ..ending import guarded as _guarded
+from ..ending import fail as _fail, guarded as _guarded
+from ..headless.output import Output
+from .about.commands import about_the_program
+from .kinds import WholeNumber, Words
 from .options import (
+    FIXED,
     LIMITED,
     LOOKED_AT,
     PLAYED,
@@ -25,11 +29,14 @@ from .options import (
     search_limits,
 )
 from .run_commands import beside_a_run
-from .usage import ABOUT, FIND, FindCommand, RunCommand, Usage
+from .usage import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
+
+if TYPE_CHECKING:
+    from rundry.agent import ItemKind
 
 
-@click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110})
-@click.version_option(package_name="rundry")
+@click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110, "help_option_names": ["-h", "--help"]})
+@click.version_option(None, "-V", "--version", package_name="rundry")
 def cli() -> None:
     """Group all commands."""
 
@@ -38,14 +45,9 @@ def cli() -> None:
 @click.argument("task", nargs=-1, metavar="[TASK]")
 @run_options()
 @headless_options
-def run(task: tuple[str, ...], headless: bool, json_: bool, **flags: object) -> None:
-    """Run TASK (`-` reads standard input), on the screen, or without one with --headless."""
-    if json_ and not headless:
-        _fail("--json needs --headless: add --headless")
-    if headless:
-        _guarded(lambda: _headless(_task(task), flags, as_json=json_))
-    else:
-        _guarded(lambda: _screen(_task(task), flags))
+def run(task: tuple[str, ...], output: Output | None, **flags: object) -> None:
+    """Run TASK (`-` reads standard input), on the screen, or without one with --headless or --print."""
+    _guarded(lambda: _run(task, flags, output))
 
 
 @cli.command(cls=FindCommand, help=FIND, short_help="Search until there are no new results.")
@@ -53,45 +55,57 @@ def run(task: tuple[str, ...], headless: bool, json_: bool, **flags: object) -> 
 @finder_options
 @run_options(SEARCHED, others=False)
 @headless_options
-def find(words: tuple[str, ...], resume: bool, headless: bool, json_: bool, **flags: object) -> None:
+def find(words: tuple[str, ...], resume: bool, output: Output | None, **flags: object) -> None:
     """Search until there are no new results."""
-    if json_ and not headless:
-        _fail("--json needs --headless: add --headless")
-    _guarded(lambda: _find(words, flags, again=resume, headless=headless, as_json=json_))
+    _guarded(lambda: _find(words, flags, again=resume, output=output))
+
+
+@cli.command(cls=RunCommand, help=FIX, short_help="Fix each confirmed finding of a search.")
+@click.argument("run_", metavar="RUN", nargs=-1, required=True)
+@run_options(FIXED, others=False)
+@headless_options
+def fix(run_: tuple[str, ...], output: Output | None, **flags: object) -> None:
+    """Fix each confirmed finding of a search."""
+    _guarded(lambda: _fix(run_, flags, output))
 
 
 @cli.command(short_help="Run a scripted model on a sample project.")
 @click.argument("kind", metavar="[goal]", required=False)
 @run_options(PLAYED, others=False)
 @headless_options
-def demo(kind: str | None, headless: bool, json_: bool, **flags: object) -> None:
+def demo(kind: str | None, output: Output | None, **flags: object) -> None:
     """Run a scripted model that fixes a sample project in a temporary folder: real edits, gate and check."""
     if kind not in (None, "goal"):
         _fail(f"demo {kind}: use `rundry demo goal`")
-    _guarded(lambda: _demo(flags, headless=headless, as_json=json_))
+    _guarded(lambda: _demo(flags, output))
 
 
 @cli.command(cls=RunCommand, short_help="Resume a run.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--hint", metavar="TEXT", help="A first message for the model.")
 @click.option("--damaged", is_flag=True, help="Continue without events that are damaged or missing.")
-@click.option("--from", "from_", type=int, metavar="SEQ", help="With --json: print events after this one; 0 for all.")
+@click.option(
+    "--from", "from_", type=WholeNumber(0), metavar="SEQ", help="With --json: print events after this one; 0 for all."
+)
 @run_options(RESUMED)
 @search_limits
 @headless_options
-def resume(run_: str | None, hint: str | None, from_: int | None, headless: bool, json_: bool, **flags: object) -> None:
+def resume(run_: str | None, hint: str | None, from_: int | None, output: Output | None, **flags: object) -> None:
     """Resume RUN (an id, a prefix of one, or a journal); default: this folder's newest unfinished run."""
-    _guarded(lambda: _resume(run_, flags, hint=hint, since=from_, headless=headless, as_json=json_))
+    _guarded(lambda: _resume(run_, flags, hint=hint, since=from_, output=output))
 
 
 @cli.command()
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
 @click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
+@click.option("--plain", is_flag=True, help="Lines of words instead of a screen.")
 @click.option("--quiet", is_flag=True, help="No bell, no notification, no title.")
-def watch(run_: str | None, **flags: object) -> None:
-    """Show RUN, live or ended, in any number of terminals."""
-    _guarded(lambda: _watch(run_, flags))
+@click.option("--web", is_flag=True, help="In a browser on this machine, read-only, behind a link that works once.")
+@click.option("--port", type=WholeNumber(0, 65535), metavar="N", help="With --web: the port; default: a free one.")
+def watch(run_: str | None, web: bool, port: int | None, **flags: object) -> None:
+    """Show RUN, live or ended, in any number of terminals or, with --web, browser tabs."""
+    _guarded(lambda: _watch(run_, flags, web=web, port=port))
 
 
 @cli.command()
@@ -127,28 +141,33 @@ def doctor(as_json: bool, **flags: object) -> None:
 
 
 @cli.command(short_help="Print the key of an item.")
-@click.argument("kind", type=click.Choice(["url", "file", "value"]))
+@click.argument("kind", type=Words(["url", "file", "value"]))
 @click.argument("text")
 @click.option("--cwd", metavar="DIR", help="Where relative paths start; default: here.")
-def key(kind: str, text: str, **flags: object) -> None:
+def key(kind: ItemKind, text: str, **flags: object) -> None:
     """Print the key of TEXT in a search. All spellings of the same item have the same key."""
     _guarded(lambda: _key(kind, text, flags))
 
 
 beside_a_run(cli)
+about_the_program(cli)
 
 
 def main() -> NoReturn:
     """The `rundry` command. Ends the process; a usage error is one line and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 shows what it can
     try:
-        if sys.argv[1:2] != ["key"]:  # a file's name may be any bytes
+        if sys.argv[1:2] != ["key"]:  # the name of a file may consist of any bytes
             _refuse_what_is_no_text(sys.argv[1:])
+        if os.environ.get("_RUNDRY_COMPLETE"):
+            from .completion import prepare
+
+            prepare(cli)
         cli.main(prog_name="rundry", standalone_mode=False)
     except click.ClickException as error:
-        _fail(error.format_message())
+        _fail(line_of(error))
     except click.Abort:
         sys.exit(130)
     sys.exit(0)
@@ -163,99 +182,97 @@ def _refuse_what_is_no_text(args: Sequence[str]) -> None:
             _fail(f"{shown[:60]}: this is not UTF-8 text")
 
 
-def _task(words: Sequence[str]) -> str | None:
-    """The task as one text, or None; `-` reads it from standard input."""
-    if len(words) > 1:
-        _fail(_unquoted(words))
-    if not words or words[0] != "-":
-        return words[0] if words else None
-    try:
-        return sys.stdin.buffer.read().decode().strip()
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        _fail(f"the task on standard input is not UTF-8 text: byte {error.start + 1} is 0x{byte:02x}")
+def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
+    from .task import task_of
 
-
-def _unquoted(words: Sequence[str]) -> str:
-    import shlex
-    from difflib import get_close_matches
-
-    near = get_close_matches(words[0], cli.commands, n=1, cutoff=0.75)
-    meant = f"; or did you mean `rundry {near[0]}`?" if near else ""
-    return f"the task is {len(words)} words: put it in quotes, rundry {shlex.quote(' '.join(words))}{meant}"
-
-
-def _screen(task: str | None, flags: Mapping[str, object]) -> int:
+    task = task_of(words, cli.commands, adds_input=output is Output.ANSWER)
     if flags.get("continue_"):
-        return _resume(None, flags, hint=task, since=None, headless=False, as_json=False)
-    from ..opening import open_new
+        from ..setup.resuming import find_continued
 
-    return open_new(task, flags)
+        return _resume(str(find_continued(task, flags)), flags, hint=task, since=None, output=output)
+    if output is None:
+        from ..opening import open_new
 
-
-def _headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
-    if flags.get("continue_"):
-        return _resume(None, flags, hint=task, since=None, headless=True, as_json=as_json)
+        return open_new(task, flags)
     with quick_imports():
         from ..headless.plain import run_headless
 
-    return run_headless(task, flags, as_json=as_json)
+    return run_headless(task, flags, output)
 
 
-def _demo(flags: Mapping[str, object], *, headless: bool, as_json: bool) -> int:
-    if headless:
+def _demo(flags: Mapping[str, object], output: Output | None) -> int:
+    if output is not None:
         from ..headless.plain import run_headless
         from ..setup.start import demo_flags
 
-        return run_headless(*demo_flags(flags), as_json=as_json)
+        return run_headless(*demo_flags(flags), output)
     from ..opening import open_demo
 
     return open_demo(flags)
 
 
-def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, headless: bool, as_json: bool) -> int:
+def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
     from ..setup.finding import FindSetup, unfinished, wanted_of
 
-    setup = FindSetup(wanted_of(words, flags), flags, headless=headless)
+    setup = FindSetup(wanted_of(words, flags), flags, headless=output is not None)
     if again:
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED)}
-        return _resume(str(unfinished(setup)), kept, hint=None, since=None, headless=headless, as_json=as_json)
-    if headless:
+        return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)
+    if output is not None:
         with quick_imports():
             from ..headless.plain import drive_new
 
-        return drive_new(setup, setup.wanted.task, flags, as_json=as_json)
-    from ..opening import open_search
+        return drive_new(setup, setup.wanted.task, flags, output)
+    from ..opening import open_prepared
 
-    return open_search(setup, flags)
+    return open_prepared(setup, setup.wanted.task, flags, "find")
+
+
+def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
+    from ..setup.fixing import FixSetup, source_of
+    from .task import task_of
+
+    if len(words) > 1:  # `rundry fix the tests`: a task that begins with the name of a command
+        task_of(["fix", *words], (), adds_input=False)
+    setup = FixSetup(source_of(words[0], flags), flags, headless=output is not None)
+    if output is not None:
+        with quick_imports():
+            from ..headless.plain import drive_new
+
+        return drive_new(setup, setup.task, flags, output)
+    from ..opening import open_prepared
+
+    return open_prepared(setup, setup.task, flags, "fix")
 
 
 def _resume(
-    ref: str | None,
-    flags: Mapping[str, object],
-    *,
-    hint: str | None,
-    since: int | None,
-    headless: bool,
-    as_json: bool,
+    ref: str | None, flags: Mapping[str, object], *, hint: str | None, since: int | None, output: Output | None
 ) -> int:
-    if headless:
+    if output is not None:
         with quick_imports():
             from ..headless.plain import resume_headless
 
-        return resume_headless(ref, flags, hint=hint, since=since, as_json=as_json)
+        return resume_headless(ref, flags, hint=hint, since=since, output=output)
     from ..opening import open_resumed
 
     return open_resumed(ref, flags, hint=hint)
 
 
-def _watch(ref: str | None, flags: Mapping[str, object]) -> int:
+def _watch(ref: str | None, flags: Mapping[str, object], *, web: bool, port: int | None) -> int:
+    if web:
+        from ..web.command import watch_in_browser
+
+        return watch_in_browser(ref, flags, port or 0)
+    if port is not None:
+        from rundry.agent import UserError
+
+        raise UserError(f"--port {port} works only with --web: add --web, or remove --port")
     from ..opening import open_watched
 
     return open_watched(ref, flags)
 
 
-def _key(kind: str, text: str, flags: Mapping[str, object]) -> int:
+def _key(kind: ItemKind, text: str, flags: Mapping[str, object]) -> int:
     from rundry.agent import item_key
 
     from ..setup.start import workspace_of

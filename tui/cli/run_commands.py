@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
+from rundry.agent import GateVerdict
+
 from ..ending import guarded
-from .options import RESUMED, ExportFormat, headless_options, run_options
+from ..exports.formats import ExportFormat
+from .kinds import RealNumber, WholeNumber, Words
+from .options import RESUMED, headless_options, run_options
+
+if TYPE_CHECKING:
+    from ..headless.output import Output
 
 _WHERE = (
     click.option("--cwd", metavar="DIR", help="The workspace; default: here."),
@@ -25,7 +34,7 @@ def beside_a_run(cli: click.Group) -> None:
 
 class _Verbs(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """All verbs."""
+        """List all verbs."""
         from .verbs import VERBS
 
         del ctx
@@ -52,7 +61,7 @@ def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
 
 @click.command(short_help="Start a new run from a step of another one.")
 @click.argument("run_", metavar="[RUN]", required=False)
-@click.option("--at", type=click.IntRange(0), metavar="STEP", help="State after this step; default: the newest.")
+@click.option("--at", type=WholeNumber(0), metavar="STEP", help="State after this step; default: the newest.")
 @click.option("--files", is_flag=True, help="Also restore the files, except those that someone else changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
@@ -64,7 +73,7 @@ def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: 
 
 class _Verify(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Exit codes."""
+        """List the exit codes."""
         del ctx
         with formatter.section("Exit codes"):
             rows = [("0", "it passed"), ("1", "it failed"), ("2", "bad input: no check ran")]
@@ -101,7 +110,7 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--digest", metavar="D", help="Digest of the proposal, or a prefix; without it you are asked."),
         click.option("--reason", metavar="TEXT", help="The model reads it in the result of its call."),
         run_options([name for name in RESUMED if name not in ("cwd", "runs_dir")], others=False),
-        headless_options,
+        partial(headless_options, json_alone=True),
     )
     for option in reversed(own):
         command = option(command)
@@ -111,30 +120,31 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(short_help="Approve a proposal that waits, then resume its run.")
 @_deciding
 @click.option("--hunks", metavar="1,3", help="Accept only these hunks.")
-def approve(run_: str | None, hunks: str | None, **flags: object) -> None:
+def approve(run_: str | None, hunks: str | None, output: Output | None, **flags: object) -> None:
     """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
 
     If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
     The digest of a suspect check accepts its result. Exit code 75: the decision was not recorded; try later.
     """
-    _decide("approve", run_, hunks, flags)
+    _decide("approve", run_, hunks, flags, output)
 
 
 @click.command(short_help="Reject a proposal that waits, then resume its run.")
 @_deciding
-def reject(run_: str | None, **flags: object) -> None:
+def reject(run_: str | None, output: Output | None, **flags: object) -> None:
     """Reject the proposal, or the suspect check, of RUN that --digest names, then resume the run.
 
     Exit code 75: the decision was not recorded; try later.
     """
-    _decide("reject", run_, None, flags)
+    _decide("reject", run_, None, flags, output)
 
 
-def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, object]) -> None:
+def _decide(
+    verdict: GateVerdict, run_: str | None, hunks: str | None, flags: dict[str, object], output: Output | None
+) -> None:
     from ..deciding.command import decide
 
     digest, reason = flags.pop("digest"), flags.pop("reason")
-    headless, as_json = bool(flags.pop("headless")), bool(flags.pop("json_"))
     guarded(
         lambda: decide(
             run_,
@@ -143,42 +153,51 @@ def _decide(verdict: str, run_: str | None, hunks: str | None, flags: dict[str, 
             digest=None if digest is None else str(digest),
             hunks=hunks,
             reason=None if reason is None else str(reason),
-            headless=headless or as_json,
-            as_json=as_json,
+            output=output,
         )
     )
 
 
-@click.command(short_help="Write a run as JSON Lines, Markdown or HTML.")
+@click.command(short_help="Write a run, or the findings of a search.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option(
     "--format",
     "kind",
-    type=click.Choice([each.value for each in ExportFormat]),
+    type=Words([each.value for each in ExportFormat]),
     default="jsonl",
     help="Default: jsonl.",
 )
 @click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
 def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
-    """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden."""
+    """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden.
+
+    The formats jsonl, md and html hold the whole run; sarif, csv and findings-md the findings of a search.
+    """
     from .exporting import export as write
 
     guarded(lambda: write(run_, flags, kind=ExportFormat(kind), output=output))
 
 
 @click.command(short_help="Summarize the runs of the last days.")
-@click.option("--days", type=float, default=7.0, metavar="N", help="Runs that began in the last N days; default: 7.")
+@click.option(
+    "--days",
+    type=RealNumber(0, min_open=True),
+    default=7.0,
+    metavar="N",
+    help="Runs that began in the last N days; default: 7.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def report(days: float, as_json: bool, **flags: object) -> None:
+@click.option("--html", metavar="FILE", help="Write a page to a new file; -: to standard output.")
+def report(days: float, as_json: bool, html: str | None, **flags: object) -> None:
     """Summarize exits, use of limits, detectors, hand-offs and spend, and report limits that do not fit."""
     from .reports import print_report
 
-    guarded(lambda: print_report(flags, days=days, as_json=as_json))
+    guarded(lambda: print_report(flags, days=days, as_json=as_json, html=html))
 
 
 class _Check(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Exit codes."""
+        """List the exit codes."""
         del ctx
         with formatter.section("Exit codes"):
             rows = [("0", "the journal is sound"), ("1", "it is damaged"), ("2", "bad input: nothing was read")]

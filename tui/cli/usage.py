@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import click
 
@@ -30,7 +30,7 @@ EXIT_CODES = (
     ("3", "budget: a limit was reached"),
     ("4", "stall: stagnation, oscillation, tool-errors"),
     ("5", "handoff: it waits for a person"),
-    ("6", "claimed, or dry but not complete"),
+    ("6", "claimed, or partial, or dry but not complete"),
     ("75", "error, but a later retry can succeed"),
     ("130", "you stopped it"),
 )
@@ -47,6 +47,17 @@ rundry find --recipe research --task "Where does input reach SQL?" src
     uses several lenses, verifiers for each finding, and a critic at the end
 rundry find search.toml
     runs your own search: lenses, or a worker for each item
+"""
+FIX = """\
+Fix each confirmed finding of RUN, a finished search: one goal run for each, one after the other, in its workspace.
+
+\b
+rundry fix RUN --until "pytest -q" --usd 5
+rundry fix RUN --until "ruff check {file}" --tokens 2M --headless --gate auto
+    {file}, {line}, {key} and {title} are those of the finding
+
+Each child run has a journal and an outcome of its own, and an equal share of the budget that is left. Together they
+never pass the budget, which you must set. A stop or a pause of the run reaches the child that runs.
 """
 SPEC_FILE = """\
 task = "Find every place where user input reaches SQL"
@@ -68,31 +79,65 @@ command = ["python3", "worker.py"]   # or python = "module:function"
 timeout = "30s"\
 """
 _OF_SEARCHES = {"0": "dry, and complete", "6": "dry, but not complete: failures are listed"}
-"""Exit codes that say something else of a search, or nothing."""
+"""Exit codes with another meaning for searches, or without one."""
 RUN = "run"
+BARE = "rundry.bare"
+"""Set in `Context.meta` if the user did not write `run`."""
+ABOUT_ITSELF = ("-h", "--help", "-V", "--version")
+LONGEST_MISREAD = 24
+"""Characters of the longest word that can be a mistyped command, or the id of a run."""
 
 
 class Usage(click.Group):
-    """`rundry TASK` is `rundry run TASK`: what is no subcommand is the task. Options may stand before either."""
+    """`rundry TASK` is `rundry run TASK`: words that are not a subcommand are the task.
+
+    Options may come before either.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the subcommand first."""
-        at = self._first_word(args)
-        if at is None and (asked := next((arg for arg in args if arg in ("--help", "--version")), None)):
+        if not ctx.resilient_parsing:
+            self._refuse_single_dash(args)
+        words = list(self._words(args))
+        if not words and (asked := next((arg for arg in args if arg in ABOUT_ITSELF), None)):
             return super().parse_args(ctx, [asked])
-        if at is None or args[at] not in self.commands:
+        if not words or args[words[0]] not in self.commands:
+            if len(words) == 1 and not ctx.resilient_parsing:
+                self._refuse_misread(args[words[0]])
+            ctx.meta[BARE] = True
             return super().parse_args(ctx, [RUN, *args])
+        at = words[0]
         return super().parse_args(ctx, [args[at], *args[:at], *args[at + 1 :]])
 
-    def _first_word(self, args: Sequence[str]) -> int | None:
-        """Where the first word stands that is neither an option nor its value."""
+    def _words(self, args: Sequence[str]) -> Iterator[int]:
+        """Yield the position of each word before `--` that is neither an option nor its value."""
         valued = {name for option in self._options() if not option.is_flag for name in option.opts}
         at = 0
         while at < len(args) and args[at] != "--":
             if not args[at].startswith("-") or args[at] == "-":
-                return at
-            at += 2 if args[at] in valued else 1
-        return None
+                yield at
+            at += 2 if args[at] in valued or _takes_next(args[at], valued) else 1
+
+    def _refuse_single_dash(self, args: Sequence[str]) -> None:
+        """Raise UsageError for `-model NAME`, which would be `-m odel`."""
+        names = {name[2:] for option in self._options() for name in option.opts if name.startswith("--")}
+        for arg in args:
+            if arg == "--":
+                return
+            given = arg.partition("=")[0]
+            if len(given) > 3 and given[0] == "-" and given[1:].replace("-", "").isalpha() and given[1] != "-":
+                from .misread import near_command
+
+                if near := near_command(given[1:], names):
+                    raise click.UsageError(f"No such option '{given}'. Did you mean '--{near}'?")
+
+    def _refuse_misread(self, word: str) -> None:
+        """Raise UsageError for a mistyped command, which would be the task of a session."""
+        if word.isascii() and len(word) <= LONGEST_MISREAD:
+            from .misread import misread
+
+            if why := misread(word, self.commands):
+                raise click.UsageError(why)
 
     def _options(self) -> Iterator[click.Option]:
         for command in self.commands.values():
@@ -104,7 +149,7 @@ class Usage(click.Group):
         formatter.write_usage(ctx.command_path, "COMMAND [OPTIONS] ...", prefix="       ")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The subcommands, then the options of a run."""
+        """Write the subcommands, then the options of a run."""
         self.format_commands(ctx, formatter)
         options = (param for param in self.commands[RUN].params if isinstance(param, click.Option))
         rows = [record for option in options if (record := option.get_help_record(ctx)) is not None]
@@ -117,11 +162,11 @@ class Usage(click.Group):
         _write_ends(formatter)
         with formatter.section("Places"):
             for name, place in _places():
-                formatter.write(f"  {name:<9} {place}\n")  # a path that is broken over two lines is no path
+                formatter.write(f"  {name:<9} {place}\n")  # a path that is broken over two lines cannot be copied
 
 
 class RunCommand(click.Command):
-    """A command whose help ends with the limits that hold by default and the exit codes."""
+    """A command whose help ends with the default limits and the exit codes."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the limits and exit codes."""
@@ -130,7 +175,7 @@ class RunCommand(click.Command):
 
 
 class FindCommand(click.Command):
-    """The help of a search: what a spec file looks like, what holds by default, how it ends."""
+    """The help of a search, with a spec file, the default limits and the exit codes."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a spec file, the limits and the exit codes."""
@@ -142,6 +187,13 @@ class FindCommand(click.Command):
             formatter.write_dl([("crawl", "10,000 pages, 60 minutes"), ("others", LIMITS[1][1])])
         with formatter.section("Exit codes"):
             formatter.write_dl([(code, _OF_SEARCHES.get(code, text)) for code, text in EXIT_CODES if code != "4"])
+
+
+def _takes_next(arg: str, valued: Collection[str]) -> bool:
+    """Return whether `arg` is several short options of which the last one takes the next argument: `-pm NAME`."""
+    if len(arg) < 3 or arg[1] == "-":
+        return False
+    return f"-{arg[-1]}" in valued and not any(f"-{letter}" in valued for letter in arg[1:-1])
 
 
 def _write_ends(formatter: click.HelpFormatter) -> None:
@@ -158,3 +210,12 @@ def _places() -> Iterator[tuple[str, str]]:
     yield "", "else: --runs-dir DIR, RUNDRY_RUNS_DIR"
     yield "config", f"{config_file(os.environ)}, yours"
     yield "", ".rundry.toml of the workspace, once you trust it: --trust, /trust"
+
+
+def line_of(error: click.ClickException) -> str:
+    """Return the error as one line that begins with the option or argument that is wrong."""
+    if type(error) is not click.BadParameter or error.param is None:
+        return error.format_message()
+    param = error.param
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+    return f"{name}: {error.message}"

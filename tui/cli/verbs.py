@@ -1,4 +1,4 @@
-"""The verbs of `rundry ctl`: words of a command line into commands of a run. No textual in here."""
+"""The verbs of `rundry ctl`: convert words of a command line into commands of a run. Does not import textual."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from rundry.agent import (
     Command,
     Decide,
     GateMode,
+    GateVerdict,
     Interrupt,
     Judge,
     Merge,
     ModelSpec,
     Pause,
+    RunState,
     Say,
     SetGateMode,
     SetLimit,
@@ -33,7 +35,6 @@ from rundry.agent import (
     Unpause,
     Unqueue,
     UserError,
-    Waits,
     Wake,
 )
 
@@ -62,15 +63,15 @@ class Verb:
     """Definition of one verb."""
 
     takes: str
-    """As the help shows it."""
+    """The arguments, as the help shows them."""
     about: str
-    commands: Callable[[Given, Waits], list[Command]]
-    """What is put, from the words and from what waits in the run. Raises UserError."""
+    commands: Callable[[Given, RunState], list[Command]]
+    """Returns the commands for the given words and what waits in the run. Raises UserError."""
     after_end: bool = False
-    """It can resume an ended run that a runner still holds."""
+    """It can resume an ended run that still has a runner."""
 
 
-def commands_of(given: Given, waits: Waits) -> list[Command]:
+def commands_of(given: Given, state: RunState) -> list[Command]:
     """Return the commands for the run. Raises UserError if the words are not valid or nothing waits for them."""
     verb = verb_of(given.verb)
     if given.now and given.verb not in ("pause", "stop"):
@@ -79,11 +80,11 @@ def commands_of(given: Given, waits: Waits) -> list[Command]:
         raise UserError(f"{given.verb} takes no --reason: reject and judge do")
     if given.digest is not None and given.verb not in ("approve", "reject"):
         raise UserError(f"{given.verb} takes no --digest: approve and reject do")
-    return verb.commands(given, waits)
+    return verb.commands(given, state)
 
 
 def verb_of(name: str) -> Verb:
-    """Raises UserError where there is no such verb."""
+    """Return the verb with this name. Raises UserError if there is none."""
     found = VERBS.get(name)
     if found is None:
         raise UserError(f"ctl {one_line(name)[:40]!r}: there is no such verb; {near(name)}there are {', '.join(VERBS)}")
@@ -91,30 +92,30 @@ def verb_of(name: str) -> Verb:
 
 
 def near(name: str) -> str:
-    """`did you mean ...? `, where a verb looks like it."""
+    """Return `did you mean ...? ` if a verb has a similar name, else an empty text."""
     from difflib import get_close_matches
 
     found = get_close_matches(name, VERBS, n=1, cutoff=0.6)
     return f"did you mean `{found[0]}`? " if found else ""
 
 
-def _nothing(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _nothing(given: Given, state: RunState) -> list[Command]:
+    del state
     if given.words:
         raise UserError(f"{given.verb} takes no arguments, not {' '.join(given.words)[:60]!r}")
     return []
 
 
-def _plain(make: Callable[[Given], Command]) -> Callable[[Given, Waits], list[Command]]:
-    def commands(given: Given, waits: Waits) -> list[Command]:
-        return [*_nothing(given, waits), make(given)]
+def _plain(make: Callable[[Given], Command]) -> Callable[[Given, RunState], list[Command]]:
+    def commands(given: Given, state: RunState) -> list[Command]:
+        return [*_nothing(given, state), make(given)]
 
     return commands
 
 
-def _text(make: Callable[[str], Command]) -> Callable[[Given, Waits], list[Command]]:
-    def commands(given: Given, waits: Waits) -> list[Command]:
-        del waits
+def _text(make: Callable[[str], Command]) -> Callable[[Given, RunState], list[Command]]:
+    def commands(given: Given, state: RunState) -> list[Command]:
+        del state
         return [make(_said(given))]
 
     return commands
@@ -127,16 +128,16 @@ def _said(given: Given) -> str:
     return text
 
 
-def _withdraw(given: Given, waits: Waits) -> list[Command]:
-    """The newest message, the one of that number, or the one with that text in it."""
-    if not waits.queue:
+def _withdraw(given: Given, state: RunState) -> list[Command]:
+    """Withdraw the newest message, the one with that number, or the one that contains that text."""
+    if not state.queue:
         raise UserError("no message is queued in this run, so there is nothing to withdraw")
     text = " ".join(given.words).strip()
     if not text:
-        return [Unqueue(queued_id=max(waits.queue))]
-    if text.isdecimal() and int(text) in waits.queue:
+        return [Unqueue(queued_id=max(state.queue))]
+    if text.isdecimal() and int(text) in state.queue:
         return [Unqueue(queued_id=int(text))]
-    found = [number for number, queued in waits.queue.items() if text in queued.text]
+    found = [number for number, queued in state.queue.items() if text in queued.text]
     if len(found) != 1:
         count = "no queued message has" if not found else f"{len(found)} queued messages have"
         raise UserError(f"{count} the text {one_line(text)[:40]!r}: `queued` lists them with their numbers")
@@ -144,15 +145,15 @@ def _withdraw(given: Given, waits: Waits) -> list[Command]:
 
 
 def _named(given: Given) -> list[str]:
-    """As many words as the verb's `takes` names. Raises UserError."""
+    """Return the words, as many as the verb's `takes` names. Raises UserError."""
     takes = VERBS[given.verb].takes.split()
     if len(given.words) != len(takes):
         raise UserError(f"{given.verb} takes {' '.join(takes)}, not {len(given.words)} words: quote what has spaces")
     return list(given.words)
 
 
-def _limits(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _limits(given: Given, state: RunState) -> list[Command]:
+    del state
     if not given.words:
         raise UserError("limit needs NAME=VALUE, one or more: steps=60 usd=2 time=30m window=6 run_command=30/min")
     return [_limit(word) for word in given.words]
@@ -166,63 +167,65 @@ def _limit(word: str) -> Command:
     return SetLimit(name=name, value=limit)
 
 
-def _model(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _model(given: Given, state: RunState) -> list[Command]:
+    del state
     return [SwitchModel(model=ModelSpec(name=_named(given)[0], api_base=given.api_base))]
 
 
-def _effort(given: Given, waits: Waits) -> list[Command]:
+def _effort(given: Given, state: RunState) -> list[Command]:
     effort = _named(given)[0]
     if effort not in EFFORTS:
         raise UserError(f"effort {effort!r}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
-    if waits.model is None:
-        raise UserError("this run has no model: set one with `model NAME`")
-    return [SwitchModel(model=msgspec.structs.replace(waits.model, effort=effort))]
+    return [SwitchModel(model=msgspec.structs.replace(state.model, effort=effort))]
 
 
-def _decide(given: Given, waits: Waits) -> list[Command]:
+def _decide(verdict: GateVerdict) -> Callable[[Given, RunState], list[Command]]:
+    return lambda given, state: [_decision(given, state, verdict)]
+
+
+def _decision(given: Given, state: RunState, verdict: GateVerdict) -> Decide:
     from ..deciding.question import chosen
 
     if len(given.words) > 1:
         raise UserError(f"{given.verb} needs a proposal's id and --digest, or only --digest")
-    opened = chosen(waits, "this run", given.verb, given.digest, given.words[0] if given.words else None)
-    return [Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=given.verb, reason=given.reason)]
+    opened = chosen(state, "this run", given.verb, given.digest, given.words[0] if given.words else None)
+    return Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict=verdict, reason=given.reason)
 
 
-def _answer(given: Given, waits: Waits) -> list[Command]:
+def _answer(given: Given, state: RunState) -> list[Command]:
     text = _said(given)
-    if not waits.questions:
+    if not state.questions:
         raise UserError("this run has no open question: use `queue` or `steer` to send a message")
-    asked = next(iter(waits.questions.values()))
+    asked = next(iter(state.questions.values()))
     if text.isdecimal() and 1 <= int(text) <= len(asked.options):
         text = asked.options[int(text) - 1]
     return [Answer(question_id=asked.question_id, text=text)]
 
 
-def _judge(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _judge(given: Given, state: RunState) -> list[Command]:
+    del state
     key, verdict = _named(given)
     if verdict not in ("confirmed", "refuted", "evidence"):
         raise UserError(f"judge {verdict!r}: use confirmed, refuted or evidence")
     return [Judge(key=key, verdict=verdict, reason=given.reason or "")]
 
 
-def _merge(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _merge(given: Given, state: RunState) -> list[Command]:
+    del state
     key, into = _named(given)
     return [Merge(key=key, into=into)]
 
 
-def _item(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _item(given: Given, state: RunState) -> list[Command]:
+    del state
     kind, value = _named(given)
     if kind not in ("url", "file", "value"):
         raise UserError(f"item {kind!r}: use url, file or value")
     return [AddItem(kind=kind, value=value)]
 
 
-def _undo(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _undo(given: Given, state: RunState) -> list[Command]:
+    del state
     match given.words:
         case []:
             return [Undo()]
@@ -234,18 +237,18 @@ def _undo(given: Given, waits: Waits) -> list[Command]:
             raise UserError(f"undo {' '.join(given.words)[:40]}: use `undo`, `undo 3` or `undo step 7`")
 
 
-def _gate(given: Given, waits: Waits) -> list[Command]:
-    del waits
+def _gate(given: Given, state: RunState) -> list[Command]:
+    del state
     mode = _named(given)[0]
     if mode not in list(GateMode):
         raise UserError(f"gate {mode!r}: use read, ask, edits or auto")
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
 
 
-def _deny(given: Given, waits: Waits) -> list[Command]:
+def _deny(given: Given, state: RunState) -> list[Command]:
     from ..deciding.rule import parse_deny
 
-    del waits
+    del state
     return [AddRule(rule=parse_deny(" ".join(given.words)))]
 
 
@@ -270,9 +273,12 @@ VERBS: Mapping[str, Verb] = {
     "model": Verb("NAME", "switch the model from the next call on", _model, after_end=True),
     "effort": Verb("HOW", "low, medium or high: how much the model reasons", _effort, after_end=True),
     "approve": Verb(
-        "--digest D", "approve the waiting proposal; without --digest, a terminal asks", _decide, after_end=True
+        "--digest D",
+        "approve the waiting proposal; without --digest, a terminal asks",
+        _decide("approve"),
+        after_end=True,
     ),
-    "reject": Verb("--digest D", "reject it; the model reads --reason TEXT", _decide, after_end=True),
+    "reject": Verb("--digest D", "reject it; the model reads --reason TEXT", _decide("reject"), after_end=True),
     "answer": Verb("TEXT", "answer the model's question; a number selects an option", _answer),
     "wake": Verb("", "wake a sleeping run", _plain(lambda _: Wake())),
     "judge": Verb("KEY VERDICT", "set a finding's verdict: confirmed, refuted or evidence", _judge, after_end=True),

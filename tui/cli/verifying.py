@@ -1,4 +1,4 @@
-"""`rundry verify`: whether the result of an ended run passes its check in a clean checkout. No textual in here."""
+"""`rundry verify`: check in a clean checkout whether the result of an ended run passes. Does not import textual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXIT_CODES = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED:
 
 
 def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None, as_json: bool) -> int:
-    """Run it and print one line. The exit code. Raises RundryError."""
+    """Run the checks and print one line. Return the exit code. Raises RundryError."""
     verified = asyncio.run(verify_run(find_any(ref, flags), command, os.environ))
     if as_json:
         print_json(verified)

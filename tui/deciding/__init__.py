@@ -1,1 +1,1 @@
-"""A decision on a proposal from the command line. No textual in here."""
+"""Decide on a proposal from the command line. Does not import textual."""

@@ -7,19 +7,21 @@ from pathlib import Path
 
 from rundry.agent import (
     Decide,
+    GateVerdict,
     Journal,
     ProposalOpened,
     Refusal,
     ResumeChanges,
+    RunState,
     SuspectResult,
     UserError,
-    Waits,
     holder,
     refresh_proposals,
+    run_state,
     suspect_result,
-    what_waits,
 )
 
+from ..headless.output import Output
 from ..setup.resuming import find
 from ..text import one_line, path_line
 from .question import NOT_RECORDED, SHORT, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
@@ -29,52 +31,61 @@ def decide(
     ref: str | None,
     flags: Mapping[str, object],
     *,
-    verdict: str,
+    verdict: GateVerdict,
     digest: str | None,
     hunks: str | None,
     reason: str | None,
-    headless: bool,
-    as_json: bool,
+    output: Output | None,
 ) -> int:
     """Decide on one proposal, then let the run continue. Return the exit code. Raises RundryError.
 
-    A live run takes the decision from its inbox. One that nobody drives is resumed with it.
+    A live run takes the decision from its inbox. One that nobody drives is resumed with it, on the screen if `output`
+    is None and there is a terminal.
     """
     path = find(ref, flags)
-    run_id, waits = _read(path)
+    run_id, state = _read(path)
     is_live = holder(path) is not None
-    suspect = None if is_live else suspect_result(waits)
+    suspect = None if is_live else suspect_result(state)
     if digest is None and not has_terminal() and suspect is None:
-        chosen(waits, run_id, verdict, None)
+        chosen(state, run_id, verdict, None)
     if not is_live:
-        waits = _refreshed(path, waits, digest)
+        state = _refreshed(path, state, digest)
     try:
-        if suspect is not None and is_about_result(suspect, waits, digest):
+        if suspect is not None and is_about_result(suspect, state, digest):
             confirm_result(suspect, run_id, verdict, digest)
             changes = _about_result(suspect, verdict, hunks, reason)
-            return _resume(ref or run_id, flags, changes, headless=headless, as_json=as_json)
-        if suspect is not None and not waits.proposals:
-            raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT]}")
-        opened = chosen(waits, run_id, verdict, digest)
+            return _resume(ref or run_id, flags, changes, output)
+        opened = _proposal(state, suspect, run_id, verdict, digest)
     except Declined:
         print("no decision was made")
         return 1
-    command = _command(opened, waits, run_id, verdict, hunks, reason)
+    command = _command(opened, state, run_id, verdict, hunks, reason)
     if is_live:
         from ..cli.ctl import put_decision
 
-        return put_decision(path, command, as_json=as_json)
+        return put_decision(path, command, as_json=output is Output.JSON)
     changes = ResumeChanges(decision=command)
-    return _resume(ref or run_id, flags, changes, headless=headless, as_json=as_json)
+    return _resume(ref or run_id, flags, changes, output)
 
 
-def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, *, headless: bool, as_json: bool) -> int:
+def _proposal(
+    state: RunState, suspect: SuspectResult | None, run_id: str, verdict: str, digest: str | None
+) -> ProposalOpened:
+    """Return the proposal to decide on. Raises UserError, Declined."""
+    if suspect is not None and not state.proposals:
+        raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT]}")
+    return chosen(state, run_id, verdict, digest)
+
+
+def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, output: Output | None) -> int:
     """Resume the run with the decision. Return the exit code. Raises RundryError."""
-    if headless or not has_terminal():
+    if output is not None or not has_terminal():
         from ..headless.plain import resume_headless
 
         try:
-            return resume_headless(ref, flags, hint=decided.hint, since=None, as_json=as_json, decided=decided)
+            return resume_headless(
+                ref, flags, hint=decided.hint, since=None, output=output or Output.LINES, decided=decided
+            )
         except Refusal as refusal:
             raise Refusal(f"{refusal}; {NOT_RECORDED}") from refusal
     from ..opening import open_resumed
@@ -83,7 +94,7 @@ def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, *, he
 
 
 def _about_result(suspect: SuspectResult, verdict: str, hunks: str | None, reason: str | None) -> ResumeChanges:
-    """Raises UserError."""
+    """Return the changes for a decision on a suspect check. Raises UserError for hunks."""
     if hunks is not None:
         raise UserError("--hunks: a suspect check has no hunks. Leave it out")
     if verdict == "approve":
@@ -91,31 +102,30 @@ def _about_result(suspect: SuspectResult, verdict: str, hunks: str | None, reaso
     return ResumeChanges(hint=reason or "The result of the suspect check is not accepted. Continue.")
 
 
-def _read(path: Path) -> tuple[str, Waits]:
+def _read(path: Path) -> tuple[str, RunState]:
     journal = Journal.open(path)
     try:
-        return journal.spec.run_id, what_waits(journal)
+        return journal.spec.run_id, run_state(journal)
     finally:
         journal.close()
 
 
-def _refreshed(path: Path, before: Waits, digest: str | None) -> Waits:
+def _refreshed(path: Path, before: RunState, digest: str | None) -> RunState:
     """Rebase the proposals of a run that nobody drives, and return those that a decision can name. Raises UserError."""
     refresh_proposals(path)
-    _, waits = _read(path)
-    waits.proposals = waits.lasting()
-    _refuse_old(before.proposals.values(), waits, digest)
-    return waits
+    state = _read(path)[1].without_runner()
+    _refuse_old(before.proposals.values(), state, digest)
+    return state
 
 
-def _refuse_old(before: Collection[ProposalOpened], waits: Waits, digest: str | None) -> None:
+def _refuse_old(before: Collection[ProposalOpened], state: RunState, digest: str | None) -> None:
     """Raise UserError if the digest names a proposal whose file changed since."""
     if digest is None:
         return
     for opened in before:
-        now = waits.proposals.get(opened.proposal_id)
+        now = state.proposals.get(opened.proposal_id)
         if now is not None and now.digest != opened.digest and opened.digest.startswith(digest.lower()):
-            how = "is in conflict with that" if opened.proposal_id in waits.conflicts else "was rebased on that"
+            how = "is in conflict with that" if opened.proposal_id in state.conflicts else "was rebased on that"
             raise UserError(
                 f"{path_line(opened.path or '')} changed since this proposal was shown: "
                 f"it {how}, and needs a new decision. "
@@ -124,12 +134,12 @@ def _refuse_old(before: Collection[ProposalOpened], waits: Waits, digest: str | 
 
 
 def _command(
-    opened: ProposalOpened, waits: Waits, run_id: str, verdict: str, hunks: str | None, reason: str | None
+    opened: ProposalOpened, state: RunState, run_id: str, verdict: GateVerdict, hunks: str | None, reason: str | None
 ) -> Decide:
-    """Raises UserError."""
-    if verdict == "approve" and opened.proposal_id in waits.conflicts:
+    """Return the decision as a command. Raises UserError."""
+    if verdict == "approve" and opened.proposal_id in state.conflicts:
         raise UserError(
-            f"{what_of(opened)} is in conflict ({one_line(waits.conflicts[opened.proposal_id])}). "
+            f"{what_of(opened)} is in conflict ({one_line(state.conflicts[opened.proposal_id])}). "
             f"Merge it on the screen (rundry resume {run_id}), or reject it."
         )
     chosen_hunks = _hunks(hunks, opened.hunks)
@@ -143,7 +153,7 @@ def _command(
 
 
 def _hunks(given: str | None, count: int) -> list[int] | None:
-    """`1,3` as indexes. Raises UserError."""
+    """Return `1,3` as indexes from 0. Raises UserError."""
     if given is None:
         return None
     words = [word.strip() for word in given.split(",")]

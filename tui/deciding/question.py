@@ -1,4 +1,4 @@
-"""Which proposal a decision is about: named by its digest, or shown and asked about on the terminal."""
+"""Find the proposal of a decision: named by its digest, or shown on the terminal with a question."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rundry.agent import ProposalOpened, SuspectResult, UserError, Waits, plural
+from rundry.agent import ProposalOpened, RunState, SuspectResult, UserError, plural
 
 from ..text import one_line, path_line, show
 
 SHORT = 12
-"""Characters of a digest that are shown."""
+"""Number of characters of a digest that are shown."""
 NOT_RECORDED = "the decision was not recorded, and you can give it again"
-"""Where the run cannot be resumed."""
+"""Added to the error if the run cannot be resumed."""
 _LEAST = 6
-"""Characters of a digest that can name it."""
+"""Least number of characters of a digest that can name a proposal."""
 
 
 class Declined(Exception):
@@ -23,35 +23,35 @@ class Declined(Exception):
 
 
 def has_terminal() -> bool:
-    """Someone can read a question and answer it."""
+    """Return whether a user can read a question and answer it."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def chosen(
-    waits: Waits, run_id: str, verdict: str, digest: str | None, proposal_id: str | None = None
+    state: RunState, run_id: str, verdict: str, digest: str | None, proposal_id: str | None = None
 ) -> ProposalOpened:
-    """The proposal that is decided on. Raises UserError, Declined."""
-    found = list(waits.proposals.values())
+    """Return the proposal that the decision is about. Raises UserError, Declined."""
+    found = list(state.proposals.values())
     if not found:
         raise UserError(f"no proposal waits in {run_id}, so there is nothing to {verdict}")
     if proposal_id is not None:
         found = [opened for opened in found if opened.proposal_id == proposal_id]
         if not found:
-            known = ", ".join(waits.proposals)
+            known = ", ".join(state.proposals)
             raise UserError(f"no proposal {proposal_id!r} waits in this run; waiting: {known}")
     if digest is not None:
         return _named(found, run_id, digest)
     if len(found) > 1 or not has_terminal():
         names = "; ".join(f"--digest {opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
         raise UserError(f"{verdict} needs the digest of what it decides on: {names}")
-    _ask(found[0], waits, verdict)
+    _ask(found[0], state, verdict)
     return found[0]
 
 
-def is_about_result(suspect: SuspectResult, waits: Waits, digest: str | None) -> bool:
-    """The decision is about a suspect check, and not about a proposal."""
+def is_about_result(suspect: SuspectResult, state: RunState, digest: str | None) -> bool:
+    """Return whether the decision is about a suspect check, and not about a proposal."""
     return (
-        not waits.proposals if digest is None else len(digest) >= _LEAST and suspect.digest.startswith(digest.lower())
+        not state.proposals if digest is None else len(digest) >= _LEAST and suspect.digest.startswith(digest.lower())
     )
 
 
@@ -72,7 +72,7 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
 
 
 def what_of(opened: ProposalOpened) -> str:
-    """`edit_file calc/core.py`."""
+    """Return the tool and what it is about: `edit_file calc/core.py`."""
     about = path_line(opened.path) if opened.path else one_line(opened.command or "")
     return f"{one_line(opened.tool)} {about}".strip()
 
@@ -82,11 +82,13 @@ def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpe
     if len(fitting) == 1:
         return fitting[0]
     known = "; ".join(f"{opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
+    if len(digest) < _LEAST:
+        raise UserError(f"{digest!r} is too short for a digest: give at least {_LEAST} characters. Open now: {known}")
     raise UserError(f"no open proposal of {run_id} has the digest {digest[:SHORT]!r}. Open now: {known}")
 
 
-def _ask(opened: ProposalOpened, waits: Waits, verdict: str) -> None:
-    print(*proposal_lines(opened, waits.conflicts.get(opened.proposal_id)), sep="\n")
+def _ask(opened: ProposalOpened, state: RunState, verdict: str) -> None:
+    print(*proposal_lines(opened, state.conflicts.get(opened.proposal_id)), sep="\n")
     _confirm(f"{verdict.capitalize()} exactly this?")
 
 
@@ -97,7 +99,7 @@ def _confirm(question: str) -> None:
 
 
 def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str]:
-    """What it would do, its digest, and why it waits."""
+    """Yield what the proposal would do, its digest, and why it needs approval."""
     size = f"  +{opened.added} -{opened.removed}, {plural(opened.hunks, 'hunk')}" if opened.path else ""
     yield f"{what_of(opened)}{size}"
     yield f"digest {opened.digest[:SHORT]}"

@@ -1,4 +1,4 @@
-"""A rule that denies, as a person writes it: for `/deny` and for `rundry ctl RUN deny` alike. No textual in here."""
+"""Read a rule that denies, for `/deny` and for `rundry ctl RUN deny`. Does not import textual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Source code into coloured runs, by pygments."""
+"""Split source code into coloured runs, with pygments."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
 
 Piece = tuple[str, str]
-"""A stretch of code and the field of `Palette` that paints it: the same for every theme."""
+"""A piece of code and the field of `Palette` with its style, which is the same for every theme."""
 
 LONGEST = 1_000_000
-"""Characters; a longer text, or one with a line of more than `WIDEST`, is not highlighted: lexers get slow."""
+"""Characters; longer texts, or texts with a line above `WIDEST`, are not highlighted: lexers become slow."""
 WIDEST = 5_000
 
 
 def lexer_for(path: str) -> Lexer | None:
-    """By the file's name alone: guessing from content takes Python for Scdoc."""
+    """Return the lexer for a file name. Content is not examined: guessing takes Python for Scdoc."""
     from pygments.lexers import get_lexer_for_filename  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
@@ -34,7 +34,7 @@ def lexer_for(path: str) -> Lexer | None:
 
 
 def lexer_named(language: str) -> Lexer | None:
-    """By the word behind a fence, `python` or `py`."""
+    """Return the lexer for the word after a code fence, such as `python` or `py`."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
@@ -47,9 +47,9 @@ def lexer_named(language: str) -> Lexer | None:
 
 
 def lex(lines: Sequence[str], lexer: Lexer | None, wanted: Callable[[], bool] = lambda: True) -> Iterator[list[Piece]]:
-    """Each shown line in its pieces; the whole is lexed once, so a text over several lines is one.
+    """Yield the pieces of each line. All lines are lexed together, so that a string over several lines is one token.
 
-    A second for 5,000 lines: for a thread, which stops soon after `wanted` says no.
+    It takes a second for 5,000 lines: call it in a thread, which stops soon after `wanted` returns False.
     """
     text = "\n".join(lines)
     done = 0
@@ -79,12 +79,15 @@ def _lexed(text: str, lexer: Lexer, wanted: Callable[[], bool]) -> Iterator[list
 
 
 def packed(pieces: Sequence[Piece]) -> bytes:
-    """The colours of a line, a byte for each character: 5,000 lines of pieces are 100,000 objects to look after."""
+    """Return the colours of a line, one byte for each character.
+
+    For 5,000 lines, pieces would be 100,000 objects for the garbage collector.
+    """
     return b"".join(_CODES[slot] * len(text) for text, slot in pieces)
 
 
 def unpacked(line: str, colours: bytes) -> list[Piece]:
-    """The line in pieces again."""
+    """Return the pieces of a line from its packed colours."""
     pieces: list[Piece] = []
     start = 0
     for code, run in groupby(colours):
@@ -95,7 +98,7 @@ def unpacked(line: str, colours: bytes) -> list[Piece]:
 
 
 def painted(pieces: Sequence[Piece], palette: Palette) -> list[Run]:
-    """The pieces of a line in the theme's styles, marks included."""
+    """Return the pieces of a line in the styles of the theme, with marked characters."""
     runs: list[Run] = []
     for text, slot in pieces:
         runs.extend(marked(text, getattr(palette, slot), palette.mark))

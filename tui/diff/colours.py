@@ -1,4 +1,4 @@
-"""The colours of a diff's lines, as far as they are known."""
+"""The colours of the lines of a diff, as far as they have been computed."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from .code import Piece, lex, lexer_for, packed, unpacked
 from .model import Diff, Row
 
 Found = dict[str, dict[int, bytes]]
-"""Side (`-` old, `+` new) and line number to the colours of the line, packed."""
+"""Side (`-` old, `+` new) to line number to the packed colours of that line."""
 _MOST_ROWS = 400
 _PAUSE = 0.0002
 
 
 class Colours:
-    """Filled by threads. A line that is not known yet is plain."""
+    """Colours by line. Threads add them; a line without colours yet is shown plain."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.found: Found = {"-": {}, "+": {}}
 
     def pieces(self, row: Row) -> list[Piece]:
-        """The line in coloured pieces."""
+        """Return the line in coloured pieces."""
         shown = show(row.text)
         colours = self._of(row)
         return [(shown, "code")] if colours is None or len(colours) != len(shown) else unpacked(shown, colours)
 
     def lacking(self, rows: Iterable[Row]) -> list[Row]:
-        """Those of the rows whose colours are not known."""
+        """Return the rows whose colours are not known."""
         return [row for row in rows if row.kind in " +-" and self._of(row) is None]
 
     def of_rows(self, rows: Sequence[Row], wanted: Callable[[], bool]) -> Found:
-        """Rows by themselves, each hunk for its own: nearly right, and soon there."""
+        """Highlight only these rows, each hunk separately: fast, and nearly right."""
         found: Found = {"-": {}, "+": {}}
         for _, group in groupby(rows, lambda row: row.hunk):
             lines = list(group)
@@ -43,13 +43,16 @@ class Colours:
         return found
 
     def of_texts(self, texts: Callable[[], tuple[list[str], list[str]]], wanted: Callable[[], bool]) -> Found:
-        """The lines of whole files, for texts that begin before what is shown. A second for 5,000 lines."""
+        """Highlight whole files, so that strings that begin above the visible rows are right.
+
+        It takes a second for 5,000 lines.
+        """
         old, new = texts()
         added = self._of_side(list(enumerate(new, 1)), wanted)
         return {"+": added, "-": self._of_side(list(enumerate(old, 1)), wanted)}
 
     def add(self, found: Found) -> None:
-        """What is known already stays: it came from the whole file."""
+        """Add colours. Those that are known already are kept, because they came from the whole file."""
         for side, lines in found.items():
             self.found[side] = lines | self.found[side]
 
@@ -63,7 +66,7 @@ class Colours:
 
 
 class HunkColours(Colours):
-    """Known when asked for: a hunk is lexed when one of its lines is drawn. For what is short."""
+    """Colours that are computed when a line is drawn, hunk by hunk. For short diffs."""
 
     def __init__(self, diff: Diff) -> None:
         super().__init__(diff.path)
@@ -71,7 +74,7 @@ class HunkColours(Colours):
         self._lexed: set[int] = set()
 
     def pieces(self, row: Row) -> list[Piece]:
-        """The line in coloured pieces; plain where its hunk is too long."""
+        """Return the line in coloured pieces; plain if its hunk is too long."""
         if row.hunk not in self._lexed:
             self._lexed.add(row.hunk)
             hunks, rows = self._diff.hunks, self._diff.rows
@@ -83,9 +86,9 @@ class HunkColours(Colours):
 
 
 def considerate(is_wanted: Callable[[], bool]) -> Callable[[], bool]:
-    """The same question, with a pause: between two questions a thread holds up nobody for long.
+    """Return the same question with a short pause each time it is asked, so that a thread does not delay keys.
 
-    Without it a key waits up to 5 ms each time that the interpreter's lock is wanted.
+    Without the pause, a key waits up to 5 ms each time that it needs the interpreter's lock.
     """
 
     def asked() -> bool:

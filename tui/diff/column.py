@@ -1,4 +1,4 @@
-"""A line of code behind its number and its sign: wrapped, never cut, its ground filled to the edge."""
+"""Draw a line of code after its number and its sign: wrapped, never cut, with its background filled to the edge."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..lines import Run, fold
 from ..lines.draw import cut, width_of
 
 ROWS_AT_ONCE = 64
-"""Rows of a very long line that are drawn at a time."""
+"""Rows of a very long line that are drawn together."""
 NONE = Style.null()
 
 
 class Column:
-    """One line within so many cells; the whole of the pane, or one of two halves."""
+    """One line of code in a column: the whole width of the pane, or half of it."""
 
     def __init__(
         self, head: Sequence[Run], text: Callable[[], list[Run]], size: int, width: int, ground: Style = NONE
     ) -> None:
-        """`text` gives the runs when they are needed, `size` is about their length in characters."""
+        """`text` returns the runs when they are needed; `size` is their approximate length in characters."""
         self._head = [(part, style + ground) for part, style in head]
         self._margin = width_of(head)
         self._text = text
@@ -29,16 +29,16 @@ class Column:
         self._ground = ground
         self._room = max(2, width - self._margin)
         self.parts = max(1, -(-size // (ROWS_AT_ONCE * self._room)))
-        """In so many pieces it is drawn."""
+        """Number of parts in which the line is drawn."""
         self.guess = 1 + size // self._room
-        """Rows that it will probably take."""
+        """Estimated number of rows."""
 
     @cached_property
     def _runs(self) -> list[Run]:
         return self._text()
 
     def draw(self, part: int) -> list[list[Run]]:
-        """The rows of a piece, each as wide as the column; no row for a piece that is not there."""
+        """Return the rows of a part, each as wide as the column; no rows for a part that does not exist."""
         if part >= self.parts:
             return []
         size = ROWS_AT_ONCE * self._room
@@ -52,12 +52,12 @@ class Column:
         return rows
 
     def blank(self) -> list[Run]:
-        """A row of nothing but its ground."""
+        """Return an empty row with the background of the line."""
         return [(" " * self._width, self._ground)]
 
 
 def beside(left: Column, right: Column, part: int, divider: Run) -> list[list[Run]]:
-    """Both halves of a piece, the shorter one filled up."""
+    """Return the rows of a part of both columns next to each other. The shorter column is filled with empty rows."""
     first, second = left.draw(part), right.draw(part)
     height = max(len(first), len(second))
     first += [left.blank()] * (height - len(first))

@@ -1,37 +1,44 @@
-"""Two contents of a file as the rows of their diff, hunk by hunk as they are found: the gate's own hunks."""
+"""Compare two contents of a file and return the rows of the diff, hunk by hunk. The hunks are those of the gate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from .model import Diff, Hunk, Row, Stretch
+from .model import Diff, DiffPart, Hunk, Row
 from .pairs import change_rows
 
-CONTEXT = 3
-"""Unchanged lines that are shown around a change: half of what the gate leaves between two hunks, at most."""
+Cuts = Mapping[int, Sequence[int]]
+"""Index of a hunk to the rows at which its parts begin, as in `Decide`."""
 _MARK = "\ufeff"
+_Hunk = tuple[int, Sequence[tuple[int, int, int, int]], tuple[int, int]]
+"""Its index, its changes, and the old lines that are shown with it."""
 _LEXED = 1_000_000
-"""Bytes of both sides together up to which the whole files are lexed."""
+"""Size of both sides together, in bytes, up to which whole files are lexed."""
 
 
 def diff_of(path: str, before: bytes | None, after: bytes | None) -> Diff:
-    """The whole diff of two contents; None: there is no such file."""
+    """Return the complete diff of two contents; None: the file does not exist."""
     diff, stretches = begin(path, before, after)
     diff.add(stretches)
     diff.complete = True
     return diff
 
 
-def begin(path: str, before: bytes | None, after: bytes | None) -> tuple[Diff, Iterator[Stretch]]:
-    """An empty diff, and what is to be added to it. The first hunks of a long file come long before the last."""
-    from rundry.agent import compare_contents  # the gate costs ~15 ms to import
+def begin(
+    path: str, before: bytes | None, after: bytes | None, cuts: Cuts | None = None
+) -> tuple[Diff, Iterator[DiffPart]]:
+    """Return an empty diff and the pieces to add to it.
+
+    The first hunks of a long file are available long before the last. `cuts`: where the user split hunks.
+    """
+    from rundry.agent import compare_contents, cut_hunks  # the gate costs ~15 ms to import
 
     sides = compare_contents(before, after)
     if sides is None:
         said = f"{_what(before, after)}: {_size(before)} before, {_size(after)} after"
-        return Diff(path), iter([Stretch([_note(said)], None, [])])
+        return Diff(path), iter([DiffPart([_note(said)], None, [])])
     texts = Texts(sides.old, sides.new, before, after)
     diff = Diff(
         path,
@@ -41,12 +48,13 @@ def begin(path: str, before: bytes | None, after: bytes | None) -> tuple[Diff, I
         is_one_sided=not sides.old or not sides.new,
     )
     notes = [_note(text) for text in texts.notes] or ([_note("no change")] if before == after else [])
-    hunks = ((hunk.index, hunk.changes) for hunk in sides.compare())
-    return diff, chain([Stretch(notes, None, [])], _stretches(texts, hunks))
+    hunks = cut_hunks(sides, sides.compare(), cuts) if cuts else sides.compare()
+    found = ((hunk.index, hunk.changes, hunk.around(len(sides.old))) for hunk in hunks)
+    return diff, chain([DiffPart(notes, None, [])], _stretches(texts, found))
 
 
 class Texts:
-    """Both sides in lines, and how they are shown."""
+    """Both sides as lines, in the form in which they are shown."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str], before: bytes | None, after: bytes | None) -> None:
         self.old, self.new = old, new
@@ -55,7 +63,7 @@ class Texts:
         self._drops_mark = all(not side or side[0].startswith(_MARK) for side in (old, new))
         bare = [bool(side) and not side[-1].endswith("\n") for side in (old, new)]
         self.bare = (bare[0] and not bare[1], bare[1] and not bare[0])
-        """The old, the new text lacks the last line feed, and the other has it."""
+        """Whether only the old text, or only the new text, lacks the last line feed."""
         self.notes = ["an empty file"] if before is None and not new else ["deleted"] if after is None else []
         if len(set(ends)) > 1:
             self.notes.append(f"line endings: {ends[0]} before, {ends[1]} after")
@@ -63,7 +71,7 @@ class Texts:
             self.notes.append("the last line feed was removed" if bare[1] else "a last line feed was added")
 
     def shown(self, side: Sequence[str], start: int, end: int) -> list[str]:
-        r"""Lines without their ends; a `\r` is a part of the end where both files use nothing else."""
+        r"""Return lines without their line ends; `\r` is part of the end if both files use no other line end."""
         ends = "\n" if self._keeps_cr else "\r\n"
         lines = [_without(line, ends) for line in side[start:end]]
         if start == 0 and lines and self._drops_mark:
@@ -75,13 +83,13 @@ def _both(texts: Texts) -> tuple[list[str], list[str]]:
     return texts.shown(texts.old, 0, len(texts.old)), texts.shown(texts.new, 0, len(texts.new))
 
 
-def _stretches(texts: Texts, hunks: Iterator[tuple[int, Sequence[tuple[int, int, int, int]]]]) -> Iterator[Stretch]:
+def _stretches(texts: Texts, hunks: Iterator[_Hunk]) -> Iterator[DiffPart]:
     old, new = texts.old, texts.new
     shown = shift = 0
-    for index, changes in hunks:
-        first, last = changes[0], changes[-1]
-        start = max(shown, first[0] - CONTEXT)
-        above = _fold(shown, start, shift)
+    for index, changes, around in hunks:
+        first = changes[0]
+        start = max(shown, around[0])
+        above = _fold(texts, shown, start, shift)
         side, at = (new, first[2]) if first[3] > first[2] else (old, first[0])
         hunk = Hunk(index, lines=side, at=at)
         rows = [Row("head", 0, 0, "", index)]
@@ -92,10 +100,10 @@ def _stretches(texts: Texts, hunks: Iterator[tuple[int, Sequence[tuple[int, int,
             rows += change_rows(removed, added, a1 + 1, b1 + 1, index, ends)
             hunk.removed, hunk.added = hunk.removed + len(removed), hunk.added + len(added)
             start, shift = a2, b2 - a2
-        shown = min(len(old), last[1] + CONTEXT)
+        shown = around[1]
         rows += _same(texts, start, shown, shift, index)
-        yield Stretch(above, hunk, rows)
-    yield Stretch(_fold(shown, len(old), shift), None, [])
+        yield DiffPart(above, hunk, rows)
+    yield DiffPart(_fold(texts, shown, len(old), shift), None, [])
 
 
 def _same(texts: Texts, start: int, end: int, shift: int, hunk: int) -> list[Row]:
@@ -103,7 +111,13 @@ def _same(texts: Texts, start: int, end: int, shift: int, hunk: int) -> list[Row
     return [Row(" ", number, number + shift, text, hunk) for number, text in enumerate(lines, start + 1)]
 
 
-def _fold(start: int, end: int, shift: int) -> list[Row]:
+def _fold(texts: Texts, start: int, end: int, shift: int) -> list[Row]:
+    """Return the row for folded unchanged lines.
+
+    A single line is shown instead, because its fold would need as much room.
+    """
+    if end - start == 1:
+        return _same(texts, start, end, shift, -1)
     return [Row("fold", start + 1, start + shift + 1, str(end - start), -1)] if end > start else []
 
 

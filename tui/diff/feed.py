@@ -1,4 +1,4 @@
-"""What is still to come of a diff that is shown already."""
+"""Deliver the pieces of a diff: the first screens immediately, the rest later."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .model import Diff, Stretch
+from .model import Diff, DiffPart
 
 FIRST_ROWS = 300
-"""More than any screen has."""
+"""More rows than any screen has."""
 _LEAST_ROWS = 80
 FIRST_SECONDS = 0.02
-"""After which `_LEAST_ROWS` have to do."""
+"""Time after which `_LEAST_ROWS` are enough."""
 _ROWS = 10_000
 _RUN, _PAUSE = 0.001, 0.0002
-"""Seconds for which a thread works on, and for which it then lets the screen go first."""
+"""Seconds for which a thread works, and for which it then pauses in favour of the screen."""
 
 
 class Feed(NamedTuple):
-    """An empty diff and the pieces that it will be made of."""
+    """An empty diff and the pieces that it will consist of."""
 
     diff: Diff
-    stretches: Iterator[Stretch]
+    stretches: Iterator[DiffPart]
 
-    def first(self) -> tuple[list[Stretch], bool]:
-        """The first screens, and whether that is all."""
+    def first(self) -> tuple[list[DiffPart], bool]:
+        """Return the first screens, and whether they are all."""
         until = time.perf_counter() + FIRST_SECONDS
-        found: list[Stretch] = []
+        found: list[DiffPart] = []
         rows = 0
         for stretch in self.stretches:
             found.append(stretch)
@@ -36,9 +36,12 @@ class Feed(NamedTuple):
                 return found, False
         return found, True
 
-    def more(self, wanted: Callable[[], bool]) -> tuple[list[Stretch], bool]:
-        """The next thousands of rows, and whether that is all; for a thread, which gives way to the screen."""
-        found: list[Stretch] = []
+    def more(self, wanted: Callable[[], bool]) -> tuple[list[DiffPart], bool]:
+        """Return the next thousands of rows, and whether they are the last.
+
+        Runs in a thread, which pauses for the screen.
+        """
+        found: list[DiffPart] = []
         rows, worked = 0, time.perf_counter()
         for stretch in self.stretches:
             found.append(stretch)

@@ -1,13 +1,23 @@
-"""A diff as rows: each knows its numbers on both sides, its hunk, and what it stands beside."""
+"""A diff as rows. Each row knows its line number on both sides, its hunk, and the line next to which it is shown."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
+
+RowKind = Literal[
+    " ",
+    "+",
+    "-",
+    "head",  # head of a hunk
+    "fold",  # fold of unchanged lines
+    "open",  # above lines that were unfolded
+    "note",
+]
 
 _NAMED = re.compile(
     r"^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|static\s+|async\s+|default\s+)*"
@@ -17,57 +27,59 @@ _FAR = 400
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One line of the diff. Half a million of them are no load for the garbage collector."""
+    """One line of the diff. Half a million of these objects do not slow the garbage collector."""
 
-    kind: str
-    """` `, `+`, `-`; `head` of a hunk; `fold` of unchanged lines, `open` above those that were unfolded; `note`."""
+    kind: RowKind
     old: int
-    """Line number in the old text, from 1; 0: it is not there."""
+    """Line number in the old text, from 1; 0: the line does not exist there."""
     new: int
     text: str
-    """As in the file, without its line feed; the number of lines of a fold."""
+    """The line as in the file, without its line feed; for a fold, the number of lines."""
     hunk: int
-    """Index of the hunk; -1: outside of any."""
+    """Index of the hunk; -1: outside of all hunks."""
     beside: int = 0
-    """Of a removed line: so many rows below stands the line that took its place. Of an added one: so many rows above
-    (a negative number) is the one with which it is drawn side by side. 0: it stands alone."""
+    """Offset to the row next to which this one is shown side by side; 0: it is shown alone.
+
+    For a removed line, the line that replaced it is this many rows below. For an added line, the line that it replaced
+    is above, so the number is negative.
+    """
     lead: int = 0
-    """Added lines without a place of their own, right above the one that took this removed line's place."""
+    """Number of added lines without a partner directly above the line that replaced this removed line."""
     bare: bool = False
-    """It is the last, it has no line feed, and the other side's last has one."""
+    """This is the last line, it has no line feed, and the last line of the other side has one."""
 
 
 class Hunk(msgspec.Struct, gc=False):
-    """Changes that stand together. Holds nothing that could hold it: the garbage collector does not look at it."""
+    """Changes that belong together. It holds no reference to its owner, so the garbage collector can ignore it."""
 
     index: int
     known_name: str = ""
     lines: Sequence[str] = ()
-    """Where its name is looked for when it is first asked: most are never seen."""
+    """The lines in which its name is searched when the name is first needed; most names are never shown."""
     at: int = 0
-    """Its first changed line among those."""
+    """Index of its first changed line among those."""
     added: int = 0
     removed: int = 0
     row: int = 0
     """Index of its head among the rows."""
     size: int = 0
-    """Rows, head included."""
+    """Number of rows, with the head."""
 
     @property
     def name(self) -> str:
-        """The function or class that it is in, or its line."""
+        """The function or class that contains the hunk, or its line."""
         if not self.known_name:
             self.known_name = name_of(self.lines, self.at)
         return self.known_name
 
 
-class Stretch(NamedTuple):
-    """A piece of a diff, as it becomes known: what stands above a hunk, and the hunk, if there is one."""
+class DiffPart(NamedTuple):
+    """A piece of a diff as it becomes known: the rows above a hunk, and the hunk, if there is one."""
 
     above: list[Row]
     hunk: Hunk | None
     rows: list[Row]
-    """Of the hunk, its head first."""
+    """The rows of the hunk, its head first."""
 
 
 @dataclass(slots=True)
@@ -80,26 +92,26 @@ class Diff:
     complete: bool = False
     """No more rows will come."""
     texts: Callable[[], tuple[list[str], list[str]]] | None = None
-    """The lines of both sides, as they are shown, to be lexed; None: not at hand, or too much."""
+    """Returns the lines of both sides as they are shown, for the lexer; None: not available, or too long."""
     unchanged: Callable[[int, int], list[str]] | None = None
-    """Lines of the old text, from one index to another; None: they are not at hand, and folds stay closed."""
+    """Returns lines of the old text between two indexes; None: not available, so folds stay closed."""
     last_number: int = 0
-    """No line number is larger."""
+    """The largest line number."""
     is_one_sided: bool = False
-    """All of it was added, or all removed: there is nothing to put side by side."""
+    """All lines were added, or all were removed, so there is nothing to show side by side."""
 
     @property
     def added(self) -> int:
-        """Lines."""
+        """The number of added lines in all known hunks."""
         return sum(hunk.added for hunk in self.hunks)
 
     @property
     def removed(self) -> int:
-        """Lines."""
+        """The number of removed lines in all known hunks."""
         return sum(hunk.removed for hunk in self.hunks)
 
-    def add(self, stretches: Iterable[Stretch]) -> None:
-        """What came to be known, below the rest."""
+    def add(self, stretches: Iterable[DiffPart]) -> None:
+        """Append rows that became known."""
         for above, hunk, rows in stretches:
             self.rows += above
             if hunk is not None:
@@ -108,7 +120,7 @@ class Diff:
                 self.rows += rows
 
     def partner(self, index: int) -> int | None:
-        """The row of the line that took this one's place, or whose place it took."""
+        """Return the row of the line that replaced this one, or that this one replaced."""
         row = self.rows[index]
         other = index + row.beside
         if other == index or (row.kind == "+" and self.rows[other].beside != -row.beside):
@@ -116,7 +128,7 @@ class Diff:
         return other
 
     def folds_of(self, hunk: int) -> list[int]:
-        """Rows of the folds above and below a hunk, open ones too."""
+        """Return the rows of the folds above and below a hunk, also of open ones."""
         if not 0 <= hunk < len(self.hunks):
             return []
         mine = self.hunks[hunk]
@@ -127,7 +139,7 @@ class Diff:
         return [row for row in found if row < len(self.rows) and self.rows[row].kind in ("fold", "open")]
 
     def unfold(self, index: int) -> int:
-        """Open the fold at this row; how many rows came below it. 0: it cannot be opened."""
+        """Open the fold at this row. Return how many rows were added below it; 0: it cannot be opened."""
         fold = self.rows[index]
         if fold.kind != "fold" or self.unchanged is None:
             return 0
@@ -136,7 +148,7 @@ class Diff:
         return int(fold.text)
 
     def fold(self, index: int) -> int:
-        """Close what was opened at this row; how many rows below it went."""
+        """Close the fold at this row. Return how many rows below it were removed."""
         opened = self.rows[index]
         if opened.kind != "open":
             return 0
@@ -146,12 +158,12 @@ class Diff:
         return count
 
     def unfold_all(self) -> None:
-        """Open every fold."""
+        """Open every fold whose lines are available."""
         if self.unchanged is not None:
             self._rebuild([one for row in self.rows for one in (self._unfolded(row) if row.kind == "fold" else (row,))])
 
     def fold_all(self) -> None:
-        """Close every fold."""
+        """Close every fold that was opened."""
         rows: list[Row] = []
         at = 0
         while at < len(self.rows):
@@ -186,7 +198,7 @@ def _closed(opened: Row) -> Row:
 
 
 def name_of(lines: Sequence[str], at: int) -> str:
-    """The function or class around a line (index from 0), or `line N`."""
+    """Return the function or class around a line (index from 0), or `line N`."""
     if at < len(lines):
         depth = _depth(lines[at]) if lines[at].strip() else 1_000
         for index in range(min(at, len(lines) - 1), max(-1, at - _FAR), -1):

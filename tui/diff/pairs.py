@@ -1,4 +1,4 @@
-"""Which added line stands beside which removed one."""
+"""Pair each removed line with the added line that replaced it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from .model import Row
 _WORD = re.compile(r"\w+|[^\w\s]")
 _ALIKE = 0.5
 _MOST = 400
-"""Pairs of lines that are compared word by word; larger changes are paired as they stand."""
+"""Number of pairs of lines up to which they are compared word by word; larger changes are paired in order."""
 
 
 def change_rows(
     old: Sequence[str], new: Sequence[str], old_number: int, new_number: int, hunk: int, bare: tuple[bool, bool]
 ) -> list[Row]:
-    """The rows of removed and added lines with their first numbers. `bare`: the last of either lacks its line feed."""
+    """Return the rows of removed and added lines with their first numbers.
+
+    `bare`: the last line of a side has no line feed.
+    """
     beside, lead = _places(old, new)
     owner = {added: removed for removed, added in beside.items()}
     for removed, count in lead.items():
@@ -37,7 +40,7 @@ def change_rows(
 
 
 def _places(old: Sequence[str], new: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
-    """Removed line to the added one beside it, and to the number of added ones that have to stand above that."""
+    """Map each removed line to the added line next to it, and to the number of added lines shown above that one."""
     if len(old) == len(new) or len(old) * len(new) > _MOST:
         return dict(zip(range(len(old)), range(len(new)), strict=False)), {}
     beside: dict[int, int] = {}

@@ -1,11 +1,11 @@
-"""A unified diff's text as rows. What is no diff is shown as it stands, never dropped."""
+"""Read the text of a unified diff as rows. Lines that are not part of a diff are shown as they are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from .model import Diff, Hunk, Row, Stretch, name_of
+from .model import Diff, DiffPart, Hunk, Row, name_of
 from .pairs import change_rows
 
 _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
@@ -13,15 +13,15 @@ _FILE = ("--- ", "+++ ", "diff --git ", "index ", "new file mode", "deleted file
 
 
 def diff_of_text(path: str, text: str) -> Diff:
-    """The rows of a unified diff of one file."""
+    """Return the rows of a unified diff of one file."""
     diff, stretches = begin_text(path, text)
     diff.add(stretches)
     diff.complete = True
     return diff
 
 
-def begin_text(path: str, text: str) -> tuple[Diff, Iterator[Stretch]]:
-    """An empty diff, and what is to be added to it, as it is read."""
+def begin_text(path: str, text: str) -> tuple[Diff, Iterator[DiffPart]]:
+    """Return an empty diff, and the pieces to add to it as the text is read."""
     last = _HEAD.match(text, max(0, text.rfind("\n@@ -") + 1))
     numbers = [int(last[n] or 1) for n in (1, 2, 3, 4)] if last else [0, 0, 0, 0]
     is_one_sided = "\n-" not in text.replace("\n--- ", "\n") or "\n+" not in text.replace("\n+++ ", "\n")
@@ -35,18 +35,18 @@ class _Reader:
         self.hunk: Hunk | None = None
         self.rows: list[Row] = []
         self.section = ""
-        """What the head of the hunk says."""
+        """The text after the line numbers in the head of the hunk."""
         self.count = 0
         self.old = self.new = 0
         """Line numbers of the next row, from 1."""
         self.left = [0, 0]
-        """Lines of the hunk that are still to come, old and new."""
+        """Number of old and new lines of the hunk that are still to come."""
         self.removed: list[str] = []
         self.added: list[str] = []
         self.bare = [False, False]
-        """The last of the removed, of the added lines has no line feed."""
+        """Whether the last removed line, and the last added line, have no line feed."""
 
-    def read(self, text: str) -> Iterator[Stretch]:
+    def read(self, text: str) -> Iterator[DiffPart]:
         for line in text.removesuffix("\n").split("\n") if text else []:
             head = _HEAD.match(line) if self.left[0] <= 0 and self.left[1] <= 0 else None
             if head:
@@ -62,19 +62,19 @@ class _Reader:
             self.above.append(Row("note", 0, 0, "no change", -1))
         yield self.taken()
 
-    def taken(self) -> Stretch:
-        """What was read of the hunk so far, and what stands above it."""
+    def taken(self) -> DiffPart:
+        """Return what was read of the hunk so far, and the rows above it."""
         self.settle()
         if self.hunk is not None:
             self.hunk.known_name = _named(self.rows, self.section)
-        found = Stretch(self.above, self.hunk, self.rows)
+        found = DiffPart(self.above, self.hunk, self.rows)
         self.above, self.hunk, self.rows = [], None, []
         return found
 
     def open(self, head: re.Match[str]) -> None:
         old, new = int(head[1]), int(head[3])
         self.left = [int(head[2] or 1), int(head[4] or 1)]
-        # a side without lines names the line before it
+        # a side without lines gives the number of the line before it
         hidden = old + (self.left[0] == 0) - max(1, self.old)
         if hidden > 0:
             self.above.append(Row("fold", max(1, self.old), max(1, self.new), str(hidden), -1))
@@ -105,7 +105,7 @@ class _Reader:
                 self.left = [self.left[0] - 1, self.left[1] - 1]
 
     def end(self, text: str) -> None:
-        """The line before has no line feed."""
+        """Mark the previous line as one without a line feed."""
         if self.removed or self.added:
             self.bare[bool(self.added)] = True
         else:
@@ -128,7 +128,7 @@ class _Reader:
 
 
 def _named(rows: list[Row], section: str) -> str:
-    """By what the head of the hunk says, else by what stands in it."""
+    """Return the name of a hunk: the text in its head, or else what its rows contain."""
     if section:
         name = name_of([section], 0)
         return section if name == "line 1" else name

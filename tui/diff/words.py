@@ -1,4 +1,4 @@
-"""Which words of a line changed."""
+"""Find which words of a line changed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from functools import lru_cache
 _WORD = re.compile(r"\w+|\s+|.")
 _IN_WORD = re.compile(r"\w")
 _LONGEST = 5_000
-"""Characters of a line that are still compared word by word; of a longer one, only where the change lies."""
+"""Characters up to which lines are compared word by word; in longer lines only the changed range is marked."""
 _SMALL = 4_000
-"""Words times words up to which difflib looks: it reads better, and takes 30 ms for a line of 1,000 characters."""
+"""Product of the word counts up to which difflib is used: it reads better, but takes 30 ms for 1,000 characters."""
 _ALIKE = 0.4
-"""Share of equal words below which two lines are two lines, not one that changed."""
+"""Share of equal words below which two lines count as different lines, and not as one changed line."""
 
 Spans = list[tuple[int, int]]
 
 
 @lru_cache(maxsize=1_000)
 def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
-    """The changed stretches of both lines in characters; none where they have little in common."""
+    """Return the changed ranges of both lines in characters; none if the lines have little in common."""
     if old == new:
         return [], []
     if len(old) > _LONGEST or len(new) > _LONGEST:
@@ -42,7 +42,7 @@ def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def _between(old: str, new: str) -> tuple[Spans, Spans]:
-    """What lies between the same beginning and the same end of two very long lines, to whole words."""
+    """Return what differs between the common start and end of two very long lines, extended to whole words."""
     start = _alike(old, new)
     while start and _IN_WORD.match(old[start - 1]):
         start -= 1
@@ -56,7 +56,7 @@ def _between(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def _alike(one: str, other: str) -> int:
-    """So many characters stand at the beginning of both."""
+    """Return the number of equal characters at the start of both."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         half = (low + high + 1) // 2
@@ -71,7 +71,7 @@ def _codes(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, int, int,
         return
     from rapidfuzz.distance import Indel
 
-    ids: dict[str, int] = {}  # numbers, because rapidfuzz compares hashes
+    ids: dict[str, int] = {}  # numbers instead of words, because rapidfuzz compares hashes
     numbers = [[ids.setdefault(word, len(ids)) for word in side] for side in (a, b)]
     for code in Indel.opcodes(numbers[0], numbers[1]):
         yield code.tag == "equal", code.src_start, code.src_end, code.dest_start, code.dest_end

@@ -1,4 +1,4 @@
-"""The gate: docked above the message box, never a dialogue."""
+"""The gate: docked above the message box, never a dialog."""
 
 from .panel import GatePanel
 

@@ -4,22 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rundry.agent import ProposalOpened, RundryError
+from rundry.agent import ConflictVerdict, Decide, ProposalOpened, RundryError
 
 from ..editor import command_set
-from .answers import Answers
+from ..keyboard.screen_keymap import keymap_of
 from .decision.editing import opened
 from .decision.pending_decision import approval, rejection, way_out
-from .in_place import InPlaceEdit
-from .reasoning import ReasonRequest
+from .decision.whole_answer import ONE_FILE, plan_approval
+from .inputs.in_place import InPlaceEdit
+from .inputs.reasoning import ReasonRequest
 from .view import ProposalView
-from .words import can_be_joined, is_editable, may_always
+from .words import can_be_joined, is_editable, may_always, session_question
 
-END_FIRST = "scroll to the end first (PgDn, End)"
-NO_ALWAYS = "always is not possible here: this needs a decision each time"
-NO_ONE_RULE = "always is not possible here: no single rule would allow it"
-NOT_JOINED = "the file has no text to edit: r asks the model again, m keeps it as it is, n rejects"
-NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press e"
+ASKS_FIRST = ("always", "session", "approve_all")
+"""Actions that show what they do, and do it when their key is pressed again."""
+END_FIRST = "scroll to the end first ({scroll_page_down}, {scroll_end})"
+SCROLLED = "scrolled down: {approve} approves after the end was shown"
+NO_ALWAYS = "not possible here: this needs a decision each time"
+NO_ONE_RULE = "not possible here: no single rule would allow it"
+NOT_WHOLE = "this applies to the whole, unedited proposal: accept all, or press {approve} for this once"
+NOT_JOINED = "the file has no text to edit: {again} asks the model again, {mine} keeps it as it is, {reject} rejects"
+NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press {edit}"
+
+
+class Answers:
+    """Sends the user's decision on the proposal that was painted."""
+
+    def __init__(self, view: ProposalView, decide: Callable[[Decide], int | None]) -> None:
+        """`decide` puts the decision into the inbox and returns its id; None: the run is resumed with it."""
+        self._view, self._decide = view, decide
+
+    def decide(self, answer: Callable[[str], Decide | str]) -> None:
+        """Send what `answer` returns for the digest that was painted; a text says why it cannot be decided."""
+        view = self._view
+        painted = view.arming.painted
+        if painted is None or view.review.is_answered:
+            return
+        command = answer(painted.digest)
+        if isinstance(command, str):
+            view.say(keymap_of(view.body).named(command))
+            return
+        view.arming.decided()
+        view.review.answer(command)
+        view.show_current()
+        self._send(command)
+
+    def allow(self, *, always: bool) -> None:
+        """Show first what is allowed from now on; then approve, and add the rule: to the config, or to this run."""
+        view = self._view
+        proposal, reason = view.shown.proposal, view.review.pending.reason or None
+        text = f"always would write: {proposal.rule}" if always else session_question(proposal, self._key("session"))
+        if view.confirmed("always" if always else "session", text):
+            self.decide(
+                lambda digest: Decide(
+                    proposal_id=proposal.proposal_id,
+                    digest=digest,
+                    verdict="approve",
+                    always=always,
+                    session=not always,
+                    reason=reason,
+                )
+            )
+
+    def _key(self, name: str) -> str:
+        return keymap_of(self._view.body).shown(name)
+
+    def approve_all(self) -> None:
+        """Approve all files of the answer that are left; if one was not read or stays, name the files first."""
+        view, plan = self._view, plan_approval(self._view.review)
+        if view.arming.painted is None or view.review.is_answered:
+            return
+        if not plan.decisions or len(plan.decisions) + len(plan.left_out) < 2:
+            view.say("; ".join(plan.left) or keymap_of(view.body).named(ONE_FILE))
+            return
+        needs_asking = plan.unread or plan.left_out
+        question = tuple((each.proposal_id, each.digest) for each in plan.decisions)
+        if needs_asking and not view.confirmed(question, plan.question(self._key("approve_all"))):
+            view.arming.decided()
+            return
+        view.arming.decided()
+        view.cancel_question()
+        for command in plan.decisions:
+            view.review.answer(command)
+        view.show_current()
+        for at, command in enumerate(plan.decisions):
+            if not self._send(command):
+                for later in plan.decisions[at + 1 :]:
+                    view.review.take_back(later.proposal_id)
+                break
+
+    def _send(self, command: Decide) -> bool:
+        """Put the decision into the inbox. Return whether a runner can take another one."""
+        review = self._view.review
+        try:
+            number = self._decide(command)
+        except RundryError as error:
+            review.take_back(command.proposal_id)
+            self._view.say(str(error))
+            return False
+        review.sent(command.proposal_id, number)
+        return number is not None
 
 
 class GateActions:
@@ -46,7 +130,10 @@ class GateActions:
             "reject": self._reject,
             "again": lambda: self._resolve("again"),
             "mine": lambda: self._resolve("mine"),
-            "always": self._always,
+            "always": lambda: self._allow(always=True),
+            "session": lambda: self._allow(always=False),
+            "approve_all": self._answers.approve_all,
+            "explain": view.explain,
             "pick": self._pick,
             "take_all": self._of_diff(lambda: self._pick_all(taken=True)),
             "leave_all": self._of_diff(lambda: self._pick_all(taken=False)),
@@ -58,10 +145,15 @@ class GateActions:
             "previous_waiting": lambda: view.go(-1),
             "next_hunk": self._of_diff(diff.action_next_hunk),
             "previous_hunk": self._of_diff(diff.action_previous_hunk),
+            "split_hunk": self._split_hunk,
+            "join_hunk": self._join_hunk,
             "split": self._of_diff(diff.action_split),
             "around": self._of_diff(diff.action_unfold),
             "whole": self._of_diff(diff.action_full),
         }
+
+    def _named(self, text: str) -> str:
+        return keymap_of(self._view.body).named(text)
 
     def _of_diff(self, what: Callable[[], None]) -> Callable[[], None]:
         def do() -> None:
@@ -74,38 +166,40 @@ class GateActions:
 
     def _approve(self) -> None:
         view = self._view
-        is_way_out_open = view.shown.in_conflict and view.review.thoughts.edited is None
+        is_way_out_open = view.shown.in_conflict and view.review.pending.edited is None
         if view.end_seen or is_way_out_open:  # in a conflict `approval` names the keys that resolve it
-            self._answers.decide(lambda digest: approval(view.shown, view.review.thoughts, digest))
+            self._answers.decide(lambda digest: approval(view.shown, view.review.pending, digest))
         else:
-            view.say(END_FIRST)
+            view.body.move("scroll_page_down")
+            view.arming.decided()
+            view.say(self._named(SCROLLED))
 
     def _reject(self) -> None:
         view = self._view
-        self._answers.decide(lambda digest: rejection(view.shown, view.review.thoughts, digest))
+        self._answers.decide(lambda digest: rejection(view.shown, view.review.pending, digest))
 
-    def _resolve(self, how: str) -> None:
+    def _resolve(self, how: ConflictVerdict) -> None:
         view = self._view
-        self._answers.decide(lambda digest: way_out(view.shown, view.review.thoughts, digest, how))
+        self._answers.decide(lambda digest: way_out(view.shown, view.review.pending, digest, how))
 
-    def _always(self) -> None:
+    def _allow(self, *, always: bool) -> None:
         view = self._view
-        proposal, thoughts = view.shown.proposal, view.review.thoughts
+        proposal, pending = view.shown.proposal, view.review.pending
         if not may_always(proposal) or view.shown.in_conflict:
             is_open = proposal.command is not None and not proposal.danger and proposal.beyond is None
             view.say(NO_ONE_RULE if is_open else NO_ALWAYS)
-        elif thoughts.edited is not None or thoughts.picks.left_count:
-            view.say("always applies to the whole, unedited proposal: accept all, or press y for this once")
+        elif pending.edited is not None or pending.picks.left_count:
+            view.say(self._named(NOT_WHOLE))
         elif not view.end_seen:
-            view.say(END_FIRST)
+            view.say(self._named(END_FIRST))
         else:
-            self._answers.always()
+            self._answers.allow(always=always)
 
     def _pick(self) -> None:
         """Accept or skip the current hunk and go to the next. Without hunks, scroll a page."""
-        body, picks = self._view.body, self._view.review.thoughts.picks
-        if not body.spans:
-            body.move("space")
+        body, picks = self._view.body, self._view.review.pending.picks
+        if not body.has_choice:
+            body.move("scroll_page_down")
         else:
             hunk = body.diff.current
             picks.toggle(hunk)
@@ -114,8 +208,28 @@ class GateActions:
             body.diff.go_to_hunk(hunk + 1)
             self._view.show_words()
 
+    def _split_hunk(self) -> None:
+        """Split the current hunk at its unchanged lines; where it has none, into its rows."""
+        view = self._view
+        found = view.body.finer(view.review)
+        if isinstance(found, str):
+            view.say(found)
+        else:
+            part = view.body.diff.current
+            view.review.pending.split(*found)
+            view.show_parts(part)
+
+    def _join_hunk(self) -> None:
+        """Join the parts of the hunk to which the current one belongs."""
+        view, pending = self._view, self._view.review.pending
+        hunk = pending.hunk_of(view.body.diff.current)
+        if hunk in pending.cuts:
+            view.show_parts(pending.split(hunk, []))
+        else:
+            view.say(self._named("this hunk is not split: {split_hunk} splits it"))
+
     def _pick_all(self, *, taken: bool) -> None:
-        picks = self._view.review.thoughts.picks
+        picks = self._view.review.pending.picks
         if taken:
             picks.take_all()
         else:
@@ -131,7 +245,7 @@ class GateActions:
             view.say("there is no text to edit")
             return
         if view.shown.in_conflict and not can_be_joined(view.shown):
-            view.say(NOT_JOINED)
+            view.say(self._named(NOT_JOINED))
             return
         try:
             text = view.body.starting_text(view.review)
@@ -140,8 +254,8 @@ class GateActions:
             view.say(str(error))
             return
         if command_set() and not here:
-            self._ask_for_edit(proposal, text, view.review.thoughts.draft is not None)
+            self._ask_for_edit(proposal, text, False)
         elif plain:
             self._in_place.open(text)
         else:
-            view.say(NOT_HERE)
+            view.say(self._named(NOT_HERE))

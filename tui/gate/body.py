@@ -1,4 +1,4 @@
-"""What a proposal would do, in full: a change as a diff, a command as its whole line."""
+"""Show a proposal in full: a change as a diff, a command as its whole line."""
 
 from __future__ import annotations
 
@@ -11,63 +11,66 @@ from textual.message import Message
 from rundry.agent import ProposalOpened, RundryError
 
 from ..diff import Diff, DiffPane, HunkMark
+from ..keyboard.screen_keymap import keymap_of
+from ..keyboard.scrolling import scroll
 from .command import CommandPane
 from .decision.editing import opened
 from .decision.following import Content
 from .decision.pending_decision import Shown
 from .decision.picks import Picks
 from .decision.review import Review
-from .decision.spans import Span, spans_in, spans_of
+from .decision.spans import spans_in, spans_of
 from .words import body, is_editable
 
 
 class ProposalBody(Vertical):
-    """One of two panes. It never has the focus: the panel drives it."""
+    """The pane for a change and the pane for a command. It never has the focus: the panel drives it."""
 
     DEFAULT_CSS = """
     ProposalBody { height: auto; }
     """
 
     class Ready(Message):
-        """What is painted from now on is the proposal."""
+        """The proposal is ready to be painted."""
 
     class Scrolled(Message):
-        """Other rows came into sight."""
+        """Other rows became visible."""
 
     def __init__(self, content: Content) -> None:
-        """`content` gives a blob's bytes."""
+        """`content` returns the bytes of a blob."""
         super().__init__()
         self._content = content
         self.diff = DiffPane()
         self.diff.can_focus = False
         self.command = CommandPane()
         self.shown: Shown | None = None
-        """What stands there; its hunks are known once it is ready."""
+        """What is shown; its hunks are known once it is ready."""
         self._edited = False
+        self._cuts: Mapping[int, list[int]] = {}
         self._is_core_text = False
-        """The unified diff itself is shown: its hunks are the gate's own."""
+        """The unified diff of the proposal itself is shown, so its hunks are those of the gate."""
 
     def compose(self) -> ComposeResult:
-        """Both; one is shown."""
+        """Yield the pane for a change and the pane for a command; one is visible."""
         yield self.diff
         yield self.command
 
     def on_mount(self) -> None:
-        """Follow the scrolling."""
+        """Report when the command pane is scrolled."""
         self.watch(self.command, "scroll_y", self._say_scrolled, init=False)
 
     def _say_scrolled(self) -> None:
         self.post_message(self.Scrolled())
 
     def show(self, review: Review) -> None:
-        """The proposal of the review that is to be shown, as the person edited it where they did."""
-        proposal, edited = review.proposal, review.thoughts.edited
+        """Show the present proposal of the review, with the text that the user edited, if there is one."""
+        proposal, edited = review.proposal, review.pending.edited
         if proposal is None:
             return
         is_file = proposal.path is not None
         self.diff.display, self.command.display = is_file, not is_file
         self.shown = Shown(proposal, review.rebasing)
-        self._edited, self._is_core_text = edited is not None, False
+        self._edited, self._is_core_text, self._cuts = edited is not None, False, review.pending.cuts
         if proposal.path is None:
             self.command.show(body(proposal))
             self.post_message(self.Ready())
@@ -77,10 +80,10 @@ class ProposalBody(Vertical):
             self._show_text(proposal)
         else:
             self.shown = Shown(proposal, review.rebasing, text)
-            self.diff.show_change(proposal.path, before, after)
+            self.diff.show_change(proposal.path, before, after, self._cuts)
 
     def _sides(self, proposal: ProposalOpened, edited: str | None) -> tuple[bytes | None, bytes | None, str]:
-        """The bytes before and after, and the text before where an edited one stands against it."""
+        """Return file content before and after the change, plus the original text if the user edited the proposal."""
         try:
             before = self._content(proposal.before)
             if edited is not None:
@@ -97,46 +100,73 @@ class ProposalBody(Vertical):
         self.diff.show_unified(proposal.path or "", proposal.diff)
 
     def starting_text(self, review: Review) -> str:
-        """Where an edit begins: the person's own version, both in one text after a conflict, or what is proposed.
+        """Return the text with which an edit begins.
 
-        Raises RundryError where it is no text.
+        It is the user's own version, both versions in one text after a conflict, or the proposed text. Raises
+        RundryError if it is not text.
         """
-        proposal, thoughts, rebasing = review.proposal, review.thoughts, review.rebasing
-        own = thoughts.edited if thoughts.edited is not None else thoughts.draft
-        if own is not None or proposal is None:
-            return own or ""
+        proposal, pending, rebasing = review.proposal, review.pending, review.rebasing
+        if pending.edited is not None or proposal is None:
+            return pending.edited or ""
+        if pending.draft is not None:
+            return self._with_disk(pending.draft, pending.fitted, proposal.before)
         merged = rebasing.merged if rebasing is not None and rebasing.conflict else None
         return opened(self._content(merged or proposal.after), self._content(proposal.before)).text
 
+    def _with_disk(self, draft: str, fitted: str | None, now: str | None) -> str:
+        """Return the person's version and the file as it is now in one text, with markers where both changed it."""
+        from rundry.agent import merge  # the gate costs ~15 ms to import
+
+        try:
+            return merge(opened(self._content(fitted)).text, opened(self._content(now)).text, draft).text
+        except RundryError:
+            return draft
+
     def line_ends(self, proposal: ProposalOpened, edited: str) -> str:
-        """What was edited, with the line ends of the file."""
+        """Return the edited text with the line ends of the file."""
         try:
             return opened(self._content(proposal.before or proposal.after)).back(edited)
         except RundryError:
             return edited
 
     def find_hunks(self, picks: Picks) -> Picks | None:
-        """The choices for the hunks that stand there now; None: others are about to be shown, the gate's own."""
-        shown, sheet = self.shown, self.diff.sheet
-        if shown is None or sheet is None or not self.diff.display:
+        """Return the choices for the hunks that are shown; None: those of the gate are about to be shown instead."""
+        shown, renderer = self.shown, self.diff.renderer
+        if shown is None or renderer is None or not self.diff.display:
             return Picks()
-        spans = self._spans(shown, sheet.diff)
-        if spans is None:
+        count = self._count(shown, renderer.diff)
+        if count is None:
             self._show_text(shown.proposal)
             return None
-        self.shown = Shown(shown.proposal, shown.rebasing, shown.before, spans)
-        return picks if picks.count == len(spans) else Picks(len(spans))
+        self.shown = Shown(shown.proposal, shown.rebasing, shown.before, count)
+        return picks if picks.count == count else Picks(count)
 
-    def _spans(self, shown: Shown, diff: Diff) -> tuple[Span, ...] | None:
-        """Of all hunks, also those that are not compared yet; None: what stands there is not what the gate has."""
+    def _count(self, shown: Shown, diff: Diff) -> int | None:
+        """Return the number of hunks, also of those that are not compared yet. None: the gate has other hunks."""
         if not self._may_choose(shown):
-            return ()
-        there = spans_of(diff)
+            return 0
         if self._edited or self._is_core_text:
-            return tuple(there) if diff.complete else ()
+            return len(diff.hunks) if diff.complete else 0
         gates = spans_in(shown.proposal.diff)
+        if self._cuts:  # the cuts were made in whole hunks, which are those of the gate
+            return len(gates) + sum(map(len, self._cuts.values()))
+        there = spans_of(diff)
         as_far = gates if diff.complete else gates[: len(there)]
-        return tuple(gates) if there == as_far else None
+        return len(gates) if there == as_far else None
+
+    def finer(self, review: Review) -> tuple[int, list[int]] | str:
+        """Return the hunk of the proposal to which the current part belongs, and its cuts once that is split too.
+
+        A text says why it cannot be split.
+        """
+        from rundry.agent import compare_contents, finer_cuts  # the gate costs ~15 ms to import
+
+        proposal, pending = review.proposal, review.pending
+        if proposal is None or not self.has_choice or self._is_core_text or self.diff.diff is None:
+            return "there is no hunk that could be split"
+        before, after, _ = self._sides(proposal, pending.edited)
+        sides = compare_contents(before, after)
+        return "this is not text" if sides is None else finer_cuts(sides, pending.cuts, self.diff.current)
 
     def _may_choose(self, shown: Shown) -> bool:
         proposal = shown.proposal
@@ -145,45 +175,40 @@ class ProposalBody(Vertical):
         return is_editable(proposal) and not shown.in_conflict and (proposal.after is not None or self._is_core_text)
 
     def mark(self, picks: Picks, hunk: int | None = None) -> None:
-        """Show what is taken and left: of one hunk, or of all."""
-        if not self.spans:
+        """Show which hunks are accepted and skipped: one hunk, or all."""
+        if not self.has_choice:
             return
         if hunk is not None:
             self.diff.mark_hunk(hunk, _mark(picks, hunk))
             return
-        everyone = dict.fromkeys(range(picks.count), _TAKEN) if picks.count > 1 or picks.left_count else {}
-        self.diff.marks.clear()
-        self.diff.marks.update(everyone)
-        for index in picks.left:
-            self.diff.marks[index] = _mark(picks, index)
-        self.diff.forget(0)
-        self.diff.repaint()
+        has_choice = picks.count > 1 or picks.left_count > 0
+        self.diff.mark_hunks({index: _mark(picks, index) for index in range(picks.count if has_choice else 0)})
 
     @property
-    def spans(self) -> tuple[Span, ...]:
-        """Of the hunks that can be taken or left."""
-        return self.shown.spans if self.shown is not None else ()
+    def has_choice(self) -> bool:
+        """Whether there are hunks that can be accepted or skipped."""
+        return self.shown is not None and self.shown.count > 0
 
     @property
     def rows(self) -> int:
-        """How many it would take to show all; a guess for what was never drawn."""
+        """Return how many rows the whole proposal needs, an estimate for parts that were never drawn."""
         return max(1, self.diff.heights.total if self.diff.display else self.command.rows)
 
     def fill(self, rows: int | None) -> None:
-        """Take so many rows; None: all that there are."""
+        """Use at most this number of rows; None: all that are available."""
         self.styles.height = "1fr" if rows is None else "auto"
         self.diff.styles.height = "1fr" if rows is None else rows
         self.command.styles.height = "1fr" if rows is None else "auto"
 
     def shows_end(self) -> bool:
-        """The last row is in sight just now."""
+        """Whether the last row is visible now."""
         if not self.diff.display:
             pane = self.command
             return bool(pane.size.height) and pane.scroll_offset.y >= pane.max_scroll_y
         return self.diff.shows_end
 
     def first_line(self) -> int:
-        """Of the new text: where the current hunk begins, from 1."""
+        """Return the line of the new text at which the current hunk begins, from 1."""
         diff, at = self.diff.diff, self.diff.current
         if diff is None or at >= len(diff.hunks):
             return 1
@@ -191,35 +216,41 @@ class ProposalBody(Vertical):
         return next((row.new for row in diff.rows[start : start + 100] if row.kind == "+"), 1)
 
     def scrolls(self, key: str) -> bool:
-        """It is a key that scrolls."""
-        return key in _MOVES
+        """Return whether a key scrolls."""
+        return self._move_of(key) in _MOVES
 
-    def move(self, key: str) -> None:
-        """Scroll by a key that does."""
-        of_diff, of_command = _MOVES[key]
+    def press(self, key: str) -> None:
+        """Scroll by a key for which `scrolls` is true."""
+        self.move(self._move_of(key))
+
+    def _move_of(self, key: str) -> str:
+        return keymap_of(self).action_of(key, "scroll")
+
+    def move(self, name: str) -> None:
+        """Scroll as this action does."""
         if self.diff.display:
-            of_diff(self.diff)
+            _MOVES[name](self.diff)
         else:
-            of_command(self.command)
+            scroll(self.command, name)
         self.call_after_refresh(self._say_scrolled)
 
     def show_current(self) -> None:
-        """The current hunk is in sight, also where there is less room now."""
-        if self.diff.display and self.spans:
+        """Make the current hunk visible, also when there is less room than before."""
+        if self.diff.display and self.has_choice:
             self.diff.go_to_hunk(self.diff.current)
 
     def on_diff_pane_begun(self, event: DiffPane.Begun) -> None:
-        """The first screen can be read; more is compared meanwhile."""
+        """Report that the first rows can be read; the rest is still compared."""
         event.stop()
         self.post_message(self.Ready())
 
     def on_diff_pane_ready(self, event: DiffPane.Ready) -> None:
-        """It was compared."""
+        """Report that the compared proposal can be painted."""
         event.stop()
         self.post_message(self.Ready())
 
     def on_diff_pane_end_seen(self, event: DiffPane.EndSeen) -> None:
-        """The wheel brought the end into sight."""
+        """Report that the last row became visible."""
         event.stop()
         self.post_message(self.Scrolled())
 
@@ -231,12 +262,11 @@ def _mark(picks: Picks, hunk: int) -> HunkMark:
     return _TAKEN if picks.is_taken(hunk) else HunkMark(taken=False, reason=picks.reason(hunk))
 
 
-_MOVES: Mapping[str, tuple[Callable[[DiffPane], None], Callable[[CommandPane], None]]] = {
-    "up": (DiffPane.action_scroll_up, lambda pane: pane.scroll_up(animate=False)),
-    "down": (DiffPane.action_scroll_down, lambda pane: pane.scroll_down(animate=False)),
-    "pageup": (DiffPane.action_page_up, lambda pane: pane.scroll_page_up(animate=False)),
-    "pagedown": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
-    "space": (DiffPane.action_page_down, lambda pane: pane.scroll_page_down(animate=False)),
-    "home": (DiffPane.action_scroll_home, lambda pane: pane.scroll_home(animate=False)),
-    "end": (DiffPane.action_scroll_end, lambda pane: pane.scroll_end(animate=False)),
+_MOVES: Mapping[str, Callable[[DiffPane], None]] = {
+    "scroll_up": DiffPane.action_scroll_up,
+    "scroll_down": DiffPane.action_scroll_down,
+    "scroll_page_up": DiffPane.action_page_up,
+    "scroll_page_down": DiffPane.action_page_down,
+    "scroll_start": DiffPane.action_scroll_home,
+    "scroll_end": DiffPane.action_scroll_end,
 }

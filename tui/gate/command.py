@@ -1,4 +1,4 @@
-"""A command at the gate: the whole line, wrapped and never cut."""
+"""Show a command at the gate: the whole line, wrapped and never cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 
 class CommandPane(VerticalScroll, can_focus=False):
-    """Scrolls where the command is longer than the room."""
+    """The command line, which scrolls if it is longer than the pane."""
 
     DEFAULT_CSS = """
     CommandPane { height: auto; padding: 0 1; & Static { width: 1fr; color: $bright; } }
@@ -20,15 +20,15 @@ class CommandPane(VerticalScroll, can_focus=False):
         self._line = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
-        """One text."""
+        """Yield the widget with the command line."""
         yield self._line
 
     @property
     def rows(self) -> int:
-        """That the whole line takes, whatever room it has."""
+        """Return how many rows the whole line needs, whatever the height of the pane is."""
         return self._line.size.height
 
     def show(self, command: str) -> None:
-        """`command` went through the border for foreign text."""
+        """Show a command that has passed through `tui.text`."""
         self._line.update(Content(command))
         self.scroll_home(animate=False)

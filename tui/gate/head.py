@@ -1,25 +1,27 @@
-"""What is proposed, how much of it is taken, and what a person should know before they decide."""
+"""The proposal's name, the counts of accepted hunks, and what the user should know before they decide."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from textual.content import Content
 from textual.widgets import Static
 
 from ..diff import Diff
+from ..keyboard.clicks import clickable
+from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
 from .decision.pending_decision import Shown
 from .decision.review import Review
 from .words import about, counted, name, notes, waiting_list
 
 ROOMY = 30
-"""Rows of a screen from which on there is room for a blank line, and for a list of what waits."""
+"""Height of the screen from which there is room for a blank line and for the list of waiting proposals."""
+TIGHT = 18
+"""Height of the screen below which the gate has one line above the change, if there is no danger."""
 _WIDE = 90
-"""Cells from which on the key for two columns is named."""
+"""Width from which the key for two columns is shown."""
 
 
 class GateHead(Static):
-    """The title line, the list of what waits, a line for each thing to know."""
+    """The title line, the list of waiting proposals, and a line for each note."""
 
     DEFAULT_CSS = """
     GateHead { height: auto; padding: 0 1; }
@@ -28,21 +30,45 @@ class GateHead(Static):
     def __init__(self) -> None:
         super().__init__("", id="head", markup=False)
         self.rows = 1
-        """That it takes, about."""
+        """Approximate number of rows that it needs."""
 
-    def tell(self, review: Review, shown: Shown, diff: Diff | None, *, editing: bool, full: bool, width: int) -> None:
-        """`diff` is what stands below, in `width` cells, on the `full` height; `editing`: not now, a text does."""
-        place, count = review.place
+    def show_title(
+        self,
+        review: Review,
+        shown: Shown,
+        diff: Diff | None,
+        *,
+        editing: bool,
+        full: bool,
+        explained: bool,
+        asking: bool,
+        width: int,
+    ) -> None:
+        """Update the lines. `diff`: the diff below, `width` cells wide. `full`: the panel has the full height.
+
+        `editing`: an editor is open. `explained`: each reason in full. `asking`: a notice below needs the room on a
+        small screen.
+        """
+        height = self.screen.size.height
         about = _about(review, shown, diff, editing=editing)
-        left = Content.assemble((name(shown.proposal), "bold $bright"), "   ", (about, "$dim"))
-        has_split = diff is not None and width >= _WIDE
-        switches = [("s", "split")] * has_split + [("f", "smaller" if full else "full")]
-        lines = [left if editing else _title(left, review, shown, switches, width)]
-        if count > 1 and self.screen.size.height >= ROOMY:
-            waiting = waiting_list(review.waiting, place - 1, width)
+        if editing:
+            lines = [_left(shown, about)]
+        else:
+            switches = _switches(keymap_of(self), has_diff=diff is not None and width >= _WIDE, full=full)
+            lines = [_title(review, shown, about, switches, width, is_tight=height < TIGHT)]
+        if review.place[1] > 1 and height >= ROOMY:
+            waiting = waiting_list(review.waiting, review.place[0] - 1, width)
             lines.append(Content("   ").join([_waiting(text, is_shown=at) for text, at in waiting]))
-        for text, danger in notes(shown.proposal, review.rebasing, review.thoughts):
-            lines.append(Content.styled(text, "bold $verdict-bad" if danger else "$dim"))
+        found = notes(
+            shown.proposal,
+            review.rebasing,
+            review.pending,
+            keymap_of(self),
+            explained=explained,
+            is_tight=height < TIGHT,
+        )
+        if not (asking and height < TIGHT):
+            lines += [Content.styled(text, "bold $verdict-bad" if danger else "$dim") for text, danger in found]
         self.rows = sum(1 + max(0, line.cell_length - 1) // max(1, width) for line in lines)
         self.update(Content("\n").join(lines))
 
@@ -50,37 +76,72 @@ class GateHead(Static):
 def _about(review: Review, shown: Shown, diff: Diff | None, *, editing: bool) -> str:
     if editing:
         return "your version"
-    if shown.in_conflict and review.thoughts.edited is None:
+    if shown.in_conflict and review.pending.edited is None:
         return ""
-    if review.thoughts.edited is not None and diff is not None:
+    if review.pending.edited is not None and diff is not None:
         new = "new file  " * (shown.proposal.before is None)
         return new + counted(len(diff.hunks), diff.added, diff.removed)
     return about(shown.proposal)
 
 
-def _title(left: Content, review: Review, shown: Shown, switches: Sequence[tuple[str, str]], width: int) -> Content:
-    picks = review.thoughts.picks
+def _left(shown: Shown, about: str) -> Content:
+    return Content.assemble((name(shown.proposal), "bold $bright"), "   ", (about, "$dim"))
+
+
+def _switches(keymap: ScreenKeymap, *, has_diff: bool, full: bool) -> Content:
+    switches = [("v", "side by side")] * has_diff + [("f", "smaller" if full else "full")]
+    return Content("  ").join([keymap.word("gate", key, what, style="$dim") for key, what in switches])
+
+
+def _title(review: Review, shown: Shown, about: str, switches: Content, width: int, *, is_tight: bool) -> Content:
+    """Return name and size on the left, counts and switches on the right: the longest form that fits in one line.
+
+    If none fits, the counts take a line of their own, and on a tight screen the name is shortened.
+    """
+    counts, short = _counts(review, shown, is_long=True), _counts(review, shown, is_long=False)
+    sizes = about[max(0, about.rfind("+")) :] if shown.proposal.path is not None else about
+    most = Content("     ").join([counts, switches]) if counts else switches
+    for words, right in ((about, most), (about, counts), (about, short), (sizes, short)):
+        left = _left(shown, words)
+        gap = width - left.cell_length - right.cell_length
+        if gap >= 3:
+            return Content.assemble(left, " " * gap, right)
+    if not is_tight:
+        right = counts if counts.cell_length <= width else short
+        return Content("\n").join([_left(shown, about), right]) if counts else _left(shown, about)
+    room, title = width - short.cell_length - 2, name(shown.proposal)
+    left = Content.styled(title if len(title) <= room else f"…{title[len(title) - room + 1 :]}", "bold $bright")
+    return Content.assemble(left, " " * max(0, width - left.cell_length - short.cell_length), short)
+
+
+def _counts(review: Review, shown: Shown, *, is_long: bool) -> Content:
+    """Return the place among what waits, and how many hunks are accepted."""
+    picks, proposal = review.pending.picks, shown.proposal
     place, count = review.place
-    counts: list[Content] = []
-    if count > 1:
-        counts.append(
-            Content.assemble("< ", (f"{place} of {count}" + " waiting" * (width >= _WIDE), "$needs-you"), " >")
-        )
-    if shown.spans and (picks.count > 1 or picks.left_count):
+    found: list[Content] = []
+    if proposal.files:
+        where = (f"{proposal.file} of {proposal.files} files" + " in this answer" * is_long, "$needs-you")
+        found.append(_turning(where) if count > 1 else Content.assemble(where))
+    elif count > 1:
+        found.append(_turning((f"{place} of {count}" + " waiting" * is_long, "$needs-you")))
+    if shown.count and (picks.count > 1 or picks.left_count):
         taken = "$foreground" if picks.taken_count else "$dim"
         others = "$foreground" if picks.left_count else "$dim"
-        counts.append(
+        words = ("accepted ", "skipped ") if is_long else ("", "")
+        found.append(
             Content.assemble(
-                (f"◉ accepted {picks.taken_count}", taken), "  ", (f"○ skipped {picks.left_count}", others)
+                (f"◉ {words[0]}{picks.taken_count}", taken),
+                "  " if is_long else " ",
+                (f"○ {words[1]}{picks.left_count}", others),
             )
         )
-    right = Content("   ").join(counts)
-    hints = Content("  ").join([Content.assemble((key, "$foreground"), (f" {what}", "$dim")) for key, what in switches])
-    for found in (Content("     ").join([right, hints]) if counts else hints, right):
-        gap = width - left.cell_length - found.cell_length
-        if gap >= 3:
-            return Content.assemble(left, " " * gap, found)
-    return Content("\n").join([left, right]) if counts else left
+    return Content("   " if is_long else "  ").join(found)
+
+
+def _turning(where: tuple[str, str]) -> Content:
+    """Return a place among several, between the signs that lead to the others."""
+    before, after = clickable(Content("< "), "previous_waiting"), clickable(Content(" >"), "next_waiting")
+    return before + Content.assemble(where) + after
 
 
 def _waiting(text: str, *, is_shown: bool) -> Content:

@@ -5,107 +5,96 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from textual import events
-from textual.timer import Timer
 from textual.widget import Widget
 
-from .decision.arming import HELD_BACK, TYPING, HeldBack
+from ..keyboard.letters import FirstLetter, LetterKeys
+from .decision.arming import HELD_BACK
 from .view import ProposalView
 
 
-class GateKeyboard:
-    """Handles the keys of the panel. A letter that changes something waits briefly, because it may begin a word."""
+class GateKeyboard(LetterKeys):
+    """Handles the keys of the panel. A letter waits briefly, because it may begin a word."""
 
     def __init__(
-        self,
-        view: ProposalView,
-        panel: Widget,
-        actions: Mapping[str, str],
-        *,
-        do: Callable[[str], None],
-        to_message: Callable[[str], None],
+        self, view: ProposalView, panel: Widget, actions: Mapping[str, str], *, do: Callable[[str], None]
     ) -> None:
-        """`actions` maps a key to the name of its action; `to_message` passes typed text to the message box."""
-        self._view, self._panel, self._actions = view, panel, actions
-        self._do, self._to_message = do, to_message
-        self._held_back: HeldBack | None = None
-        self._timer: Timer | None = None
-        self._is_writing = False
-        """The last keys were a message, and so are the next ones until the gate has the focus again."""
+        """`actions` maps a key to the name of its action."""
+        self._view, self._panel, self._actions, self._do = view, panel, actions, do
+        super().__init__(FirstLetter(panel, self._do_held_back))
+        self._seen = ("", "")
+        """The proposal and the digest that were painted when the letter was pressed: only that can be decided by it."""
 
-    @property
-    def is_holding_back(self) -> bool:
-        """Whether a letter waits because it may begin a word."""
-        return self._held_back is not None
+    def is_stray(self, text: str) -> bool:
+        """Return whether a text is only one key of the gate, pressed before a proposal was there; or blank."""
+        letters = set(text.strip())
+        return not letters or (len(letters) == 1 and letters.pop() in self._actions)
 
-    def focused(self) -> None:
-        """Take the keys from now on as keys of the gate."""
-        self._is_writing = False
+    def write(self, text: str) -> None:
+        """Move a text to the message box, and with it the keys that follow."""
+        self._letter.write(text)
 
     def press(self, event: events.Key) -> None:
         """Handle a key."""
-        if self._is_writing:
-            self._write(event)
+        view, action, key = self._view, self._actions.get(event.key), event.key
+        types = event.is_printable and event.character
+        held = self._letter.held_key
+        if key == held and view.arming.repeats(key, event.time):
+            self._letter.drop()
+            event.stop()
+            event.prevent_default()
+            return
+        if held is not None and key in (held, "enter"):
+            view.arming.pressed(key, event.time)
+        if self._letter.follow(event):
             return
         if self._panel.screen.focused is not self._panel:
             return
-        view, action, key = self._view, self._actions.get(event.key), event.key
-        types = event.is_printable and event.character
         if action is None and not view.body.scrolls(key) and not types:
             return
         event.stop()
         event.prevent_default()
-        if self._held_back is not None and self._follow_held_back(event):
-            return
         is_meant = view.arming.pressed(key, event.time)
-        if key == "escape" and view.always_shown:
-            view.hide_rule()
-            view.show_words()
+        if key == "escape" and self._step_back():
+            pass
         elif action is not None:
             if is_meant and view.arming.counts(event.time) and not view.review.is_answered:
-                self._start(action, key, event.character if types else None)
+                self._start(action, event)
         elif view.body.scrolls(key):
             view.skipped(None)
-            view.body.move(key)
-        elif types:
-            self._is_writing = event.character != "?"
-            self._to_message(event.character or "")
+            view.body.press(key)
+        elif event.character:
+            self.leave(event.character)
 
-    def _start(self, action: str, key: str, letter: str | None) -> None:
+    def click(self, action: str, at: float) -> None:
+        """Carry out an action that was clicked; a second click in haste does nothing."""
+        view = self._view
+        if view.arming.pressed("click", at) and view.arming.counts(at) and not view.review.is_answered:
+            self._panel.focus()
+            self._do(action)
+
+    def _step_back(self) -> bool:
+        """Hide the question, or leave the full height that the user chose. Return False if nothing is open."""
+        view = self._view
+        if view.asked is not None:
+            view.cancel_question()
+            view.show_words()
+        elif view.height.is_full:
+            view.toggle_full()
+        else:
+            return False
+        return True
+
+    def _start(self, action: str, event: events.Key) -> None:
         painted = self._view.arming.painted
-        if letter is None or action not in HELD_BACK or painted is None:
+        letter = event.character if event.is_printable else None
+        is_word = letter is not None and (letter.isalpha() or action in HELD_BACK)
+        if painted is None or not is_word:
             self._do(action)
             return
-        self._held_back = HeldBack(action, key, letter, (painted.proposal_id, painted.digest))
-        self._timer = self._panel.set_timer(TYPING, self._do_held_back)
+        self._seen = (painted.proposal_id, painted.digest)
+        self._letter.hold(action, event)
 
-    def _do_held_back(self) -> None:
-        held, self._held_back = self._held_back, None
+    def _do_held_back(self, action: str, _at: float) -> None:
         now = self._view.arming.painted
-        if held is not None and now is not None and (now.proposal_id, now.digest) == held.seen:
-            self._do(held.action)
-
-    def _follow_held_back(self, event: events.Key) -> bool:
-        """Decide what the waiting letter was, by the key that follows it. Return whether this key was part of it."""
-        held = self._held_back
-        assert held is not None and self._timer is not None
-        self._timer.stop()
-        if event.key in (held.key, "enter"):
-            self._view.arming.pressed(event.key, event.time)
-            self._do_held_back()
-            return True
-        if event.is_printable and event.character:
-            self._held_back, self._is_writing = None, True
-            self._to_message(held.text + event.character)
-            return True
-        if event.key == "escape":
-            self._held_back = None
-            return True
-        self._do_held_back()
-        return False
-
-    def _write(self, event: events.Key) -> None:
-        # keys that arrived together, before the focus moved
-        event.stop()
-        event.prevent_default()
-        if event.is_printable and event.character:
-            self._to_message(event.character)
+        if now is not None and (now.proposal_id, now.digest) == self._seen:
+            self._do(action)

@@ -14,20 +14,20 @@ from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened, ViewState
 
-from ..diff import DiffPane
-from .actions import GateActions
-from .answers import Answers
+from ..diff import HunkClicked, HunkMoved
+from ..keyboard.clicks import clicked_action
+from .actions import ASKS_FIRST, Answers, GateActions
 from .body import ProposalBody
 from .decision.following import Content
-from .editor import GateEditor
-from .in_place import InPlaceEdit
+from .inputs.editor import GateEditor
+from .inputs.in_place import InPlaceEdit
+from .inputs.reason import ReasonInput
+from .inputs.reasoning import ReasonRequest
 from .keyboard import GateKeyboard
-from .reason import ReasonInput
-from .reasoning import ReasonRequest
 from .view import ProposalView
 
 _JUST_NOW = 0.3
-"""Seconds after the window got the focus in which a click was meant for the window."""
+"""Seconds after the window got the focus in which a click only selects the window."""
 
 
 class GatePanel(Vertical, can_focus=True):
@@ -43,13 +43,6 @@ class GatePanel(Vertical, can_focus=True):
     }
     """
 
-    class Decided(Message):
-        """Posted when the user decided."""
-
-        def __init__(self, command: Decide) -> None:
-            super().__init__()
-            self.command = command
-
     class EditAsked(Message):
         """Posted when the user wants to edit this text in their editor."""
 
@@ -58,17 +51,21 @@ class GatePanel(Vertical, can_focus=True):
             self.proposal = proposal
             self.text = text
             self.is_own = is_own
-            """It is the user's own text already, and is kept even if it is unchanged."""
+            """The text is the user's own already, and is kept even if it is unchanged."""
 
-    class Left(Message):
-        """Posted when the user types a message instead: the text typed or pasted."""
+    class Acted(Message):
+        """Posted when a key or a click of the gate was carried out."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def __init__(self, actions: Mapping[str, str], content: Content, on_painted: Callable[[], None]) -> None:
-        """`actions` maps a key to the name of its action; `content` returns the bytes of a blob."""
+    def __init__(
+        self,
+        actions: Mapping[str, str],
+        content: Content,
+        on_painted: Callable[[], None],
+        decide: Callable[[Decide], int | None],
+    ) -> None:
+        """`actions` maps a key to the name of its action; `content` returns the bytes of a blob. `decide` puts a
+        decision into the inbox and returns its id; None: the run is resumed with it.
+        """
         super().__init__(id="gate")
         self._clicked_from = float("-inf")
         self._reason_line = ReasonInput()
@@ -81,11 +78,11 @@ class GatePanel(Vertical, can_focus=True):
             on_other=lambda: self._reason.move_to_message(),
         )
         self.arming, self.review, self.body = self._view.arming, self._view.review, self._view.body
-        self._reason = ReasonRequest(self._view, self._reason_line, self, self._to_message)
+        self._keyboard = GateKeyboard(self._view, self, actions, do=self._do)
+        self._reason = ReasonRequest(self._view, self._reason_line, self, self._keyboard.write)
         self._edit = InPlaceEdit(self._view, self._editor, self)
-        self._answers = Answers(self._view, self._send)
-        self._actions = GateActions(self._view, self._answers, self._reason, self._edit, self._ask_for_edit).table()
-        self._keyboard = GateKeyboard(self._view, self, actions, do=self._do, to_message=self._to_message)
+        answers = Answers(self._view, decide)
+        self._actions = GateActions(self._view, answers, self._reason, self._edit, self._ask_for_edit).table()
 
     def compose(self) -> ComposeResult:
         """Yield the parts from top to bottom."""
@@ -95,6 +92,10 @@ class GatePanel(Vertical, can_focus=True):
         yield self._reason_line
         yield self._view.foot
 
+    def only_shows(self) -> None:
+        """Leave out the keys that decide: the view is read-only."""
+        self._view.foot.is_read_only = True
+
     def on_mount(self) -> None:
         """Hide the parts that are shown on request, and follow the focus of the window."""
         self._reason_line.display = self._editor.display = False
@@ -102,13 +103,17 @@ class GatePanel(Vertical, can_focus=True):
 
     @property
     def inner(self) -> Widget:
-        """The part that takes the keys while the gate has the focus: the editor, the line for a reason, or itself."""
+        """The part that receives the keys of the gate: the editor, the line for a reason, or the panel itself."""
         return self._editor if self._editor.display else self._reason_line if self._reason.is_open else self
 
     @property
     def is_holding_back(self) -> bool:
         """Whether a letter waits because it may begin a word."""
         return self._keyboard.is_holding_back
+
+    def is_stray(self, text: str) -> bool:
+        """Return whether a text is only a key of the gate that was pressed before a proposal was there, or blank."""
+        return self._keyboard.is_stray(text)
 
     @property
     def takes_all(self) -> bool:
@@ -123,8 +128,9 @@ class GatePanel(Vertical, can_focus=True):
     # what the main screen calls
 
     def show(self, state: ViewState) -> None:
-        """Show one of the waiting proposals, and redraw it if it changed."""
+        """Show one of the waiting proposals, and redraw it if it changed or the screen has another size."""
         self._view.show(state)
+        self._view.fit()
 
     def say(self, text: str) -> None:
         """Show a notice above the keys."""
@@ -137,14 +143,6 @@ class GatePanel(Vertical, can_focus=True):
     def paint_soon(self) -> None:
         """Let keys count after the next paint."""
         self._view.paint_soon()
-
-    def sent(self, command: Decide, command_id: int | None) -> None:
-        """Record the id of a decision in the inbox; None: the run is resumed with it."""
-        self._answers.sent(command, command_id)
-
-    def not_sent(self, command: Decide, why: str) -> None:
-        """Reopen the proposal of a decision that could not be sent."""
-        self._answers.not_sent(command, why)
 
     def keep_edit(self) -> bool:
         """Keep the text edited in the panel. Return False if none is edited."""
@@ -181,21 +179,16 @@ class GatePanel(Vertical, can_focus=True):
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._to_message(event.text)
+        self._keyboard.write(event.text)
 
     def _do(self, action: str) -> None:
-        self._reason.end_open()  # after a click outside the line: its text is the reason
-        if action != "always":
-            self._view.hide_rule()
+        self._reason.end_open()  # after a click outside of the line, its text is the reason
+        if action not in ASKS_FIRST:
+            self._view.cancel_question()
         if action not in ("pick", "reason"):
             self._view.skipped(None)
+        self.post_message(self.Acted())
         self._actions[action]()
-
-    def _send(self, command: Decide) -> None:
-        self.post_message(self.Decided(command))
-
-    def _to_message(self, text: str) -> None:
-        self.post_message(self.Left(text))
 
     def _ask_for_edit(self, proposal: ProposalOpened, text: str, is_own: bool) -> None:
         self.post_message(self.EditAsked(proposal, text, is_own=is_own))
@@ -212,10 +205,25 @@ class GatePanel(Vertical, can_focus=True):
         event.stop()
         self._view.look_for_end()
 
-    def on_diff_pane_hunk_moved(self, event: DiffPane.HunkMoved) -> None:
+    def on_hunk_moved(self, event: HunkMoved) -> None:
         """Update the key hints for the new current hunk."""
         event.stop()
         self._view.show_words()
+
+    def on_hunk_clicked(self, event: HunkClicked) -> None:
+        """Accept or skip the hunk whose name was clicked; anywhere else in a hunk, make it the current one."""
+        event.stop()
+        self.body.diff.make_current(event.hunk)
+        if event.is_title and self.body.has_choice:
+            self._keyboard.click("pick", event.time)
+
+    def on_click(self, event: events.Click) -> None:
+        """Carry out the clicked action of the gate, unless the click brought the window to the front."""
+        name = clicked_action(event)
+        if name in self._actions:
+            event.stop()
+            if self.focus_on_click():
+                self._keyboard.click(name, event.time)
 
     def on_resize(self) -> None:
         """Arrange the lines for the new size."""

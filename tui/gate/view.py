@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from textual.message import Message
 from textual.widget import Widget
@@ -13,15 +13,13 @@ from ..text import one_line
 from .body import ProposalBody
 from .decision.arming import Arming
 from .decision.following import Content
-from .decision.pending_decision import Shown, Thoughts
+from .decision.pending_decision import PendingDecision, Shown
 from .decision.review import Review
 from .foot import GateFoot
-from .head import ROOMY, GateHead
-from .words import asking, keys, reasons
-
-ELSEWHERE = 14
-"""Rows for the header, the message box and a part of the transcript."""
-EDITING = [("^s", "keep your version"), ("esc", "discard it")]
+from .head import GateHead
+from .height import PanelHeight
+from .painting import Painting
+from .words import EDITING, asking, keys, reasons
 
 
 class ProposalView:
@@ -47,16 +45,20 @@ class ProposalView:
         self.review = Review(content)
         self.body = ProposalBody(content)
         self.head, self.foot = GateHead(), GateFoot()
-        self.is_full: bool | None = None
-        """Whether the user wants the whole height; None: only a long proposal takes it."""
-        self.takes_all = False
-        """It takes the whole height, that of the transcript too."""
-        self.always_shown = False
-        """The rule that `always` writes is shown."""
+        self._painting = Painting(panel, self.body, self.fit)
+        self.height = PanelHeight(panel, self.head, self.body, self.foot)
+        self.asked: Hashable = None
+        """The question that the same key confirms."""
         self.editing: ProposalOpened | None = None
         """The proposal that the user edits; nothing else is shown meanwhile."""
         self._stands: object = None
-        """What the body shows."""
+        """The content of the body."""
+        self._go_to: int | None = None
+        """The hunk to show after the next paint, if the same change is shown with other hunks."""
+        self._was_read = False
+        """Whether the end of that change was visible before."""
+        self.is_explained = False
+        """The reasons why it waits are shown in full."""
         self.just_left: int | None = None
         """The hunk that the last key skipped: Tab asks for the reason."""
         self._place = (0, 0)
@@ -75,13 +77,18 @@ class ProposalView:
         return found
 
     @property
+    def takes_all(self) -> bool:
+        """Whether it takes the whole height, that of the transcript too."""
+        return self.height.takes_all
+
+    @property
     def end_seen(self) -> bool:
         """Whether the last row was visible at least once."""
         return self.arming.end_seen or self.body.shows_end()
 
     def show(self, state: ViewState) -> None:
         """Show one of the waiting proposals, and redraw it if it changed."""
-        self.review.look(state)
+        self.review.update(state)
         refused = self.review.refusal(state)
         if self.editing is None:
             self.show_current()
@@ -97,15 +104,15 @@ class ProposalView:
                 self.show_words()
             return
         before, self._stands = self._stands, stands
-        self.always_shown, self._said = False, ""
+        self.asked, self._said = None, ""
         self._panel.display = proposal is not None
         is_other = before is None or proposal is None or self.shown.proposal.proposal_id != proposal.proposal_id
         if is_other:
-            self.is_full = None
+            self.height.is_full, self.is_explained = None, False
             self._on_other()
         if proposal is None:
             self.arming.blank()
-            self.takes_all = False
+            self.height.takes_all = False
         else:
             self.show_body()
 
@@ -117,11 +124,19 @@ class ProposalView:
     def show_body(self) -> None:
         """Redraw the proposal; keys count again once it was painted."""
         self.arming.blank()
-        self.just_left = None
+        self.just_left = self._go_to = None
+        self._was_read = False
         self.body.show(self.review)
         self.fit()
         self.show_words()
         self._sync_reason()
+
+    def show_parts(self, part: int) -> None:
+        """Show the same change, whose hunks were split or joined, at this part. What was read stays read."""
+        end_seen = self.end_seen
+        self.show_body()
+        self._go_to = part
+        self._was_read = end_seen
 
     def go(self, by: int) -> None:
         """Show the next or the previous waiting proposal."""
@@ -130,20 +145,29 @@ class ProposalView:
 
     def toggle_full(self) -> None:
         """Use the whole height, or only a share of it."""
-        self.is_full = not self.takes_all
+        self.height.is_full = not self.takes_all
         self.fit()
         self.show_words()
         self._panel.call_after_refresh(self.body.show_current)
 
-    def show_rule(self) -> None:
-        """Show the rule that `always` writes."""
-        self.always_shown = True
-        self.say(f"always would write: {self.shown.proposal.rule}")
+    def confirmed(self, question: Hashable, text: str) -> bool:
+        """Return whether this question was shown already; otherwise show it."""
+        if self.asked == question:
+            return True
+        self.asked = question
+        self.say(text)
+        return False
 
-    def hide_rule(self) -> None:
-        """Hide that rule, and the notice."""
-        self.always_shown = False
+    def cancel_question(self) -> None:
+        """Hide the question, and the notice."""
+        self.asked = None
         self.clear_notice()
+
+    def explain(self) -> None:
+        """Show each reason in full, or one line."""
+        self.is_explained = not self.is_explained
+        self.fit()
+        self.show_words()
 
     def skipped(self, hunk: int | None) -> None:
         """Remember the hunk that the last key skipped; None: it skipped none."""
@@ -172,16 +196,14 @@ class ProposalView:
         if self._said:
             self.say("")
 
-    # painting
-
     def body_is_ready(self) -> None:
         """Take over the hunks of the proposal, which the next paint shows."""
         self.arming.blank()
-        proposal, thoughts = self.review.proposal, self.review.thoughts
-        picks = self.body.find_hunks(thoughts.picks)
+        proposal, pending = self.review.proposal, self.review.pending
+        picks = self.body.find_hunks(pending.picks)
         if proposal is None or picks is None:
             return
-        thoughts.picks = picks
+        pending.choose(picks)
         self.body.mark(picks)
         self.paint_soon()
 
@@ -192,21 +214,7 @@ class ProposalView:
         if proposal is not None:
             self.fit()
             self.show_words()
-            self._panel.call_after_refresh(self._painted_once, proposal.proposal_id, proposal.digest)
-
-    def _painted_once(self, proposal_id: str, digest: str, rounds: int = 2) -> None:
-        # a pane that was hidden is laid out in the first refresh and drawn in the second, which then knows how long it
-        # is where its lines are wrapped
-        self.fit()
-        if self.body.diff.display:
-            self.body.diff.look_at_change()
-        self._panel.call_after_refresh(self._painted_again, proposal_id, digest, self.body.rows, rounds)
-
-    def _painted_again(self, proposal_id: str, digest: str, rows: int, rounds: int) -> None:
-        if rounds and self.body.rows != rows:
-            self._painted_once(proposal_id, digest, rounds - 1)
-        else:
-            self._painted(proposal_id, digest)
+            self._painting.wait(lambda: self._painted(proposal.proposal_id, proposal.digest))
 
     def _painted(self, proposal_id: str, digest: str) -> None:
         stands = self.body.shown.proposal if self.body.shown is not None else None
@@ -214,14 +222,19 @@ class ProposalView:
             return
         if (stands.proposal_id, stands.digest) == (proposal_id, digest):
             self.arming.paint(proposal_id, digest, Message().time)
+            self.arming.end_seen, self._was_read = self._was_read, False
+            if self._go_to is not None:
+                self.body.diff.go_to_hunk(self._go_to)
+                self._go_to = None
             self.look_for_end()
-            self._on_painted()  # the focus is decided on before the keys are shown
+            self._on_painted()  # the focus is decided before the keys are shown
             self.show_words()
 
     def look_for_end(self) -> None:
         """Record whether the last row of the painted proposal is visible."""
-        if self.arming.painted is not None and self.body.shows_end():
-            self.arming.end_seen = True
+        if self.arming.painted is not None and self.body.shown is not None:
+            self.arming.end_seen = self.arming.end_seen or self.body.shows_end()
+            self.review.note_painted(self.body.shown, read=self.arming.end_seen)
 
     def resized(self) -> None:
         """Arrange the lines for the new size."""
@@ -230,64 +243,58 @@ class ProposalView:
 
     def fit(self) -> None:
         """Set the height: the rows of the proposal, or the whole height if it is longer or the user wants it."""
-        if self.review.proposal is None:
-            return
-        height = self._panel.screen.size.height
-        around = 1 + self.head.rows + self.foot.rows
-        room = max(height // 2, height - ELSEWHERE) - around
-        rows = self.body.rows
-        is_full = rows > room if self.is_full is None else self.is_full
-        self.takes_all = is_full or self.editing is not None
-        self._panel.set_class(height >= ROOMY and rows + 2 <= room, "-airy")
-        self._panel.set_class(self.takes_all, "-whole")
-        self.body.fill(None if self.takes_all else min(rows, room))
+        if self.review.proposal is not None:
+            self.height.fit(editing=self.editing is not None)
 
     def make_room(self) -> None:
         """Leave the whole height, so that the transcript is visible, until the user asks for it again."""
         if self.takes_all and self.editing is None:
-            self.is_full = False
+            self.height.is_full = False
             self.fit()
             self.show_words()
             self._panel.call_after_refresh(self.body.show_current)
 
     def show_words(self) -> None:
         """Update the lines above and below the proposal."""
-        shown, thoughts = self.body.shown, self.review.thoughts
+        shown, pending = self.body.shown, self.review.pending
         if shown is None or self.review.proposal is None:
             return
         self._place = self.review.place
-        width = max(20, (self._panel.size.width or self._panel.screen.size.width) - 4)
+        width = max(20, self._panel.size.width - 2 if self._panel.size else self._panel.screen.size.width - 4)
         is_edited = self.editing is not None
         diff = self.body.diff.diff if self.body.diff.display else None
-        self.head.tell(self.review, shown, diff, editing=is_edited, full=self.takes_all, width=width)
-        self.foot.tell(
-            self._keys(shown, thoughts),
+        self.head.show_title(
+            self.review,
+            shown,
+            diff,
+            editing=is_edited,
+            full=self.takes_all,
+            explained=self.is_explained,
+            asking=bool(self._said),
+            width=width,
+        )
+        self.foot.show_keys(
+            EDITING if is_edited else self._keys(shown, pending),
             counts=self._panel.has_focus_within,
             said=self._said,
-            reason="" if is_edited or thoughts.asking else reasons(thoughts),
+            reason="" if is_edited or pending.asking else reasons(pending),
             width=width,
         )
 
-    def _keys(self, shown: Shown, thoughts: Thoughts) -> list[tuple[str, str]]:
-        if self.editing is not None:
-            return EDITING
+    def _keys(self, shown: Shown, pending: PendingDecision) -> list[tuple[str, str]]:
         pane = self.body.diff
-        if thoughts.asking:
-            return asking(None if thoughts.target is None else pane.hunks[thoughts.target].name)
+        if pending.asking:
+            return asking(None if pending.target is None else pane.hunks[pending.target].name)
         if self.arming.painted is None:
             return []
+        just_left = self.just_left
+        is_other = just_left is not None and just_left != pane.current and just_left < len(pane.hunks)
         return keys(
             shown,
-            thoughts,
-            always_shown=self.always_shown,
+            pending,
+            asked=self.asked,
             current=pane.current,
-            left=self._name_of_left(),
+            left=pane.hunks[just_left].name if just_left is not None and is_other else "",
             hunks=len(pane.hunks) if pane.display else 0,
+            files=len(self.review.rest_of_answer()),
         )
-
-    def _name_of_left(self) -> str:
-        """Return the name of the hunk that was just skipped, if it is not the current one."""
-        pane, hunk = self.body.diff, self.just_left
-        if hunk is None or hunk == pane.current or hunk >= len(pane.hunks):
-            return ""
-        return pane.hunks[hunk].name

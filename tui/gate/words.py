@@ -1,24 +1,30 @@
-"""What the gate says around a proposal, line by line. No textual in here."""
+"""The lines that the gate shows around a proposal. Does not import textual."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rundry.agent import ProposalOpened, Rebasing, plural
 
+from ..keyboard.keymap import Keymap
 from ..text import one_line, path_line, show
-from .decision.pending_decision import Shown, Thoughts
+from .decision.pending_decision import PendingDecision, Shown
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
-EDITED = "edited by you: y approves your version"
-STALE = "the file changed and your version no longer fits: press e to edit it again"
+EDITED = "edited by you: {approve} approves your version"
+STALE = "the file changed and your version no longer fits: press {edit} to edit it again"
 NO_PLACE = "the file of your version is gone: your version is kept in case the file returns"
+EDITS = ["edits"]
+"""What needs approval if only the mode of the gate asks for it."""
+_NO_RULE = re.compile(r"no rule allows `([^\s`]+)[^`]*`")
+EDITING = [("^s", "keep your version"), ("esc", "discard it")]
 _NAME = 24
-"""Letters of a hunk's name in the line of keys."""
+"""Maximum number of letters of a hunk's name in the line of keys."""
 
 
 def name(proposal: ProposalOpened) -> str:
-    """`edit src/calc.py`, `run a command`."""
+    """Return the name of a proposal: `edit src/calc.py`, `run a command`."""
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
     if proposal.path is None:
         return f"{_who(proposal)}{verb} a command"
@@ -28,7 +34,7 @@ def name(proposal: ProposalOpened) -> str:
 
 
 def about(proposal: ProposalOpened) -> str:
-    """`3 hunks  +12 −4`, or where a command runs."""
+    """Return `3 hunks  +12 −4`, or where a command runs."""
     if proposal.path is not None:
         is_new = proposal.before is None and proposal.after is not None
         what = counted(proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
@@ -40,103 +46,174 @@ def about(proposal: ProposalOpened) -> str:
 
 
 def _who(proposal: ProposalOpened) -> str:
-    """`try 2 of 3: `, where the proposal belongs to a try."""
-    return f"{one_line(proposal.who)}: " if proposal.who else ""
+    """Return `try 2 of 3: ` if the proposal belongs to a try, and `worktree 2, src/app.py: ` if it belongs to an item.
+
+    The file of the item is left out where the proposal changes exactly this file.
+    """
+    who = proposal.who.removesuffix(f", {proposal.path}") if proposal.path is not None else proposal.who
+    return f"{one_line(who)}: " if who else ""
 
 
 def counted(hunks: int, added: int, removed: int) -> str:
-    """`3 hunks  +12 −4`."""
+    """Return the counts of a change as text: `3 hunks  +12 −4`."""
     return f"{plural(hunks, 'hunk')}  +{added} −{removed}"
 
 
 def listed(proposal: ProposalOpened) -> str:
-    """In a list of what waits."""
+    """Return the name of a proposal for the list of waiting ones."""
     if proposal.path is None:
         return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
     return name(proposal)
 
 
 def body(proposal: ProposalOpened) -> str:
-    """A command whole, with every hidden character as a mark; never cut."""
+    """Return a command in full, with a mark for each hidden character."""
     return show(proposal.command or "")
 
 
-def notes(proposal: ProposalOpened, rebasing: Rebasing | None, thoughts: Thoughts) -> list[tuple[str, bool]]:
-    """What a person should know before they decide, a line each; true: it is a danger."""
+def notes(
+    proposal: ProposalOpened,
+    rebasing: Rebasing | None,
+    pending: PendingDecision,
+    keymap: Keymap,
+    *,
+    explained: bool,
+    is_tight: bool,
+) -> list[tuple[str, bool]]:
+    """Return what the user should know before they decide, a line each; true: it is a danger.
+
+    `explained`: each reason in full. `is_tight`: there is room for very few lines.
+    """
     found: list[tuple[str, bool]] = []
     if rebasing is not None:
         whose = one_line(rebasing.why) or f"your edit of {rebasing.clock}"
         found.append((f"conflict with {whose}", True) if rebasing.conflict else (f"re-based on {whose}", False))
-    if thoughts.edited is not None:
-        found.append((EDITED, False))
-    if thoughts.draft is not None:
+    if pending.edited is not None:
+        found.append((keymap.named(EDITED), False))
+    if pending.draft is not None:
         is_gone = rebasing is not None and rebasing.conflict and rebasing.merged is None
-        found.append((NO_PLACE if is_gone else STALE, True))
+        found.append((NO_PLACE if is_gone else keymap.named(STALE), True))
     if proposal.beyond is not None:
         refused = one_line(proposal.beyond)
-        found.append((f"the sandbox refused: {refused}. y allows it once", True))
+        found.append((f"the sandbox refused: {refused}. {keymap.shown('approve')} allows it once", True))
         return found + [(one_line(line), True) for line in proposal.asks if proposal.beyond not in line]
-    return found + [(one_line(line), proposal.danger) for line in proposal.asks]
+    is_conflict = rebasing is not None and rebasing.conflict
+    if (is_conflict or (is_tight and found)) and not explained and not proposal.danger:
+        return found
+    return found + _reasons(proposal, keymap, explained=explained, is_tight=is_tight)
+
+
+def _reasons(proposal: ProposalOpened, keymap: Keymap, *, explained: bool, is_tight: bool) -> list[tuple[str, bool]]:
+    """Return why it waits: in one line, or each reason in full if that was asked for or is a danger."""
+    asks = [one_line(line) for line in proposal.asks]
+    if explained or (proposal.danger and not is_tight) or not asks:
+        return [(line, proposal.danger) for line in asks]
+    if is_tight and proposal.needs == EDITS:
+        return []  # the footer shows the mode
+    needs = proposal.needs or _unruled(asks)
+    more = f" (and {len(asks) - 1} more: {keymap.shown('explain')})" if len(asks) > 1 and not needs else ""
+    text = ", ".join(map(one_line, needs)) or asks[0]
+    return [(f"Needs approval: {text}{more}", proposal.danger)]
+
+
+def _unruled(asks: Sequence[str]) -> list[str]:
+    """Return the names of the commands that no rule allows, from the reasons of an older journal."""
+    found = [_NO_RULE.fullmatch(line) for line in asks]
+    return list(dict.fromkeys(match[1] for match in found if match)) if all(found) else []
+
+
+def session_question(proposal: ProposalOpened, key: str) -> str:
+    """Return what this key allows when it is pressed again."""
+    what = f"edits of {path_line(proposal.path)}" if proposal.path is not None else _command_of(proposal.rule or "")
+    return f"{key} again allows {what} for this session, without asking; /allowed revokes it"
+
+
+def _command_of(rule: str) -> str:
+    return f"`{one_line(rule.partition(': ')[2])}`"
 
 
 def may_always(proposal: ProposalOpened) -> bool:
-    """There is a rule that could be written."""
+    """Return whether a rule could allow the proposal."""
     return proposal.rule is not None and not proposal.danger and proposal.beyond is None
 
 
 def keys(
-    shown: Shown, thoughts: Thoughts, *, always_shown: bool, current: int, left: str, hunks: int
+    shown: Shown, pending: PendingDecision, *, asked: object, current: int, left: str, hunks: int, files: int = 1
 ) -> list[tuple[str, str]]:
-    """Keys and what they do, the ones that matter most first.
+    """Return keys with their descriptions, the most important ones first.
 
-    `current` is one of `hunks` that stand there, `left` the name of another one that Tab asks about.
+    `current` is one of `hunks` on the screen, and `left` the name of another one that Tab asks about. `files` of the
+    same answer wait.
     """
-    proposal, picks = shown.proposal, thoughts.picks
-    if shown.in_conflict and thoughts.edited is None:
+    proposal, picks = shown.proposal, pending.picks
+    if shown.in_conflict and pending.edited is None:
         by_hand = [("e", "merge by hand")] * can_be_joined(shown)
         found = [("r", "ask the model again"), ("m", "keep mine"), *by_hand, ("n", "reject")]
     elif picks.count and not picks.taken_count:
         found = [("n", "reject")]
     else:
-        found = [("y", _approve(shown, thoughts)), ("n", "reject")]
-    if shown.spans:
-        found.append(("space", "accept or skip"))
-    if is_editable(proposal) and (not shown.in_conflict or thoughts.edited is not None):
+        found = [("y", _approve(shown, pending)), ("n", "reject")]
+    if files > 1:
+        found.append(("Y", "press again" if isinstance(asked, tuple) else f"approve all {files}"))
+    if shown.count:
+        found += [("space", "accept or skip"), ("s", "split")]
+    if is_editable(proposal) and (not shown.in_conflict or pending.edited is not None):
         found.append(("e", "edit"))
-    on_left = shown.spans and not picks.is_taken(current)
-    found.append(("tab", f"why not {one_line(left)[:_NAME]}" if left else "why skipped" if on_left else "reason"))
-    if may_always(proposal) and not shown.in_conflict and not picks.left_count and thoughts.edited is None:
-        found.append(("A", "always: press again" if always_shown else "always…"))
+    if may_always(proposal) and not shown.in_conflict and not picks.left_count and pending.edited is None:
+        found.append(("a", "allow: press again" if asked == "session" else "allow…"))
+        found.append(("A", "always: press again" if asked == "always" else "always…"))
+    on_left = shown.count and not picks.is_taken(current)
+    reason = ("tab", f"why not {one_line(left)[:_NAME]}" if left else "why skipped" if on_left else "reason")
+    found.insert(3 if left or on_left else len(found), reason)
     if hunks > 1:
         found.append(("] [", "hunk"))
-    if len(shown.spans) > 1:
+    if shown.count > 1:
         found.append(("+ -", "all, none"))
+    if proposal.asks:
+        found.append(("i", "why"))
     return [*found, ("?", "keys")]
 
 
+_SHORTER = {
+    "ask the model again": "again",
+    "keep mine": "mine",
+    "merge by hand": "merge",
+    "accept or skip": "skip",
+    "why skipped": "why",
+    "allow: press again": "again",
+    "always: press again": "again",
+    "allow…": "allow",
+}
+
+
+def shorter(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the keys with shorter words, for a narrow screen."""
+    return [("␣" if key == "space" else key, _SHORTER.get(what, what)) for key, what in keys]
+
+
 def asking(hunk: str | None) -> list[tuple[str, str]]:
-    """While a reason is typed: for the hunk of this name, or for the whole answer."""
+    """Return the keys while a reason is typed: for the hunk with this name, or for the whole answer."""
     what = "keep this as the reason" if hunk is None else f"keep this as why {one_line(hunk)} is skipped"
-    return [("enter", what), ("esc", "go back")]
+    return [("⏎", what), ("esc", "go back")]
 
 
-def reasons(thoughts: Thoughts) -> str:
-    """The reason that goes with the whole answer."""
-    return f'reason: "{one_line(thoughts.reason)}"' if thoughts.reason else ""
+def reasons(pending: PendingDecision) -> str:
+    """Return the reason for the whole answer."""
+    return f'reason: "{one_line(pending.reason)}"' if pending.reason else ""
 
 
 def is_editable(proposal: ProposalOpened) -> bool:
-    """A text that is not on the disk yet."""
+    """Return whether the proposal is a text that can be edited."""
     return proposal.path is not None and proposal.tool != "run_command"
 
 
 def can_be_joined(shown: Shown) -> bool:
-    """In conflict: both versions stand in one text, to be edited by hand."""
+    """Return whether both versions of a conflict can be merged by hand in one text."""
     return shown.rebasing is not None and shown.rebasing.merged is not None
 
 
 def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list[tuple[str, bool]]:
-    """The proposals that wait, as many as fit beside each other; true: the one that is shown."""
+    """Return the waiting proposals, as many as fit next to each other; true: the one that is shown."""
     found: list[tuple[str, bool]] = []
     used = 0
     for index, proposal in enumerate(waiting):
@@ -149,10 +226,10 @@ def waiting_list(waiting: Sequence[ProposalOpened], at: int, width: int) -> list
     return found
 
 
-def _approve(shown: Shown, thoughts: Thoughts) -> str:
-    picks = thoughts.picks
+def _approve(shown: Shown, pending: PendingDecision) -> str:
+    picks = pending.picks
     if shown.proposal.beyond is not None:
         return "allow once"
-    if thoughts.edited is not None:
+    if pending.edited is not None:
         return f"approve {picks.taken_count} of yours" if picks.left_count else "approve yours"
     return f"approve {picks.taken_count}" if picks.left_count else "approve"

@@ -28,13 +28,7 @@ class ControlHandlers:
         }
 
     def _control(self, argument: str) -> None:
-        controller = self._controller
-        if controller.state.driving:
-            controller.put(GiveWheel(note=argument))
-        else:
-            if controller.status.is_orphaned:
-                raise RundryError("this run has no runner: use /resume first, then /control")
-            controller.put(TakeWheel())
+        take_or_return_control(self._controller, argument)
 
     def _edit(self, argument: str) -> None:
         """Open a file in the user's editor, and write the result with the model's own tool."""
@@ -59,9 +53,24 @@ class ControlHandlers:
         self._controller.put(Act(tool="write_file", arguments={"path": argument, "content": edited}, expects=expects))
 
     def _finish(self, argument: str) -> None:
-        if not self._controller.state.driving:
-            raise RundryError("/finish works only while you are in control: use /control first")
-        if not argument:
-            self._prompt.fill("/finish ")
-            return
-        self._controller.put(Act(tool="finish", arguments={"answer": argument, "citations": []}))
+        finish_in_control(self._controller, self._prompt, argument)
+
+
+def take_or_return_control(controller: RunController, note: str) -> None:
+    """Take control of the run, or return it with a note to the model. Raises RundryError."""
+    if controller.state.driving:
+        controller.put(GiveWheel(note=note))
+    else:
+        if controller.status.is_orphaned:
+            raise RundryError("this run has no runner: use /resume first, then /control")
+        controller.put(TakeWheel())
+
+
+def finish_in_control(controller: RunController, prompt: Prompt, answer: str) -> None:
+    """Finish the task with the user's answer. Raises RundryError."""
+    if not controller.state.driving:
+        raise RundryError("/finish works only while you are in control: use /control first")
+    if not answer:
+        prompt.fill("/finish ")
+        return
+    controller.put(Act(tool="finish", arguments={"answer": answer, "citations": []}))

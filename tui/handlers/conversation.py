@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rundry.agent import Clear, Compact, Point, Rewind, RundryError
+from rundry.agent import Blocks, Clear, Compact, Point, Rewind, RundryError
 
 from ..run_controller import RunController
 from ..screens.prompt import Prompt
@@ -33,20 +33,14 @@ class ConversationHandlers:
         if not controller.begun:
             raise RundryError("there is no run yet")
         if controller.state.activity:
-            raise RundryError("a step is running: press esc to interrupt it first")
+            raise RundryError(self._prompt.named("a step is running: press {interrupt} to interrupt it first"))
         points = controller.reader.points()
         if not points:
             raise RundryError("there is no earlier message")
         blocks = controller.state.blocks
 
         def title(point: Point) -> str:
-            for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
-                block = blocks[index]
-                if block.step is not None and block.step != point.step:
-                    break
-                if block.step is not None and (block.title or block.text):
-                    return block.title or block.text.strip().split("\n", 1)[0]
-            return ""
+            return step_title(blocks, point)
 
         def chosen(point: Point | None) -> None:
             if point is None:
@@ -70,3 +64,14 @@ class ConversationHandlers:
 
     def _clear(self, _argument: str) -> None:
         self._controller.put(Clear())
+
+
+def step_title(blocks: Blocks, point: Point) -> str:
+    """Return what a step did, in a few words; empty: it is not in memory."""
+    for index in range(len(blocks) - blocks.since(point.seq), len(blocks)):
+        block = blocks[index]
+        if block.step is not None and block.step != point.step:
+            break
+        if block.step is not None and (block.title or block.text):
+            return block.title or block.text.strip().split("\n", 1)[0]
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rundry.agent import Reason, RundryError, standing
+from rundry.agent import Reason, RemoveRule, Rule, RundryError, standing
 
 from ..actions import keys_of
 from ..run_controller import RunController
@@ -24,7 +24,21 @@ class DialogHandlers:
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
-        return {"help": self._help, "handoff": self._handoff, "spend": self._spend, "replay": self._replay}
+        return {
+            "help": self._help,
+            "handoff": self._handoff,
+            "spend": self._spend,
+            "replay": self._replay,
+            "allowed": self._allowed,
+        }
+
+    def _allowed(self, _argument: str) -> None:
+        from ..pickers.allowed import AllowedPicker
+
+        def revoke(rule: Rule) -> None:
+            self._controller.put(RemoveRule(rule=rule))
+
+        self._services.open(AllowedPicker(self._controller.state.allowed, revoke))
 
     def _help(self, _argument: str) -> None:
         from ..screens.dialogs.help import HelpScreen
@@ -50,7 +64,7 @@ class DialogHandlers:
         self._services.open(SpendScreen(self._controller.state))
 
     def _replay(self, argument: str) -> None:
-        from ..replay import SPEEDS, Film, Player
+        from ..replay import SPEEDS, Player, Timeline
         from ..replay.screen import ReplayScreen
 
         journal = self._controller.link.journal
@@ -63,6 +77,6 @@ class DialogHandlers:
         def left(why: str | None) -> None:
             self._prompt.tell(why or "back to the run; the replay changed nothing")
 
-        player = Player(Film(journal), int(speed))
+        player = Player(Timeline(journal), int(speed))
         keys = keys_of("board", self._keymap)
         self._services.open(ReplayScreen(player, keys, board_wanted=self._areas.board_wanted), left)

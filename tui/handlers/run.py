@@ -20,12 +20,14 @@ from rundry.agent import (
 )
 
 from ..deciding.rule import parse_deny
+from ..keyboard.keymap import Keymap
 from ..run_controller import RunController
 from ..screens.prompt import Prompt
 from ..setup.limits import parse_limit
 from ..setup.resuming import raised
 
-ONCE_MORE = "nothing is running; press esc again to rewind"
+ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
+CLEAR = "press {interrupt} again to clear the message"
 CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
 UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands unsandboxed"
 
@@ -33,8 +35,18 @@ UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands uns
 class RunHandlers:
     """Handlers that send a command to the run."""
 
-    def __init__(self, controller: RunController, prompt: Prompt, *, rewind: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        *,
+        rewind: Callable[[str], None],
+        continue_newest: Callable[[], None],
+        keymap: Keymap,
+    ) -> None:
         self._controller, self._prompt, self._rewind = controller, prompt, rewind
+        self._continue_newest = continue_newest
+        self._once_more, self._clear = keymap.named(ONCE_MORE), keymap.named(CLEAR)
 
     def table(self) -> Mapping[str, Callable[[str], None]]:
         """Return the handlers by the action's name."""
@@ -46,7 +58,6 @@ class RunHandlers:
             "resume": self._resume,
             "step": self._step,
             "limit": self._limit,
-            "model": self._model,
             "effort": self._effort,
             "stop": self._stop,
             "wake": self._wake,
@@ -57,11 +68,20 @@ class RunHandlers:
         state = self._controller.state
         if state.activity or state.proposals or state.at_shell:
             self._controller.put(Interrupt())
-        elif self._prompt.shows(ONCE_MORE) and not self._prompt.text:
+        elif self._prompt.text:
+            self._clear_message()
+        elif self._prompt.shows(self._once_more):
             self._prompt.tell("")
             self._rewind("")
         else:
-            self._prompt.tell(ONCE_MORE if self._controller.begun and not self._prompt.text else "nothing is running")
+            self._prompt.tell(self._once_more if self._controller.begun else "nothing is running")
+
+    def _clear_message(self) -> None:
+        if self._prompt.shows(self._clear):
+            self._prompt.clear()
+            self._prompt.tell("cleared: ↑ brings it back")
+        else:
+            self._prompt.tell(self._clear)
 
     def _gate(self, argument: str) -> None:
         state = self._controller.state
@@ -89,7 +109,9 @@ class RunHandlers:
             self._prompt.fill("/deny path:")
 
     def _pause(self, argument: str) -> None:
-        if self._controller.status.is_gone:
+        if not self._controller.begun:
+            self._continue_newest()
+        elif self._controller.status.is_gone:
             self._controller.continue_run("")
         elif self._controller.state.paused:
             self._controller.put(Unpause())
@@ -111,13 +133,6 @@ class RunHandlers:
             self._prompt.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
             return
         self._controller.set_limit(*parse_limit(name, value))
-
-    def _model(self, argument: str) -> None:
-        if not argument:
-            self._prompt.fill("/model ")
-            return
-        asked = self._controller.switch_model(self._controller.reader.model_named(argument))
-        self._prompt.tell(f"asking {argument}", asked=asked)
 
     def _effort(self, argument: str) -> None:
         if not argument:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from rundry.agent import RundryError
+from rundry.agent import JudgeVerdict, RundryError
 
+from ..board.panel import NO_FINDING
+from ..board.rows.excerpt import cited_file, excerpt
 from ..run_controller import RunController
 from ..screens.areas import Areas
 from ..screens.prompt import Prompt
@@ -36,13 +39,17 @@ class SearchHandlers:
             "detail": self._detail,
             "view": self._view,
             "copy_row": self._copy_row,
+            "open_place": self._open_place,
+            "back": self._back,
         }
 
     def _board(self, _argument: str) -> None:
-        self._require_search()
-        self._areas.show_board(not self._areas.board_wanted)
+        if self._controller.state.finder is None:
+            self._services.redraw()
+        else:
+            self._areas.show_board(not self._areas.board_wanted)
 
-    def _judge(self, verdict: str) -> Callable[[str], None]:
+    def _judge(self, verdict: JudgeVerdict) -> Callable[[str], None]:
         def judge(_argument: str) -> None:
             self._require_search()
             self._areas.show_board(True)
@@ -53,8 +60,8 @@ class SearchHandlers:
     def _merge(self, _argument: str) -> None:
         self._require_search()
         self._areas.show_board(True)
-        if said := self._areas.search.merge():
-            self._prompt.tell(said)
+        if notice := self._areas.search.merge():
+            self._prompt.tell(notice)
 
     def _skip(self, _argument: str) -> None:
         self._require_search(alive=True)
@@ -88,6 +95,10 @@ class SearchHandlers:
         self._require_search()
         self._areas.search.board.next_tab()
 
+    def _back(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.search.board.step_back()
+
     def _copy_row(self, _argument: str) -> None:
         self._require_search()
         board = self._areas.search.board
@@ -98,6 +109,20 @@ class SearchHandlers:
             return
         self._services.copy(text)
         self._prompt.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
+
+    def _open_place(self, _argument: str) -> None:
+        self._require_search()
+        finding = self._areas.search.board.finding
+        if finding is None:
+            raise RundryError(NO_FINDING)
+        root = Path(self._controller.state.workspace)
+        found = excerpt(finding.evidence, root, finding.place)
+        place = cited_file(finding.evidence, root)
+        if isinstance(found, str) or isinstance(place, str):
+            raise RundryError(
+                f"cannot open {finding.evidence or finding.title}: {found or 'no line of a file is cited'}"
+            )
+        self._services.open_file(place[0], found.line)
 
     def _require_search(self, *, alive: bool = False) -> None:
         """Raise RundryError if the run is not a search, or if `alive` and the search has ended."""

@@ -35,7 +35,9 @@ class SessionHandlers:
             "theme": self._theme,
             "trust": self._trust,
             "demo": self._demo,
+            "suspend": self._suspend,
             "quit": self._quit,
+            "copy_or_leave": self._copy_or_leave,
         }
 
     def _palette(self, _argument: str) -> None:
@@ -65,6 +67,12 @@ class SessionHandlers:
 
     def _demo(self, _argument: str) -> None:
         self._host.leave_for("demo")
+
+    def _suspend(self, _argument: str) -> None:
+        self._host.action_suspend_process()
+
+    def _copy_or_leave(self, _argument: str) -> None:
+        self._host.copy_or_leave()
 
     def _quit(self, _argument: str) -> None:
         self._leave()

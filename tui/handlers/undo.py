@@ -23,6 +23,7 @@ class UndoHandlers:
             "undo": self._undo,
             "undo_last": self._undo_last,
             "best": self._best,
+            "changes": self._changes,
         }
 
     def _undo(self, argument: str) -> None:
@@ -31,6 +32,14 @@ class UndoHandlers:
             self._controller.undo(Undo())
         else:
             self._undo_when_confirmed(changes, step)
+
+    def _changes(self, _argument: str) -> None:
+        from ..screens.dialogs.changes import ChangesScreen
+
+        reader, controller = self._controller.reader, self._controller
+        self._services.open(
+            ChangesScreen(reader.changed_files, reader.content, controller.undo, lambda: controller.state)
+        )
 
     def _undo_last(self, _argument: str) -> None:
         self._undo_when_confirmed(1, None)
@@ -45,7 +54,8 @@ class UndoHandlers:
             self._prompt.tell(f"the files already have the best score: {state.scores[-1].best:g}")
             return
         if state.activity and not self._controller.status.is_at_rest:
-            raise RundryError("a step is running: press esc to interrupt it, then use /best")
+            running = "a step is running: press {interrupt} to interrupt it, then use /best"
+            raise RundryError(self._prompt.named(running))
         if not self._controller.reader.changes().since(state.pass_step):
             self._prompt.tell(f"this pass changed nothing: the files have the best score, {state.scores[-1].best:g}")
             return

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
+from ..actions import actions_of
 from ..run_controller import RunController
 from ..screens.areas import Areas
 from ..screens.prompt import Prompt
 from ..screens.services import Services
+
+CONTINUES = "{next_match} and {previous_match} continue, {to_message} returns"
+"""What can be done after something was found."""
 
 
 class ViewHandlers:
@@ -25,7 +30,19 @@ class ViewHandlers:
             "read": self._read,
             "find": self._find,
             "copy": self._copy,
+            "steer": self._steer,
+            **{action.name: partial(self._in_transcript, action.name) for action in actions_of("transcript")},
         }
+
+    def _steer(self, _argument: str) -> None:
+        self._services.after_pending_keys(self._send_now)
+
+    def _send_now(self) -> None:
+        if not self._areas.keep_edit():
+            self._prompt.send_now()
+
+    def _in_transcript(self, name: str, _argument: str) -> None:
+        self._areas.transcript.do(name)
 
     def _to_gate(self, _argument: str) -> None:
         if not self._areas.focus_gate():
@@ -53,7 +70,7 @@ class ViewHandlers:
         if not found.total and transcript.is_searching:
             self._prompt.tell("searching older entries")
         elif found.total:
-            self._prompt.tell(f"{found.current} of {found.total}; n and N continue, esc returns")
+            self._prompt.tell(f"{found.current} of {found.total}; {self._prompt.named(CONTINUES)}")
             self._areas.read_transcript()
         else:
             self._prompt.tell(f"nothing found for {argument}")

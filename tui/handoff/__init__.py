@@ -1,4 +1,4 @@
-"""The record of a hand-off, as a page."""
+"""The record of a hand-off as a page."""
 
 from .page import HandoffPage
 

@@ -1,19 +1,22 @@
-"""The page of a hand-off: what whoever takes it up has to know, over the whole screen."""
+"""The page of a hand-off, over the whole screen: what the next person or model has to know."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import cast
 
+from textual import events
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from rundry.agent import HandoffOpened, ViewState, digests_of, handoff_markdown
 
+from ..keyboard.clicks import press_clicked_key
+from ..keyboard.closing import ClosesOnce
+from ..keyboard.screen_keymap import keymap_of
+from ..keyboard.scrolling import Page, scroll
 from ..text import bare, one_line
 from .words import Line, Part, parts
 
@@ -28,70 +31,76 @@ _STYLES = {
     "removed": "$diff-removed-sign",
 }
 _FIRST = ("why", "next")
-"""These stand together, without a blank line between them."""
+"""Parts that have no blank line between them."""
 
 
-class HandoffPage(Screen[None]):
-    """Esc goes back to the run."""
+_MOVES = {"handoff_down": "scroll_down", "handoff_up": "scroll_up", "handoff_page": "scroll_page_down"}
+"""Actions of the page that scroll as another one does."""
+
+
+class HandoffPage(ClosesOnce[None]):
+    """The page. Esc returns to the run."""
 
     DEFAULT_CSS = """
     HandoffPage { background: $background; color: $foreground; }
     HandoffPage .head { height: 1; padding: 0 1; }
-    HandoffPage VerticalScroll { height: 1fr; margin: 1 0; padding: 0 1; scrollbar-size-vertical: 1; }
+    HandoffPage Page { height: 1fr; margin: 1 0; padding: 0 1; scrollbar-size-vertical: 1; }
     HandoffPage .part { height: auto; margin: 0 0 1 0; }
     HandoffPage .part.-close { margin: 0; }
     HandoffPage .label { width: 9; color: $dim; }
     HandoffPage .body { width: 1fr; height: auto; }
     HandoffPage .foot { height: 1; padding: 0 1; color: $dim; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,ctrl+r", "dismiss", "Back"),
-        Binding("y", "copy", "Copy as Markdown"),
-        Binding("r", "go_on", "Resume with hint"),
-        Binding("j", "scroll('down')", "Down", show=False),
-        Binding("k", "scroll('up')", "Up", show=False),
-        Binding("space", "scroll('page_down')", "Page down", show=False),
-    ]
 
     def __init__(self, state: ViewState, opened: HandoffOpened, go_on: Callable[[], None]) -> None:
-        """`go_on`: the person wants to write the hint with which it goes on."""
+        """`go_on` is called if the user wants to resume the run with a hint."""
         super().__init__()
         self._state, self._opened, self._on = state, opened, go_on
         self._copied = False
 
     def compose(self) -> ComposeResult:
-        """What it is, the parts, the keys."""
+        """Yield the heading, the parts and the keys."""
         yield Static(self._head(), classes="head", markup=False)
-        with VerticalScroll():
+        with Page():
             for part in parts(self._opened, self._state.run_id, self._waiting()):
                 yield from self._part(part)
         yield Static(self._foot(), classes="foot", markup=False)
 
     def on_mount(self) -> None:
-        """Keys scroll at once."""
-        self.query_one(VerticalScroll).focus()
+        """Focus the record, so that keys scroll it immediately."""
+        self.query_one(Page).focus()
         self.set_interval(1.0, self._refresh_head)
 
+    def on_click(self, event: events.Click) -> None:
+        """Press the clicked key."""
+        press_clicked_key(self, event)
+
     def action_copy(self) -> None:
-        """The whole record."""
+        """Copy the whole record to the clipboard."""
         run_id, journal = self._state.run_id, self._state.journal
         text = handoff_markdown(self._opened, run_id=run_id, journal=journal, waiting=self._waiting())
         cast("App[object]", self.app).copy_to_clipboard(bare(text))
         self._copied = True
         self.query_one(".foot", Static).update(self._foot())
 
-    def action_go_on(self) -> None:
-        """Back to the run, with the command half written."""
-        self.dismiss()
-        self._on()
-
-    def action_scroll(self, how: str) -> None:
-        """A line or a page."""
-        view = self.query_one(VerticalScroll)
-        {"down": view.scroll_down, "up": view.scroll_up, "page_down": view.scroll_page_down}[how]()
+    def on_key(self, event: events.Key) -> None:
+        """Copy, resume, scroll or close."""
+        keymap = keymap_of(self)
+        name = keymap.action_of(event.key, "handoff", "dialog", "scroll", "main")
+        if name == "handoff_copy":
+            self.action_copy()
+        elif name == "handoff_resume":
+            self.dismiss()
+            self._on()
+        elif name in ("close_dialog", "handoff"):
+            self.dismiss()
+        elif not scroll(self.query_one(Page), _MOVES.get(name, name)):
+            return
+        event.stop()
+        event.prevent_default()
 
     def _waiting(self) -> dict[str, str]:
-        """Digests of the proposals that this hand-off left open and that are open now."""
+        """Return the digests of the proposals that this hand-off left open and that are still open."""
         known, now = digests_of(self._opened.record), self._state.proposals
         return {name: now[name].digest for name in known if name in now}
 
@@ -106,9 +115,12 @@ class HandoffPage(Screen[None]):
     def _foot(self) -> Content:
         if self._copied:
             return Content.styled("copied as Markdown, if the terminal allows it (OSC 52)", "$verdict-partly")
-        keys = [("esc", "back"), ("r", "resume with hint"), ("y", "copy as Markdown"), ("↑ ↓ space", "scroll")]
-        pieces = [Content.assemble((key, "$foreground"), (f" {word}", "$dim")) for key, word in keys]
-        return Content("   ").join(pieces)
+        return keymap_of(self).foot(
+            ("close_dialog", "back"),
+            ("handoff_resume", "resume with hint"),
+            ("handoff_copy", "copy as Markdown"),
+            ("scroll_up scroll_down handoff_page", "scroll"),
+        )
 
     def _part(self, part: Part) -> ComposeResult:
         classes = "part -close" if part.label == _FIRST[0] else "part"
@@ -122,7 +134,7 @@ def _line(line: Line) -> Content:
 
 
 def _standing(state: ViewState, opened: HandoffOpened) -> tuple[str, str]:
-    """Where this hand-off stands now."""
+    """Return whether this hand-off still waits, and for what."""
     if state.handoff is not opened:
         return ("the run ended with it", "$dim") if state.outcome is not None else ("resumed", "$dim")
     if state.tier is not None and state.tier.kind != "person":

@@ -1,4 +1,4 @@
-"""What the page of a hand-off says, part by part. No textual in here; what others wrote went through `tui.text`."""
+"""The words of a hand-off page, part by part. Foreign text has passed `tui.text`. Does not import textual."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rundry.agent import (
     ModelShare,
     OpenProposal,
     Spent,
-    StallDetected,
     call_title,
     clock,
     deciding_commands,
@@ -24,7 +23,7 @@ from rundry.agent import (
     money,
     plural,
     short,
-    stall_words,
+    stall_kind_words,
 )
 
 from ..deciding.question import SHORT
@@ -32,12 +31,12 @@ from ..head.title import model_name
 from ..text import one_line, path_line, show, strip
 
 Run = tuple[str, str]
-"""A piece of a line and what it is: `plain`, `bright`, `dim`, `next`, `good`, `bad`, `added` or `removed`."""
+"""A piece of a line and its kind: `plain`, `bright`, `dim`, `next`, `good`, `bad`, `added` or `removed`."""
 Line = list[Run]
 _CHECK_LINES = 14
 _DIFF_LINES = 60
 _RULER = re.compile(r"\s*([-=_*~#])?\1*\s*")
-"""Lines that only set apart, and empty ones."""
+"""Lines that only separate others, and empty ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Part:
 
 
 def parts(opened: HandoffOpened, run_id: str = "", waiting: Mapping[str, str] | None = None) -> Iterator[Part]:
-    """The reason and what to do first; what holds nothing is left out.
+    """Yield the parts, the reason and the next step first. Empty parts are left out.
 
     `waiting`: digest of each proposal that is still open, by its id; None: those of the record.
     """
@@ -79,9 +78,9 @@ def parts(opened: HandoffOpened, run_id: str = "", waiting: Mapping[str, str] | 
 
 
 def _why(reason: str) -> Line:
-    """A detector's kind in words for people."""
+    """Return the reason; the kind of a detector in words for people."""
     kind, colon, signature = reason.partition(": ")
-    words, _, _ = stall_words(StallDetected(kind=kind, signature=signature, response=""))
+    words = stall_kind_words(kind)
     if not colon or words == kind:
         return [(one_line(reason), "bright")]
     return [(f"it {words}", "bright"), (f"   {one_line(signature)}", "plain")]
@@ -92,7 +91,7 @@ def _text(text: str, kind: str = "plain") -> list[Line]:
 
 
 def _ways(run_id: str, digests: Iterable[str]) -> Iterator[Line]:
-    """The keys of the gate, and the commands that do the same."""
+    """Yield the keys of the gate, and the commands that do the same."""
     yield [("y or n at the gate of the run, or:", "plain")]
     for digest in digests:
         yield from ([(one_line(command), "bright")] for command in deciding_commands(run_id, digest))
@@ -109,7 +108,7 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
 
 def _check(record: HandoffRecord) -> list[Line]:
     check = record.failing_check
-    assert check is not None  # the caller looked
+    assert check is not None  # the caller checked this
     how = "timed out" if check.timed_out else f"exit code {check.exit_code}"
     count = f", {check.failing} failing" if check.failing is not None else ""
     lines = [line for line in strip(check.output).splitlines() if _RULER.fullmatch(line) is None]
@@ -146,7 +145,7 @@ def _share(share: ModelShare) -> Line:
 
 
 def _actions(actions: Sequence[LastAction]) -> Iterator[Line]:
-    """The same again and again is one line."""
+    """Yield a line for each action. Equal actions in a row share one line."""
     for _, same in groupby(actions, key=lambda action: (action.tool, action.arguments, action.ok, action.result)):
         group = list(same)
         again: Line = [(f"  {len(group)} times", "bright")] if len(group) > 1 else []
@@ -173,7 +172,7 @@ def _changes(files: Sequence[str], changes: Sequence[ChangedFile]) -> list[Line]
 
 
 def _diff(text: str) -> Iterator[Line]:
-    """Without the two lines that name the file: it stands above."""
+    """Yield the lines of a diff without those that name the file, which is shown above."""
     lines = show(text).splitlines()
     lines = lines[2:] if lines[0:1] and lines[0].startswith("--- ") else lines
     for line in lines[:_DIFF_LINES]:

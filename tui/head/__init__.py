@@ -1,4 +1,4 @@
-"""The two lines at the top: what and who, and what is left."""
+"""The two lines at the top of the screen: the task and what works on it, and the meters."""
 
 from .line import HeaderLine, MeterLine, PieceLine
 

@@ -1,12 +1,15 @@
-"""The two lines as widgets: they redraw only when what they say has changed."""
+"""The two lines as widgets. They redraw only when their content changes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from textual.content import Content
 from textual.widget import Widget
 
 from rundry.agent import ViewState
 
+from ..keyboard.clicks import clickable
 from ..text import one_line
 from .meters import Piece, arrange
 from .title import arrange_title
@@ -33,7 +36,7 @@ _STYLES = {
 
 
 class PieceLine(Widget):
-    """One row of pieces."""
+    """A row of the screen that is made of pieces of text."""
 
     DEFAULT_CSS = """
     PieceLine { height: 1; padding: 0 1; }
@@ -42,28 +45,32 @@ class PieceLine(Widget):
     _pieces: list[Piece] = []
 
     def set_pieces(self, pieces: list[Piece]) -> None:
-        """Redraws where they differ from what stands there."""
+        """Set the pieces, and redraw if they differ from those that are shown."""
         if pieces != self._pieces:
             self._pieces = pieces
             self.refresh()
 
     def render(self) -> Content:
-        """The row; data went through the border for foreign text."""
-        return Content.assemble(*((piece.text, _STYLES[piece.kind]) for piece in self._pieces))
+        """Return the row. Foreign text in it has passed through `tui.text`."""
+        styled = (Content.styled(piece.text, _STYLES[piece.kind]) for piece in self._pieces)
+        return Content("").join(map(clickable, styled, (piece.action for piece in self._pieces)))
 
 
 class HeaderLine(PieceLine):
-    """What and who."""
+    """The row that shows the task, the model and the phase."""
 
     def show(self, state: ViewState, phase: str) -> None:
-        """`phase` is the state's, or what the view knows better (the runner warms up, is gone)."""
+        """Show the title.
+
+        `phase` is the phase of the state, or one that only the view knows (the runner warms up, is gone).
+        """
         pieces = arrange_title(state, self.size.width + 2, phase)
-        self.set_pieces([p if p.kind == "gap" else Piece(one_line(p.text), p.kind) for p in pieces])
+        self.set_pieces([p if p.kind == "gap" else replace(p, text=one_line(p.text)) for p in pieces])
 
 
 class MeterLine(PieceLine):
-    """What is left."""
+    """The row of meters: how much of each limit is used."""
 
     def show(self, state: ViewState, now: float) -> None:
-        """`now` in unix seconds."""
+        """Show the meters of a state at the Unix time `now`."""
         self.set_pieces(arrange(state, now, self.size.width + 2))

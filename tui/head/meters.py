@@ -1,36 +1,45 @@
-"""Meters as numbers and words, and how they shrink. No textual in here."""
+"""The meters as numbers and words, and how they shrink on a narrow screen. Does not import textual."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from rundry.agent import ViewState, clock, short
 
 NO_MODEL = "none"
-"""What a run without a model calls its model."""
+"""The name of the model in a run without one."""
 
 AMBER, RED = 0.75, 0.90
 _LEAST_USD = 0.005
 """Held dollars below this are not shown: they would read `0.00`."""
 
+Level = Literal["calm", "amber", "red"]
+_OfMeters = Literal["name", "number", "bar", "track", "rest", "amber", "red", "passed", "failed", "gap"]
+_OfTitle = Literal["brand", "task", "loop", "goal", "model", "phase", "waiting"]
+PieceKind = _OfMeters | _OfTitle
+"""The kind of a piece. The style sheet has a colour for each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One limited resource."""
+    """How much of one limited resource is used."""
 
     name: str
     used: str
     limit: str
     """Empty: there is no limit."""
     share: float | None
-    """0 to 1 and beyond; None without a limit."""
+    """0 to 1, or more if the limit is passed; None without a limit."""
+    limits: str = ""
+    """Name of the limit for `/limit`."""
     held: str = ""
     """What a provider may still bill; it counts against the limit."""
 
     @property
-    def level(self) -> str:
-        """`calm`, `amber` or `red`."""
+    def level(self) -> Level:
+        """How close the limit is: calm, amber or red."""
         if self.share is None or self.share < AMBER:
             return "calm"
         return "amber" if self.share < RED else "red"
@@ -41,12 +50,13 @@ class Piece:
     """A run of text of one meaning."""
 
     text: str
-    kind: str
-    """`name`, `number`, `bar`, `track`, `rest`, `amber`, `red`, `passed`, `failed`, `gap`, or one of the title's."""
+    kind: PieceKind
+    action: str = ""
+    """What a click does: the name of an action, with its argument."""
 
 
 def meters(state: ViewState, now: float) -> list[Meter]:
-    """Steps, tokens, dollars, seconds and context, with their limits."""
+    """Return the meters for steps, tokens, dollars, seconds and context, with their limits."""
     budget, spent = state.budget, state.spent
     if budget is None:
         return []
@@ -54,14 +64,14 @@ def meters(state: ViewState, now: float) -> list[Meter]:
     about = "~" if spent.estimated else ""
     usd = "$?" if spent.unpriced or not state.priced else f"{about}{spent.usd:.2f}"
     is_crawl = state.search is not None and state.search.traits.fetches_pages
-    steps = _meter("page" if is_crawl else "step", str(spent.steps), spent.steps, budget.steps, _whole)
-    tokens = _meter("tok", about + short(spent.tokens.total), spent.counted_tokens, budget.tokens, short)
-    money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars)
+    steps = _meter("page" if is_crawl else "step", str(spent.steps), spent.steps, budget.steps, _whole, "steps")
+    tokens = _meter("tok", about + short(spent.tokens.total), spent.counted_tokens, budget.tokens, short, "tokens")
+    money = _meter("usd", usd, spent.counted_usd, budget.usd, _dollars, "usd")
     if spent.held_tokens:
         tokens = replace(tokens, held=short(spent.held_tokens))
     if spent.held_usd >= _LEAST_USD:
         money = replace(money, held=_dollars(spent.held_usd))
-    time = _meter("time", clock(seconds), seconds, budget.seconds, clock)
+    time = _meter("time", clock(seconds), seconds, budget.seconds, clock, "time")
     found = [steps, time] if state.model == NO_MODEL else [steps, tokens, money, time]
     if state.window and state.prompt_tokens:
         share = state.prompt_tokens / state.window
@@ -70,7 +80,7 @@ def meters(state: ViewState, now: float) -> list[Meter]:
 
 
 def arrange(state: ViewState, now: float, width: int) -> list[Piece]:
-    """The line for so many cells: bars go before numbers, numbers before names."""
+    """Return the pieces of the line for `width` cells. Bars are dropped before numbers, and numbers before names."""
     found = meters(state, now)
     tail = _tail(state)
     for bar, named, gap in (
@@ -88,10 +98,12 @@ def arrange(state: ViewState, now: float, width: int) -> list[Piece]:
     return _line(found[:4], tail[:1], 0, False, 1)
 
 
-def _meter(name: str, used: str, amount: float, limit: float | None, show: Callable[[float], str]) -> Meter:
+def _meter(
+    name: str, used: str, amount: float, limit: float | None, show: Callable[[float], str], limits: str
+) -> Meter:
     text = show(limit) if limit is not None else ""
     share = None if limit is None else (amount / limit if limit else 1.0)
-    return Meter(name, used.rjust(len(text)), text, share)
+    return Meter(name, used.rjust(len(text)), text, share, limits)
 
 
 def _whole(limit: float) -> str:
@@ -114,7 +126,7 @@ def _line(found: list[Meter], tail: list[Piece], bar: int, named: bool, gap: int
 
 
 def _pieces(meter: Meter, bar: int, named: bool) -> list[Piece]:
-    level = "number" if meter.level == "calm" else meter.level
+    level: PieceKind = "number" if meter.level == "calm" else meter.level
     limit = f"/{meter.limit}" if meter.limit else ""
     pieces = [Piece(f"{meter.name} ", "name")] if named and meter.name != "time" else []
     pieces.append(Piece(meter.used, level))
@@ -126,11 +138,11 @@ def _pieces(meter: Meter, bar: int, named: bool) -> list[Piece]:
     if bar and meter.limit and meter.share is not None:
         full, rest = draw_bar(meter.share, bar)
         pieces += [Piece(full, level if meter.level != "calm" else "bar"), Piece(rest, "track")]
-    return pieces
+    return [replace(piece, action=f"limit {meter.limits}") for piece in pieces] if meter.limits else pieces
 
 
 def draw_bar(share: float, width: int) -> tuple[str, str]:
-    """The filled and the empty part, in half cells: `━━╸` and `─────`."""
+    """Return the filled and the empty part of a bar, drawn in half cells: `━━╸` and `─────`."""
     halves = min(2 * width, max(0, round(share * 2 * width)))
     full = "━" * (halves // 2) + ("╸" if halves % 2 else "")
     return full, "─" * (width - len(full))

@@ -1,6 +1,8 @@
-"""The first line: the task on the left, what drives it on the right. No textual in here."""
+"""The first line: the task on the left, and the loop, the model and the phase on the right. Does not import textual."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from rundry.agent import ViewState
 
@@ -10,16 +12,16 @@ SCRIPTED = "demo/"
 
 
 def model_name(model: str) -> str:
-    """`qwen3:8b` of `ollama_chat/qwen3:8b`; a scripted one is said to be so."""
+    """Return `qwen3:8b` for `ollama_chat/qwen3:8b`; for a scripted model, that it is scripted."""
     if model.startswith(SCRIPTED):
         return "demo, scripted"
     return model.rsplit("/", 1)[-1]
 
 
 def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
-    """The pieces of the line for so many cells; the task is cut, never the phase."""
+    """Return the pieces of the line for `width` cells. The task is shortened, never the phase."""
     left = Piece("rundry", "brand")
-    task = " ".join(state.task.split())
+    task = " ".join(state.task.split()) or ("" if state.run_id else home_relative(state.workspace))
     for shown in (
         ("loop", "goal", "model", "effort", "local", "held"),
         ("loop", "model", "effort", "local", "held"),
@@ -43,8 +45,14 @@ def arrange_title(state: ViewState, width: int, phase: str) -> list[Piece]:
     return [left, Piece("  ", "gap"), Piece(task, "task"), gap, *right]
 
 
+def home_relative(path: str) -> str:
+    """Return a path with `~` for the user's home."""
+    home = str(Path.home())
+    return "~" + path.removeprefix(home) if path == home or path.startswith(home + "/") else path
+
+
 def doing(state: ViewState, phase: str) -> str:
-    """The phase; of a search at work what counts: `pass 14  8 in flight`."""
+    """Return the phase; for a search in progress, `pass 14  8 in flight`."""
     finder, search = state.finder, state.search
     if finder is None or search is None or phase not in ("thinking", "streaming", "running"):
         return phase
@@ -62,15 +70,15 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
             words += [Piece("  ", "gap"), Piece(_cut(state.goals[0], 32), "goal")]
         parts.append(words)
     if "model" in shown and state.model and state.model != NO_MODEL:
-        words = [Piece(_cut(model_name(state.model), 28), "model")]
+        words = [Piece(_cut(model_name(state.model), 28), "model", "model")]
         if "effort" in shown and state.effort:
-            words.append(Piece(f" {state.effort}", "goal"))
+            words.append(Piece(f" {state.effort}", "goal", "effort"))
         if "local" in shown and state.local and not state.model.startswith(SCRIPTED):
             words.append(Piece(" local", "goal"))
         parts.append(words)
     if state.run_id and (held := _held(state, whole="held" in shown)):
         parts.append([held])
-    parts.append([Piece(doing(state, phase), "waiting" if phase == "waiting for you" else "phase")])
+    parts.append([_phase(state, phase)])
     line: list[Piece] = []
     for words in parts:
         if line:
@@ -79,8 +87,14 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
     return line
 
 
+def _phase(state: ViewState, phase: str) -> Piece:
+    if phase == "waiting for you":
+        return Piece(phase, "waiting", "to_gate" if state.proposals else "")
+    return Piece(doing(state, phase), "phase", "wake" if state.sleeping is not None else "")
+
+
 def _held(state: ViewState, *, whole: bool) -> Piece | None:
-    """What holds commands back, in full where there is room; that nothing does is never left out."""
+    """Return the sandbox, in full if there is room. That there is none, or that it has gaps, is always shown."""
     if state.sandbox is None:
         return Piece("unsandboxed", "amber")
     gaps = ["network open"] if state.network else []

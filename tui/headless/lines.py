@@ -11,9 +11,11 @@ from rundry.agent import (
     RunEnded,
     coverage_words,
     estimate_words,
+    evidence_words,
     plural,
 )
 
+from ..ended.words import changed_words, cost_words
 from ..text import one_line
 
 TEXT_WIDTH = 48
@@ -27,6 +29,13 @@ def outcome_line(ended: RunEnded | Outcome) -> str:
     gap = "" if ended.complete else " (not complete)"
     after = _passes(ended.passes) if ended.reason is Reason.DRY else plural(ended.steps, "step")
     return f"-> {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
+
+
+def end_line(ended: RunEnded | Outcome) -> str:
+    """Return evidence, cost and changes of an ended run: `212 tests as at the start; 61k tokens, $0.04, 2:41; ...`."""
+    cost = ", ".join(cost_words(ended))
+    evidence = [one_line(evidence_words(ended.evidence))] if ended.evidence is not None else []
+    return f"   {'; '.join([*evidence, cost, changed_words(None, ended)])}"
 
 
 def search_lines(ended: RunEnded, found: int) -> list[str]:

@@ -28,29 +28,34 @@ from ..ending import LATER
 from ..setup.resuming import changes_from, find, with_decision
 from ..setup.start import Setup
 from ..text import one_line
-from .lines import say_line
-from .printing import JsonPrinter, LinePrinter
+from .output import Output
+from .printing import AnswerPrinter, JsonPrinter, LinePrinter
+from .waits import with_waits
 
 
-def run_headless(task: str | None, flags: Mapping[str, object], *, as_json: bool) -> int:
-    """Drive a new run in this process. The exit code. Raises RundryError."""
-    setup = Setup(flags, headless=True)
+def run_headless(task: str | None, flags: Mapping[str, object], output: Output) -> int:
+    """Drive a new run in this process. Return the exit code. Raises RundryError."""
+    setup = Setup(flags, headless=True, prints_answer=output is Output.ANSWER)
     if not task:
         raise UserError('there is no task: use rundry run --headless "TASK", or - for standard input')
-    return drive_new(setup, task, flags, as_json=as_json)
+    return drive_new(setup, task, flags, output)
 
 
-def drive_new(setup: Setup, task: str, flags: Mapping[str, object], *, as_json: bool) -> int:
-    """Drive the run that these options describe. The exit code. Raises RundryError."""
+def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Output) -> int:
+    """Drive the run that these options describe. Return the exit code. Raises RundryError."""
     with quick_imports():
-        from rundry.agent import begin_here, refused_events  # the runner: a screen never needs it
+        from rundry.agent import begin_here, refused_events  # the runner, which a screen never needs
 
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
-    printer = JsonPrinter() if as_json else LinePrinter(flags)
+    printer = _printer(output, flags)
     show = _shown_by(printer)
     try:
-        outcome = asyncio.run(begin_here(spec, path, on_event=show, tell=say_line, notes=setup.notes, blobs=blobs))
+        outcome = asyncio.run(
+            with_waits(
+                begin_here(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs), printer.waits
+            )
+        )
     except Refusal as refusal:
         if isinstance(printer, JsonPrinter):
             for stamped in refused_events(spec, str(refusal), time.time()):
@@ -65,19 +70,19 @@ def resume_headless(
     *,
     hint: str | None,
     since: int | None,
-    as_json: bool,
+    output: Output,
     decided: ResumeChanges | None = None,
 ) -> int:
-    """Drive a run that was left, in this process. The exit code. Raises RundryError."""
+    """Resume a run and drive it in this process. Return the exit code. Raises RundryError."""
     path = find(ref, flags)
     changes = with_decision(changes_from(flags, hint, path), decided)
-    printer = JsonPrinter() if as_json else LinePrinter(flags)
+    printer = _printer(output, flags)
     journal = Journal.open(path)
     try:
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume this run without --headless")
         changes = with_hint_images(changes, journal)
-        with reading_told(journal, say_line):
+        with reading_told(journal, printer.tell):
             printer.read_earlier(journal, since)
         ended = last_end(journal)
     finally:
@@ -89,16 +94,30 @@ def resume_headless(
 def _resume(
     path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges, kept: str, *, is_complete: bool
 ) -> int:
-    """A server that does not answer leaves the run as it was: trying later can help, unless nothing is left to do."""
+    """Resume the run.
+
+    If a server does not answer, the run is unchanged and a later retry can succeed, unless nothing is left to do.
+    """
     from rundry.agent import run_here
 
     try:
-        return asyncio.run(run_here(path, on_event=_shown_by(printer), changes=changes, tell=say_line)).exit_code
+        running = run_here(path, on_event=_shown_by(printer), changes=changes, tell=printer.tell)
+        return asyncio.run(with_waits(running, printer.waits)).exit_code
     except Unreachable as error:
         if is_complete:
             raise
         print(one_line(f"rundry: {error}; {kept}"), file=sys.stderr, flush=True)
         return LATER
+
+
+def _printer(output: Output, flags: Mapping[str, object]) -> LinePrinter | JsonPrinter:
+    match output:
+        case Output.LINES:
+            return LinePrinter(flags)
+        case Output.JSON:
+            return JsonPrinter()
+        case Output.ANSWER:
+            return AnswerPrinter(flags)
 
 
 def _shown_by(printer: LinePrinter | JsonPrinter) -> Callable[[Stamped], None]:
@@ -111,7 +130,7 @@ def _shown_by(printer: LinePrinter | JsonPrinter) -> Callable[[Stamped], None]:
         try:
             printer.take(stamped)
         except BrokenPipeError:
-            # whoever read us went away: the run goes on, its journal has all
+            # the reader of stdout has gone: the run continues, and its journal has everything
             lost = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

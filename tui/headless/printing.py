@@ -11,6 +11,9 @@ from rundry.agent import (
     Block,
     Blocks,
     CheckFinished,
+    ChildFinished,
+    ChildStarted,
+    ChildWaiting,
     ConfirmationFinished,
     ContextTrimmed,
     DependenciesFound,
@@ -43,6 +46,7 @@ from rundry.agent import (
     confirming_words,
     dependency_line,
     evidence_words,
+    exit_code,
     facts_of,
     handoff_markdown,
     is_try,
@@ -59,6 +63,7 @@ from ..setup.resuming import way_on
 from ..text import bare, one_line, show
 from .lines import block_words, model_words, outcome_line, say_line, search_lines
 from .searching import SearchLines
+from .waits import WaitLines
 
 _BATCH = 5_000
 """Events that are read from the journal together."""
@@ -72,8 +77,17 @@ class LinePrinter:
         self._state = ViewState(blocks=Blocks(most=IN_MEMORY))
         self._first_block = 0
         self._starts: dict[str | None, int] = {}
-        """Work of a try to the first block of its step."""
+        """Work of a try to the index of the first block of its step."""
         self._search = SearchLines(self._state)
+        self._waits = WaitLines()
+
+    def tell(self, line: str) -> None:
+        """Print what the user has to wait for."""
+        say_line(line)
+
+    def waits(self, now: float) -> None:
+        """Print what the run waits for, if that takes long. To be called each second."""
+        self._waits.update(self._state, now)
 
     def read_earlier(self, journal: Journal, since: int | None) -> None:
         """Read the events that a journal has already, and print those after `since`."""
@@ -167,8 +181,7 @@ class LinePrinter:
         self._first_block = len(self._state.blocks)
 
     def _end(self, ended: RunEnded) -> None:
-        if ended.answer:
-            print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
+        self._answer(ended)
         state = self._state
         if ended.reason is Reason.HANDOFF and state.last_handoff is not None:
             digests = {name: opened.digest for name, opened in state.proposals.items()}
@@ -176,18 +189,60 @@ class LinePrinter:
             print(show(record), file=sys.stderr)
         if ended.evidence is not None:
             say_line(f"evidence: {evidence_words(ended.evidence)}")
-        if state.budget is not None:
-            on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
-            if on is not None:
-                print(one_line(on), file=sys.stderr)
+        self._next_step(ended)
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):
                 say_line(line)
         print(outcome_line(ended), file=sys.stderr, flush=True)
 
+    def _answer(self, ended: RunEnded) -> None:
+        if ended.answer:
+            print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
+
+    def _next_step(self, ended: RunEnded) -> None:
+        """Print the command that resumes the run, if something is left to do."""
+        state = self._state
+        if state.budget is None:
+            return
+        on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
+        if on is not None:
+            print(one_line(on), file=sys.stderr)
+
+
+class AnswerPrinter(LinePrinter):
+    """Prints the answer, and why the run ended if it did not end with success."""
+
+    def tell(self, line: str) -> None:
+        """Print nothing while the user waits."""
+
+    def waits(self, now: float) -> None:
+        """Print nothing while the run waits."""
+
+    def read_earlier(self, journal: Journal, since: int | None) -> None:
+        """Read the events that a journal has already, and print nothing."""
+        del since
+        super().read_earlier(journal, None)
+
+    def take(self, stamped: Stamped) -> None:
+        """Print the end; of all other events nothing."""
+        reduce(self._state, stamped)
+        if not isinstance(stamped.event, RunEnded):
+            return
+        self._answer(stamped.event)
+        if exit_code(stamped.event.reason, complete=stamped.event.complete) != 0:
+            self._next_step(stamped.event)
+            print(outcome_line(stamped.event), file=sys.stderr, flush=True)
+
 
 class JsonPrinter:
     """Prints one event in each line, as docs/requirements.md 13.1 defines it."""
+
+    def tell(self, line: str) -> None:
+        """Print on stderr what the user has to wait for."""
+        say_line(line)
+
+    def waits(self, now: float) -> None:
+        """Print nothing while the run waits: a program reads the events."""
 
     def read_earlier(self, journal: Journal, since: int | None) -> None:
         """Print the events of a journal after `since`."""
@@ -222,6 +277,12 @@ def _notes(event: object) -> Iterator[str]:
         case StallDetected():
             what, signature, done = stall_words(event)
             yield f"{what}, {done}: {signature}"
+        case ChildStarted():
+            yield f"run {event.number}  {event.title}  {event.run_id}"
+        case ChildWaiting():
+            yield f"run {event.number}  waits for you: rundry watch {event.run_id}"
+        case ChildFinished():
+            yield f"run {event.number}  {event.reason.value}: {event.detail}"
         case HandoffOpened():
             yield f"hand-off: {event.reason}: {event.suggested_action}"
         case _:

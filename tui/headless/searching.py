@@ -1,4 +1,7 @@
-"""A search as `--headless` tells it: calm where no model works, however many items there are. No textual in here."""
+"""Lines of `--headless` about a search.
+
+Without a model they are few, however many items there are. Does not import textual.
+"""
 
 from __future__ import annotations
 
@@ -20,26 +23,27 @@ from rundry.agent import (
     WorkFinished,
     WorkStarted,
     plural,
+    tree_and_key,
 )
 
 EVERY = 1.0
-"""Seconds between two lines about passes that no model works."""
+"""Seconds between two lines about passes without a model."""
 NAMED = 20
-"""Failures that are named; the journal has them all."""
+"""Number of failures that are listed; the journal has all."""
 
 
 class SearchLines:
-    """What is said of each event, after the view's state took it in."""
+    """The lines for each event, after the state of the view took it in."""
 
     def __init__(self, state: ViewState) -> None:
         self._state = state
         self._first: dict[str | None, int] = {}
-        """Work to its step's first block."""
+        """Work to the index of the first block of its step."""
         self._said_at = 0.0
         self._named = 0
 
     def of(self, stamped: Stamped) -> Iterator[str]:
-        """Lines for a person, most often none."""
+        """Yield the lines for an event, often none."""
         event, state = stamped.event, self._state
         match event:
             case StepStarted():
@@ -72,16 +76,21 @@ class SearchLines:
                 pass
 
     def step_blocks(self, stamped: Stamped) -> list[Block] | None:
-        """What happened in the step of one work, whatever others did meanwhile. None: there is nothing to say of it."""
+        """Return the blocks of one work's step, without those of other works.
+
+        None: there is nothing to print about it.
+        """
         start = self._first.pop(stamped.work, None)
-        if start is None or not self._has_model:  # a dead runner began it, or no model works
+        if start is None or not self._has_model:  # a dead runner began it, or it has no model
             return None
         return [
             block for block in self._state.blocks[max(start, self._state.blocks.first) :] if block.work == stamped.work
         ]
 
     def who(self, stamped: Stamped) -> str:
-        """The lens, the file or the finding that a step was about."""
+        """Return the lens, the file or the finding that a step was about."""
+        if (found := tree_and_key(stamped.work)) is not None:
+            return f"{self._shown(found[1])} (worktree {found[0]})"
         kind, _, about = (stamped.work or "").partition(":")
         match kind:
             case "lens" | "item":
@@ -101,7 +110,7 @@ class SearchLines:
         return self._state.search is not None and self._state.search.check is not None
 
     def _shown(self, key: str) -> str:
-        """A file's path as it stands in the workspace."""
+        """Return the path of a file relative to the workspace."""
         root = self._state.workspace
         return relpath(key, root) if root and key.startswith(f"{root}/") else key
 
@@ -111,7 +120,7 @@ class SearchLines:
 
     def _failed(self, event: ItemFailed) -> Iterator[str]:
         if not event.final and not self._has_model:
-            return  # it is retried: the pass's line counts it
+            return  # it is tried again, and the line of the pass counts it
         self._named += 1
         if self._named <= NAMED:
             yield f"{'failed permanently' if event.final else 'failed'}  {self._shown(event.key)}: {event.error}"

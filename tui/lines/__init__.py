@@ -1,4 +1,4 @@
-"""A widget over very many lines of which only those in sight are drawn; what the transcript and the diff stand on."""
+"""A widget for a very long list of lines, of which only the visible ones are drawn. Transcript and diff pane use it."""
 
 from .draw import Run, breaks, fold, marked, to_strip
 from .heights import Heights

@@ -1,7 +1,8 @@
-"""Styled text into lines of cells. What comes in here has crossed `tui.text` already."""
+"""Draw styled text as rows of cells. The text has already passed through `tui.text`."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -13,14 +14,16 @@ from textual.strip import Strip
 
 from ..text import MARK
 
+_LOOK_BACK = 40
 Run = tuple[str, Style]
 """A stretch of text in one style, without line feeds."""
 
 
 def breaks(text: str, width: int, *, words: bool = True) -> list[tuple[int, int]]:
-    """Where `text` (one line) breaks into rows of at most `width` cells: start and end of each, in characters.
+    """Return where `text` (one line) breaks into rows of at most `width` cells: start and end of each, in characters.
 
-    With `words`, at blanks where there are any (those blanks belong to no row); else anywhere. At least one row.
+    With `words`, it breaks at blanks if there are any, and those blanks belong to no row; otherwise it breaks anywhere.
+    There is at least one row.
     """
     size = len(text)
     fit = _fit(text, max(2, width))
@@ -33,9 +36,7 @@ def breaks(text: str, width: int, *, words: bool = True) -> list[tuple[int, int]
             return rows
         cut = end
         if words and text[end] != " ":
-            blank = text.rfind(" ", start + 1, end)
-            if blank > start and text[start:blank].strip():
-                cut = blank
+            cut = _word_break(text, start, end)
         rows.append((start, cut))
         start = cut
         while words and start < size and text[start] == " ":
@@ -44,17 +45,45 @@ def breaks(text: str, width: int, *, words: bool = True) -> list[tuple[int, int]
             return rows
 
 
-def fold(runs: Sequence[Run], width: int, *, words: bool = True) -> list[list[Run]]:
-    """The runs of one line in rows of at most `width` cells."""
+def fold(runs: Sequence[Run], width: int, *, words: bool = True, hang: int = 0) -> list[list[Run]]:
+    """Return the runs of one line in rows of at most `width` cells; the rows after the first are set in by `hang`."""
     text = "".join(part for part, _ in runs)
     if len(text) <= width and text.isascii():
         return [list(runs)]
-    spans = breaks(text, width, words=words)
-    return [cut(runs, start, end) for start, end in spans]
+    first, *spans = breaks(text, width, words=words)
+    if hang and spans and width > 2 * hang:
+        at = spans[0][0]
+        spans = [(at + start, at + end) for start, end in breaks(text[at:], width - hang, words=words)]
+    else:
+        hang = 0
+    indent: list[Run] = [(" " * hang, Style.null())] if hang else []
+    return [cut(runs, *first), *([*indent, *cut(runs, start, end)] for start, end in spans)]
+
+
+_WIDE = re.compile(r"[\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]")
+"""East Asian text, which breaks between any two characters except the ones below."""
+_NOT_FIRST = frozenset(
+    "、。，．・：；？！゛゜ヽヾゝゞ々ー」』）］｝〉》】〕〗〙ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.;:?!)]}…"
+)
+_NOT_LAST = frozenset("「『（［｛〈《【〔〖〘([{")
+
+
+def _word_break(text: str, start: int, end: int) -> int:
+    """Return where a row that has room until `end` breaks: at the last blank, or between wide characters."""
+    blank = text.rfind(" ", start + 1, end)
+    if blank <= start or not text[start:blank].strip():
+        blank = 0
+    if text.isascii():
+        return blank or end
+    for at in range(end, max(blank, start, end - _LOOK_BACK), -1):
+        near = _WIDE.match(text, at - 1) or _WIDE.match(text, at)
+        if near and cell_len(text[at]) and text[at] not in _NOT_FIRST and text[at - 1] not in _NOT_LAST:
+            return at
+    return blank or end
 
 
 def cut(runs: Iterable[Run], start: int, end: int) -> list[Run]:
-    """The characters from `start` to `end` of a line."""
+    """Return the runs for the characters from `start` to `end` of a line."""
     found: list[Run] = []
     at = 0
     for text, style in runs:
@@ -68,7 +97,7 @@ def cut(runs: Iterable[Run], start: int, end: int) -> list[Run]:
 
 
 def shorten(runs: Sequence[Run], width: int) -> list[Run]:
-    """The runs within `width` cells, the rest as `…`."""
+    """Shorten the runs to `width` cells, with `…` in place of the rest."""
     text = "".join(part for part, _ in runs)
     if cell_len(text) <= width:
         return list(runs)
@@ -82,12 +111,12 @@ def shorten(runs: Sequence[Run], width: int) -> list[Run]:
 
 
 def width_of(runs: Iterable[Run]) -> int:
-    """In cells."""
+    """Return the width of runs in cells."""
     return sum(cell_len(text) for text, _ in runs)
 
 
 def marked(text: str, style: Style, mark: Style) -> list[Run]:
-    """A shown text as runs, with the marks that `tui.text` put in it painted as such."""
+    """Return a shown text as runs, in which the marks that `tui.text` inserted have their own style."""
     if text.isascii():
         return [(text, style)] if text else []
     runs: list[Run] = []
@@ -103,12 +132,12 @@ def marked(text: str, style: Style, mark: Style) -> list[Run]:
 
 
 def to_strip(runs: Iterable[Run]) -> Strip:
-    """One row."""
+    """Return the runs as one row for the screen."""
     return Strip([Segment(text, style) for text, style in runs if text])
 
 
 def paint(strip: Strip, spans: Sequence[tuple[int, int, Style]]) -> Strip:
-    """The row with a style laid over some of its characters: start, end and style of each, in order."""
+    """Return the row with a style laid over some of its characters: start, end and style of each, in order."""
     segments: list[Segment] = []
     at = 0
     for text, style, _ in strip:
@@ -125,7 +154,7 @@ def paint(strip: Strip, spans: Sequence[tuple[int, int, Style]]) -> Strip:
 
 
 class _fit:
-    """How far a row reaches that starts at a character: the index after its last one."""
+    """Finds how many characters fit into one row: the index after the last one."""
 
     def __init__(self, text: str, width: int) -> None:
         self._size = len(text)

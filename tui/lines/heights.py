@@ -1,4 +1,4 @@
-"""How many lines each of very many items has, with their sums."""
+"""Store the number of lines of each item of a very long list, with their sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _CHUNK = 512
 
 
 class Heights:
-    """Adding, changing and dropping the last cost the same at any length; a sum costs one look at each 512 items."""
+    """Numbers of lines.
+
+    Adding, changing and removing at the end take constant time; a sum reads one number for 512 items.
+    """
 
     def __init__(self) -> None:
         self._heights = array("i")
@@ -23,33 +26,33 @@ class Heights:
 
     @property
     def total(self) -> int:
-        """All lines."""
+        """The number of lines of all items."""
         return sum(self._sums)
 
     def append(self, height: int) -> None:
-        """One more item."""
+        """Add one item with this number of lines at the end."""
         if len(self._heights) % _CHUNK == 0:
             self._sums.append(0)
         self._heights.append(height)
         self._sums[-1] += height
 
     def fill(self, count: int) -> None:
-        """So many items of one line each."""
+        """Append this number of items with one line each."""
         self.extend([1] * count)
 
     def extend(self, heights: Sequence[int]) -> None:
-        """More items below the rest."""
+        """Append items at the end."""
         start = len(self._heights)
         self._heights.extend(heights)
         self._sum_from(start)
 
     def insert(self, index: int, heights: Sequence[int]) -> None:
-        """More items above the one at `index`."""
+        """Insert items above the one at `index`."""
         self._heights[index:index] = array("i", heights)
         self._sum_from(index)
 
     def remove(self, index: int, count: int) -> None:
-        """So many items less, from `index` on."""
+        """Remove `count` items from `index` on."""
         del self._heights[index : index + count]
         self._sum_from(index)
 
@@ -64,7 +67,7 @@ class Heights:
         self._sum_from(length)
 
     def following(self, index: int) -> int:
-        """The first item from `index` on that has lines, or the number of items."""
+        """Return the first item from `index` on that has lines, or the number of items."""
         count = len(self._heights)
         while index < count:
             if index % _CHUNK == 0 and not self._sums[index // _CHUNK]:
@@ -76,7 +79,7 @@ class Heights:
         return count
 
     def preceding(self, index: int) -> int:
-        """The last item above `index` that has lines, or -1."""
+        """Return the last item above `index` that has lines, or -1."""
         index -= 1
         while index >= 0:
             if index % _CHUNK == _CHUNK - 1 and not self._sums[index // _CHUNK]:
@@ -88,12 +91,12 @@ class Heights:
         return -1
 
     def before(self, index: int) -> int:
-        """Lines above the item."""
+        """Return the number of lines above an item."""
         chunk = index // _CHUNK
         return sum(self._sums[:chunk]) + sum(self._heights[chunk * _CHUNK : index])
 
     def find(self, line: int) -> tuple[int, int]:
-        """The item that holds this line, and the row within it; past the end the last item's last row."""
+        """Return the item with this line, and the row within it; past the end, the last row of the last item."""
         for chunk, size in enumerate(self._sums):
             if line < size:
                 for index in range(chunk * _CHUNK, min((chunk + 1) * _CHUNK, len(self._heights))):

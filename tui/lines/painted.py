@@ -1,6 +1,6 @@
-"""Rows as they go to the screen.
+"""Cache rows in the form in which they are sent to the screen.
 
-A row that only moved stays the same object, so what textual derived of it (filtered, cut, as escape codes) is kept.
+A row that only moved stays the same object, so what textual derived from it (filtered, cut, as escape codes) is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textual.strip import Strip
 from .parts import Line, Place
 
 _KEPT = 300
-"""Rows; one takes some kilobytes."""
+"""Number of rows to keep; each takes some kilobytes."""
 
 
 @dataclass(slots=True)
@@ -22,23 +22,23 @@ class _Painted:
     drawn: Strip
     """As the item drew it."""
     row: Strip
-    """As wide as the window, in its colours."""
+    """As wide as the window, with its colours."""
     signed: dict[Segment, Strip] = field(default_factory=dict[Segment, Strip])
-    """With the scroll bar's cell at its end, by that cell."""
+    """The row with a cell of the scroll bar at its end, by that cell."""
 
 
 class PaintedRows:
-    """The newest rows of a window."""
+    """Cache of the newest rows of a window."""
 
     def __init__(self) -> None:
         self._rows: dict[Place, _Painted] = {}
 
     def clear(self) -> None:
-        """Drop all: width or colours are other ones."""
+        """Remove all rows, because the width or the colours changed."""
         self._rows.clear()
 
     def row(self, line: Line, width: int, base: Style) -> Strip:
-        """The line without the scroll bar."""
+        """Return the line as a row without the scroll bar."""
         kept = self._rows.get(line.place)
         if kept is not None and kept.drawn is line.strip:
             return kept.row
@@ -49,7 +49,7 @@ class PaintedRows:
         return row
 
     def signed(self, place: Place, row: Strip, sign: Segment, width: int) -> Strip:
-        """The row with the scroll bar's cell: the same object each time, for a row that `row` gave."""
+        """Return the row with a cell of the scroll bar. A row that `row` returned always gives the same object."""
         kept = self._rows.get(place)
         if kept is None or kept.row is not row:
             return with_sign(row, sign, width)
@@ -60,5 +60,5 @@ class PaintedRows:
 
 
 def with_sign(row: Strip, sign: Segment, width: int) -> Strip:
-    """A row and the scroll bar's cell."""
+    """Return a row followed by a cell of the scroll bar."""
     return Strip([*row, sign], width)

@@ -1,4 +1,4 @@
-"""What a line view is made of: items, each with parts that are drawn when they come into sight."""
+"""The elements of a line view: items, each with parts that are drawn when they become visible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROW_BITS, _PART_BITS = 20, 20
 
 
 class Place(NamedTuple):
-    """A line: the item, the part of it, the row of that."""
+    """Position of a line: the item, the part of the item, the row of the part."""
 
     item: int
     part: int = 0
@@ -19,25 +19,25 @@ class Place(NamedTuple):
 
 
 def number_of(place: Place) -> int:
-    """A place as the row number that textual's selection counts with: in the order of places."""
+    """Return a place as a row number for textual's selection. The numbers have the order of the places."""
     return (place.item << _PART_BITS | place.part) << _ROW_BITS | place.row
 
 
 def place_of(number: int) -> Place:
-    """The place that has this number."""
+    """Return the place that has this number."""
     rest = number >> _ROW_BITS
     return Place(rest >> _PART_BITS, rest & (1 << _PART_BITS) - 1, number & (1 << _ROW_BITS) - 1)
 
 
 class Line(NamedTuple):
-    """A drawn line and where it is."""
+    """A drawn line and its place."""
 
     place: Place
     strip: Strip
 
 
 class Part:
-    """Some lines of an item. Drawn once, when first asked for; until then their number is a guess."""
+    """Some lines of an item. They are drawn when they are first needed; until then their number is a guess."""
 
     __slots__ = ("_draw", "_rows", "guess")
 
@@ -45,10 +45,10 @@ class Part:
         self._draw: Callable[[], list[Strip]] | None = draw
         self._rows: list[Strip] = []
         self.guess = guess
-        """How many lines it will probably be."""
+        """Estimated number of lines."""
 
     def after(self, before: Part) -> Part:
-        """The same part, keeping what did not change since it was drawn as `before`: it need not be painted again."""
+        """Return this part with the row objects of `before` where rows are equal: these are not painted again."""
         draw = self._draw
 
         def drawn() -> list[Strip]:
@@ -60,12 +60,12 @@ class Part:
 
     @property
     def rows(self) -> list[Strip]:
-        """The drawn lines; none at all is allowed."""
+        """The drawn lines; may be empty."""
         if self._draw is not None:
             self._rows, self._draw = self._draw(), None
         return self._rows
 
     @property
     def height(self) -> int:
-        """Lines; the guess as long as it is not drawn."""
+        """The number of lines, or the guess until the part is drawn."""
         return self.guess if self._draw is not None else len(self._rows)

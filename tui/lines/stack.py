@@ -1,4 +1,4 @@
-"""Items, one below the other, with a way through their lines from any place."""
+"""Items one below the other, whose lines can be visited up and down from any place."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from .heights import Heights
 from .parts import Line, Part, Place
 
 _KEPT_ITEMS = 200
-"""Items whose drawn lines are kept; those in sight are always."""
+"""Number of items whose drawn lines are kept, besides the visible ones."""
 
 
 class Stack:
-    """Builds an item's parts when a way leads through them, and keeps them for a while."""
+    """Builds the parts of an item when they are visited, and keeps them for a while."""
 
     def __init__(self, build: Callable[[int], list[Part]]) -> None:
         self.heights = Heights()
-        """Lines of each item; a guess for what was never drawn."""
+        """The number of lines of each item; a guess for items that were never drawn."""
         self._build = build
         self._kept: dict[int, list[Part]] = {}
         self._in_sight: Collection[int] = ()
 
     def parts(self, item: int) -> list[Part]:
-        """The parts of an item."""
+        """Return the parts of an item."""
         found = self._kept.get(item)
         if found is None:
             if len(self._kept) >= _KEPT_ITEMS:
@@ -32,30 +32,30 @@ class Stack:
         return found
 
     def forget(self, start: int) -> None:
-        """Items from `start` on look different now."""
+        """Discard the parts of all items from `start` on, because they changed."""
         for item in [key for key in self._kept if key >= start]:
             del self._kept[item]
 
     def redraw(self, item: int) -> None:
-        """One item looks different now."""
+        """Discard the parts of one item, because it changed."""
         self._kept.pop(item, None)
 
     def seen(self, items: Collection[int]) -> None:
-        """These items are in sight: their heights are known now."""
+        """Store the heights of the items that are visible now."""
         self._in_sight = items
         for item in items:
             self.heights.put(item, sum(part.height for part in self.parts(item)))
 
     def below(self, item: int) -> int:
-        """The next item down that has to be looked at."""
+        """Return the next item down that has to be visited."""
         return item + 1
 
     def above(self, item: int) -> int:
-        """The next item up; -1: there is none."""
+        """Return the next item up, or -1."""
         return item - 1
 
     def down(self, place: Place) -> Iterator[Line]:
-        """Lines from this place on."""
+        """Yield the lines from this place on."""
         item, part, row = place
         while item < len(self.heights):
             parts = self.parts(item)
@@ -67,7 +67,7 @@ class Stack:
             item, part, row = self.below(item), 0, 0
 
     def up(self, place: Place) -> Iterator[Line]:
-        """Lines above this place, the nearest first."""
+        """Yield the lines above this place, the nearest first."""
         item, part, row = place
         if item < len(self.heights):
             parts = self.parts(item)
@@ -86,24 +86,24 @@ class Stack:
             above = self.above(above)
 
     def last(self, count: int) -> list[Line]:
-        """The last lines, in order."""
+        """Return the last lines, in order."""
         found = list(islice(self.up(Place(len(self.heights))), count))
         found.reverse()
         return found
 
     def climbed(self, place: Place, rows: int) -> Place:
-        """The place so many lines above this one, or the first."""
+        """Return the place `rows` lines above this one, or the first place."""
         for line in islice(self.up(place), rows):
             place = line.place
         return place
 
     def lines_above(self, place: Place) -> int:
-        """Lines above a place, as far as they are known."""
+        """Return the number of lines above a place. Items that were never drawn count with their guess."""
         within = sum(part.height for part in self.parts(place.item)[: place.part]) + place.row
         return self.heights.before(place.item) + within
 
     def place_at(self, line: int) -> Place:
-        """The place of a line that is counted from the top."""
+        """Return the place of a line, counted from the top."""
         item, row = self.heights.find(line)
         part = 0
         if item < len(self.heights):
@@ -115,12 +115,12 @@ class Stack:
 
 
 class SparseStack(Stack):
-    """Of very many items that have no lines, and none until all heights are set anew: these are passed over."""
+    """A stack in which most items have no lines. Items without lines are skipped until all heights are replaced."""
 
     def below(self, item: int) -> int:
-        """The next item down that has lines."""
+        """Return the next item down that has lines."""
         return self.heights.following(item + 1)
 
     def above(self, item: int) -> int:
-        """The next item up that has lines; -1: there is none."""
+        """Return the next item up that has lines, or -1."""
         return self.heights.preceding(item)

@@ -1,4 +1,4 @@
-"""Keys, wheel, scroll bar and selection over the lines of a window."""
+"""Keys, mouse wheel, scroll bar and selection for the lines of a window."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from itertools import islice
 from typing import ClassVar
 
 from textual import events, on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.selection import Selection
 
+from ..keyboard.bindings import bindings
 from .parts import Place, place_of
 from .window import Window
 
@@ -16,24 +17,30 @@ _MOST_COPIED = 100_000
 _WHEEL = 3
 
 
+_METHODS = {
+    "scroll_up": "scroll_up",
+    "scroll_down": "scroll_down",
+    "scroll_page_up": "page_up",
+    "scroll_page_down": "page_down",
+    "scroll_start": "scroll_home",
+    "scroll_end": "scroll_end",
+}
+"""By the action: the method that does it."""
+
+
 class LineView(Window, can_focus=True):
-    """A window that a person scrolls and copies from."""
+    """A window that the user can scroll and copy from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll_up", "up", show=False),
-        Binding("down", "scroll_down", "down", show=False),
-        Binding("pageup", "page_up", "page up", show=False),
-        Binding("pagedown", "page_down", "page down", show=False),
-        Binding("home", "scroll_home", "top", show=False),
-        Binding("end", "scroll_end", "end", show=False),
+        *bindings("scroll", _METHODS, priority=False),
     ]
     _drags = False
 
     def moved(self) -> None:
-        """The person scrolled."""
+        """Called after the user scrolled; a subclass may override it."""
 
     def scroll_rows(self, rows: int) -> None:
-        """Down for a positive number, up for a negative one."""
+        """Scroll by this number of rows: positive is down, negative is up."""
         if not self._frame:
             return
         if self._at is None:
@@ -51,28 +58,28 @@ class LineView(Window, can_focus=True):
         self._go()
 
     def action_scroll_up(self) -> None:
-        """A line up."""
+        """Scroll one line up."""
         self.scroll_rows(-1)
 
     def action_scroll_down(self) -> None:
-        """A line down."""
+        """Scroll one line down."""
         self.scroll_rows(1)
 
     def action_page_up(self) -> None:
-        """A page up, two lines of it seen before."""
+        """Scroll a page up, with an overlap of two lines."""
         self.scroll_rows(2 - self.size.height)
 
     def action_page_down(self) -> None:
-        """A page down, two lines of it seen before."""
+        """Scroll a page down, with an overlap of two lines."""
         self.scroll_rows(self.size.height - 2)
 
     def action_scroll_home(self) -> None:
-        """To the first line."""
+        """Scroll up to the first line."""
         self._at = Place(0)
         self._go()
 
     def action_scroll_end(self) -> None:
-        """To the last line, and stay there."""
+        """Scroll to the last line, and follow the end from then on."""
         self._at = None
         self._go()
 
@@ -106,7 +113,7 @@ class LineView(Window, can_focus=True):
             self.release_mouse()
 
     def _jump(self, y: int) -> None:
-        """Go where the scroll bar was pressed."""
+        """Scroll to the position that was pressed in the scroll bar."""
         height = self.size.height
         line = int((self.heights.total - height) * min(1.0, max(0.0, y / max(1, height - 1))))
         self._at = self._stack.place_at(max(0, line))
@@ -117,7 +124,7 @@ class LineView(Window, can_focus=True):
         self.moved()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it looks, without the margin."""
+        """Return the selected text as it is displayed, without the margin."""
         if selection.start is None and selection.end is None:
             return None
         first = place_of(selection.start.y) if selection.start is not None else Place(0)
@@ -133,5 +140,5 @@ class LineView(Window, can_focus=True):
         return "\n".join(rows), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """The person drags over text."""
+        """Redraw while the user drags over text."""
         self.refresh()

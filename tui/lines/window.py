@@ -1,15 +1,15 @@
-"""The widget: it keeps its own place among the lines, so that growing and scrolling need no layout.
+"""The widget below every line view. It keeps its own scroll position, so that growing and scrolling need no layout.
 
-A layout and a scroll at each flush of a stream make a key wait 57 to 67 ms; repainting the rows that changed, 15 to 32.
+With a layout and a scroll for each flush of a stream, a key waits 57 to 67 ms; if only the changed rows are repainted,
+15 to 32 ms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import ClassVar, cast
 
-from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
 from textual.app import App
@@ -23,20 +23,21 @@ from .draw import paint
 from .heights import Heights
 from .painted import PaintedRows, with_sign
 from .parts import Line, Part, Place, number_of
+from .scroll_bar import ScrollBar
 from .stack import Stack
 
 
 class Window(Widget):
-    """Items, one below the other. A subclass says how many there are, what they look like, and when they change."""
+    """Items, one below the other. A subclass builds their parts, counts them, and reports when they change."""
 
     DEFAULT_CSS = """
     Window { width: 1fr; height: 1fr; }
     """
     margin: int = 0
-    """Cells on the left that belong to no text: they are not selected and not searched."""
+    """Cells on the left that are not part of the text: they are neither selected nor searched."""
     stack: ClassVar[type[Stack]] = Stack
     keeps_end: bool = False
-    """At the end it stays at the end when lines are added."""
+    """Whether it follows the end: if the last line is visible, it stays visible when lines are added."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes, markup=False)
@@ -44,95 +45,100 @@ class Window(Widget):
         self._stack = self.stack(self.build)
         self._at: Place | None = None if self.keeps_end else Place(0)
         self._frame: list[Line] = []
-        self._thumb = (0, 0)
+        self._scroll_bar = ScrollBar()
         self._drawn_for: tuple[int, int] = (0, 0)
         self._palette: Palette | None = None
         self._base = Style.null()
-        self._signs = (Segment(" "), Segment("▐"))
-        """Of the scroll bar: nothing there, and its thumb."""
         self._rows = PaintedRows()
 
-    # what a subclass says
+    # methods that a subclass overrides
 
     def build(self, item: int) -> list[Part]:
-        """The parts of an item, for the present width."""
+        """Return the parts of an item, for the present width."""
         raise NotImplementedError
 
     def matches(self, line: Line) -> list[tuple[int, int, Style]]:
-        """What of a line's text is to be highlighted: start, end (characters, without the margin) and style."""
+        """Return the matches to highlight in a line: start and end in characters, without the margin, and style."""
         return []
 
     def overlay(self, y: int, strip: Strip) -> Strip:
-        """A last word on a row of the screen."""
+        """Return the row of the screen with something drawn over it."""
         return strip
 
     def painted(self) -> None:
-        """What is in sight was looked at again; it may have changed."""
+        """Called after the visible lines were computed again; they may have changed."""
 
     def reshaped(self) -> None:
-        """The size is another one; nothing was drawn for it yet."""
+        """Called after the size changed, before anything is drawn for it."""
 
-    # what a subclass calls
+    # methods that a subclass calls
 
     @property
     def palette(self) -> Palette:
-        """The styles of the theme of now."""
+        """The styles of the current theme, read again after the theme changes."""
         if self._palette is None:
             self._palette = palette_of(self.owner)
         return self._palette
 
     @property
     def owner(self) -> App[object]:
-        """The app."""
+        """The app, with the type that `copy_to_clipboard` and the palette need."""
         return cast("App[object]", self.app)
 
     def copy(self, text: str) -> None:
-        """To the person's clipboard, by OSC 52: the terminal may refuse it without a word."""
+        """Copy to the user's clipboard by OSC 52. The terminal may ignore it without an error."""
         self.owner.copy_to_clipboard(show(text))
 
     @property
     def ground(self) -> Style:
-        """What is below everything: the widget's own colours."""
+        """The colours of the widget itself, which are drawn below everything else."""
         return self._base
 
     @property
     def text_width(self) -> int:
-        """Cells of a row, margin included, scroll bar not."""
+        """The width of a row in cells, with the margin and without the scroll bar."""
         return max(20, self.size.width - 1)
 
     @property
     def at_end(self) -> bool:
-        """The last line is in sight and stays so."""
+        """Whether the last line is visible and stays visible."""
         return self._at is None
 
     @property
     def lines(self) -> list[Line]:
-        """What is in sight, from the top."""
+        """The visible lines, from the top."""
         return self._frame
 
     @property
     def heights(self) -> Heights:
-        """Lines of each item; a guess for what was never drawn."""
+        """The number of lines of each item; a guess for those that were never drawn."""
         return self._stack.heights
 
     def parts(self, item: int) -> list[Part]:
-        """The parts of an item."""
+        """Return the parts of an item."""
         return self._stack.parts(item)
 
     def lines_above(self, place: Place) -> int:
-        """Lines above a place, as far as they are known."""
+        """Return the number of lines above a place, as far as they are known."""
         return self._stack.lines_above(place)
 
     def forget(self, start: int) -> None:
-        """Items from `start` on look different now."""
+        """Build the items from `start` on again when they are visible."""
         self._stack.forget(start)
 
     def redraw(self, item: int) -> None:
-        """One item looks different now."""
+        """Build this item again when it is visible."""
         self._stack.redraw(item)
 
+    def replace_items(self, heights: Sequence[int], *, margin: int) -> None:
+        """Replace all items; `heights` are their lines, or guesses."""
+        self.margin = margin
+        self.heights.cut(0)
+        self.heights.extend(heights)
+        self.forget(0)
+
     def insert_items(self, index: int, heights: Sequence[int]) -> None:
-        """More items from `index` on; what is in sight stays where it is, unless they come right there."""
+        """Insert items at `index`. The visible lines stay where they are, unless the items come between them."""
         self.heights.insert(index, heights)
         self.forget(index)
         if self._at is not None and self._at.item >= index:
@@ -140,7 +146,7 @@ class Window(Widget):
         self.repaint()
 
     def remove_items(self, index: int, count: int) -> None:
-        """So many items less from `index` on; what is in sight stays where it is, unless it goes."""
+        """Remove `count` items from `index` on. The visible lines stay where they are, unless they are removed."""
         self.heights.remove(index, count)
         self.forget(index)
         if self._at is not None and self._at.item >= index + count:
@@ -150,36 +156,38 @@ class Window(Widget):
         self.repaint()
 
     def go_to(self, place: Place, above: int = 0) -> None:
-        """Show this line with so many lines above it."""
+        """Scroll so that this line is visible, with `above` lines above it."""
         self._at = self._stack.climbed(place, above)
         self.repaint()
 
     def repaint(self) -> None:
-        """Draw what is in sight and send the rows that changed to the screen."""
+        """Draw the visible lines and send the rows that changed to the screen."""
         if not self.is_mounted or self.size.height < 1:
             return
         before, self._frame = self._frame, self._lines_in_sight()
         self._stack.seen({line.place.item for line in self._frame})
-        thumb = self._where()
         width, height = self.size
-        if thumb != self._thumb:
-            self._thumb = thumb
+        total = self.heights.total if self._frame else 0
+        above = self.lines_above(self._at) if self._at is not None and total > height else None
+        if self._scroll_bar.move(height, total, above):
             self.refresh(Region(width - 1, 0, 1, height))
-        changed = [
-            y
-            for y in range(max(len(before), len(self._frame)))
-            if y >= len(before) or y >= len(self._frame) or before[y] != self._frame[y]
-        ]
+        changed = [y for y, (old, new) in enumerate(zip_longest(before, self._frame)) if old != new]
         self.painted()
         if changed:
             self.refresh(Region(0, changed[0], width, min(height, changed[-1] + 1) - changed[0]))
 
+    def redraw_visible(self) -> None:
+        """Draw the visible items again."""
+        for item in {line.place.item for line in self.lines}:
+            self.redraw(item)
+        self.repaint()
+
     def refresh_row(self, y: int) -> None:
-        """A row of the screen looks different now."""
+        """Draw a row of the screen again."""
         self.refresh(Region(0, y, self.size.width, 1))
 
     def item_text(self, item: int) -> str:
-        """An item's lines as they look."""
+        """Return the lines of an item as they are drawn."""
         return "\n".join(strip.text[self.margin :].rstrip() for part in self.parts(item) for strip in part.rows)
 
     @on(events.Resize)
@@ -198,27 +206,27 @@ class Window(Widget):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Another theme: everything is drawn again."""
+        """Draw everything again after the theme changed."""
         super().notify_style_update()
         self.call_later(self._restyle)
 
     def text_select_all(self) -> None:
-        """A double click selects no 100,000 lines."""
+        """Select nothing: a double click would select up to 100,000 lines."""
 
-    # textual's side
+    # methods that textual calls
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
+        """Return a row of the screen."""
         width = self._drawn_for[0]
         row = self._row(y, max(0, width - 1))
         if y < len(self._frame):
             row = self._with_offsets(row, self._frame[y].place)
-        return with_sign(self.overlay(y, row), self._sign(y), width)
+        return with_sign(self.overlay(y, row), self._scroll_bar.cell(y), width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows for the screen, without the offsets that only the mouse asks for.
+        """Return rows for the screen, without the offsets that only the mouse needs.
 
-        Textual's own cache knows rows by their number on the screen, and draws all of them again when they move up.
+        Textual's own cache identifies a row by its number on the screen, so a scroll would draw all rows again.
         """
         width = self._drawn_for[0]
         if width != self.size.width or self.styles.gutter or self.opacity != 1.0:
@@ -238,14 +246,8 @@ class Window(Widget):
         row = self._row(y, max(0, width - 1))
         strip = self.overlay(y, row)
         if strip is not row or y >= len(self._frame):
-            return with_sign(strip, self._sign(y), width)
-        return self._rows.signed(self._frame[y].place, row, self._sign(y), width)
-
-    def _sign(self, y: int) -> Segment:
-        start, length = self._thumb
-        return self._signs[1] if start <= y < start + length else self._signs[0]
-
-    # the inside
+            return with_sign(strip, self._scroll_bar.cell(y), width)
+        return self._rows.signed(self._frame[y].place, row, self._scroll_bar.cell(y), width)
 
     def _restyle(self) -> None:
         if not self.is_attached:
@@ -257,14 +259,14 @@ class Window(Widget):
             self._palette = palette
             self.forget(0)
         self._base = base
-        self._signs = (Segment(" ", base), Segment("▐", base + palette.thumb))
+        self._scroll_bar.restyle(base, palette.thumb)
         self._rows.clear()
         self._frame = []
         self.repaint()
         self.refresh()
 
     def _row(self, y: int, width: int) -> Strip:
-        """A row without the scroll bar; kept, for it often just moves."""
+        """Return a row without the scroll bar. It is cached, because most rows only move."""
         if y >= len(self._frame):
             return Strip.blank(width, self._base)
         line = self._frame[y]
@@ -294,15 +296,3 @@ class Window(Widget):
         found = self._stack.last(height)
         self._at = None if self.keeps_end else (found[0].place if found else Place(0))
         return found
-
-    def _where(self) -> tuple[int, int]:
-        """First row and length of the scroll bar's thumb; no length where all is in sight."""
-        height = self.size.height
-        total = self.heights.total
-        if total <= height or not self._frame:
-            return 0, 0
-        length = max(1, height * height // total)
-        if self._at is None:
-            return height - length, length
-        top = self.lines_above(self._at)
-        return min(height - length, round((height - length) * top / max(1, total - height))), length

@@ -1,4 +1,4 @@
-"""Where the person types: the box, its history, its completions, its folded pastes."""
+"""The message box, with its history, completions and folded pastes."""
 
 from .box import MessageBox
 from .row import MessageRow

@@ -1,4 +1,4 @@
-"""What a message will carry besides its text: a line for each image that it names, above the box."""
+"""Show what a message carries besides its text: a line above the box for each image that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Attachments(Static):
-    """It never has the focus, and shows nothing while the message names no image."""
+    """The lines for attached images. It never has the focus, and is empty while the message names no image."""
 
     DEFAULT_CSS = """
     Attachments { height: auto; max-height: 9; padding: 0 1; display: none; }
@@ -27,7 +27,7 @@ class Attachments(Static):
         self._shown: Sequence[tuple[str, str]] = ()
         self._named: Sequence[Mention] = ()
 
-    def look(self, text: str, root: Path | None) -> None:
+    def show_images(self, text: str, root: Path | None) -> None:
         """Show what this text attaches. `root`: where its relative paths start; None: it attaches nothing."""
         named = _mentioned(text) if root is not None else ()
         if named == self._named:
@@ -44,7 +44,7 @@ class Attachments(Static):
 def _mentioned(text: str) -> Sequence[Mention]:
     if "@" not in text:
         return ()
-    from rundry.agent import mentions  # the message box is there before they are needed
+    from rundry.agent import mentions  # the message box is shown before they are needed
 
     return tuple(mentions(text))
 

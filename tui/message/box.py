@@ -1,8 +1,8 @@
-"""The message box: Enter sends, ctrl+j is a new line, Up calls back what was sent."""
+"""The message box: Enter sends, ctrl+j inserts a line, Up recalls earlier messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -10,6 +10,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from ..keyboard.screen_keymap import keymap_of
 from ..keys import do_bound
 from ..text import bare, in_place
 from .attachments import Attachments
@@ -19,11 +20,11 @@ from .pastes import Pastes
 from .suggestions import Suggestions
 
 _MOST_DROPPED = 40
-"""Paths of one paste that are looked at."""
+"""Number of paths of one paste that are examined."""
 
 
 class MessageBox(TextArea):
-    """A text area that sends."""
+    """A text area whose text is sent with Enter."""
 
     DEFAULT_CSS = """
     MessageBox {
@@ -31,39 +32,49 @@ class MessageBox(TextArea):
         border: none; padding: 0; background: transparent;
         &:focus { border: none; background: transparent; }
         & .text-area--cursor-line { background: transparent; }
+        & .text-area--placeholder { color: $dim; }
     }
     """
 
     class Sent(Message):
-        """The person sent this text; `steer`: it shall interrupt the step."""
+        """The user sent this text; `steer`: it interrupts the step."""
 
         def __init__(self, text: str, steer: bool, typed: str) -> None:
             super().__init__()
             self.text = text
             self.steer = steer
             self.typed = typed
-            """The text without what stands folded in it: only here an `@` attaches an image, and was shown to."""
+            """The text without folded pastes: only here an `@` attaches an image, which was shown to the user."""
 
     class QueueAsked(Message):
-        """Up in an empty box while a message is queued: it comes back to be edited."""
+        """The user pressed Up in an empty box to edit a queued message."""
 
     class HelpAsked(Message):
-        """`?` into an empty box."""
+        """The user pressed `?` in an empty box."""
+
+    class LeaveAsked(Message):
+        """The user pressed Ctrl+D in an empty box: the end of the input, as in a shell."""
+
+    class Marked(Message):
+        """The user pressed a key of a list in an empty box while the screen offers choices."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
 
     class Scrolled(Message):
-        """A key that has no use in a short box: it is for what stands above it."""
+        """The user pressed a key that has no use in a short box, and scrolls what is above it."""
 
-        def __init__(self, key: str) -> None:
+        def __init__(self, name: str) -> None:
             super().__init__()
-            self.key = key
+            self.name = name
 
     class Keyed(Message):
-        """A key reached the box at `at` (as events are stamped); `empty`: nothing stands in it now."""
+        """A key reached the box at `at`, in the time of textual's events."""
 
-        def __init__(self, at: float, empty: bool) -> None:
+        def __init__(self, at: float) -> None:
             super().__init__()
             self.at = at
-            self.empty = empty
 
     def __init__(
         self,
@@ -71,34 +82,58 @@ class MessageBox(TextArea):
         attachments: Attachments,
         files: Callable[[], Sequence[str]],
         root: Callable[[], Path | None],
+        keys: Mapping[str, str],
     ) -> None:
-        """`root`: where relative paths of images start; None where the text goes to no model."""
+        """`root`: where relative paths of images start; None if the text goes to no model.
+
+        `keys`: key to the name of its action.
+        """
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
         self.highlight_cursor_line = False
         self.recalled = History()
         self.pastes = Pastes()
-        self.deaf_until = float("-inf")
-        """Keys stamped before that were meant for a gate that closed under them: they are dropped."""
+        self._ignores_keys_until = float("-inf")
+        """Keys that were pressed before this time are ignored: they were for a gate that closed meanwhile."""
+        self.offers_choices = False
+        """The first screen is shown, and keys of the empty box move its mark."""
         self.has_queue = False
-        """A message waits that can be taken back."""
+        """A message is queued that can be edited again."""
+        self._keys = keys
         self._suggestions = suggestions
         self._attachments = attachments
         self._files = files
         self._root = root
 
     def get_line(self, line_index: int) -> Text:
-        """As it is drawn: a file's name, or a message that comes back, may hold anything."""
+        """Return a line as it is drawn. A file's name or a recalled message may contain any characters."""
         return Text(in_place(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def fill(self, text: str) -> None:
-        """Put `text` there, the cursor behind it, and take the focus."""
+        """Replace the text, move the cursor to its end, and take the focus."""
         self.text = text
         self.move_cursor(self.document.end)
         self.screen.set_focus(self)
 
+    def ignore_keys_until(self, time: float) -> None:
+        """Ignore all keys that are pressed before this time, given as the time of textual's events."""
+        self._ignores_keys_until = time
+
+    def take_key(self, key: events.Key) -> None:
+        """Handle a key that was pressed before the box had the focus. Esc was for what had it."""
+        if key.key != "escape":
+            self.post_message(events.Key(key.key, key.character))
+
+    def send_or_continue(self) -> None:
+        """Send the message; a backslash before the cursor at its end becomes a new line instead."""
+        if self.text.endswith("\\") and self.cursor_location == self.document.end:
+            self.action_delete_left()
+            self.insert("\n")
+        else:
+            self.send(steer=False)
+
     def send(self, *, steer: bool) -> None:
-        """Send what stands here, pastes unfolded."""
+        """Send the text of the box, with its pastes unfolded."""
         typed = self.text
         text = self.pastes.unfold(typed).strip()
         if not text:
@@ -110,7 +145,7 @@ class MessageBox(TextArea):
         self.post_message(self.Sent(text, steer, typed))
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.time < self.deaf_until:
+        if event.time < self._ignores_keys_until:
             event.stop()
             event.prevent_default()
             return
@@ -121,55 +156,75 @@ class MessageBox(TextArea):
         else:
             await do_bound(self, event)
         at = event.time
-        self.call_later(lambda: self.post_message(self.Keyed(at, not self.text)))
+        self.call_later(lambda: self.post_message(self.Keyed(at)))
 
     def _own_key(self, event: events.Key) -> bool:
-        match event.key:
-            case "enter":
-                self.send(steer=False)
-            case "ctrl+j" | "shift+enter":
+        if self._marks(event):
+            return True
+        match self._keys.get(event.key):
+            case "send":
+                self.send_or_continue()
+            case "newline":
                 self.insert("\n")
-            case "up" if self.has_queue and not self.text:
+            case "end_input" if not self.text:
+                self.post_message(self.LeaveAsked())
+            case "older_message" if self.has_queue and not self.text:
                 self.post_message(self.QueueAsked())
-            case "up" if self.cursor_location[0] == 0:
+            case "older_message" if self.cursor_location[0] == 0:
                 self._recall(self.recalled.older(self.text))
-            case "down" if self.cursor_location[0] == self.document.line_count - 1:
+            case "newer_message" if self.cursor_location[0] == self.document.line_count - 1:
                 newer = self.recalled.newer()
                 self._recall(newer)
                 if newer is None and not self.text:
-                    self.post_message(self.Scrolled(event.key))
-            case "question_mark" if not self.text:
-                self.post_message(self.HelpAsked())
-            case "pageup" | "pagedown" | "ctrl+home" | "ctrl+end":
-                self.post_message(self.Scrolled(event.key))
-            case "tab":
-                pass  # the focus moves by F2 and F10: a slip never leaves the message
+                    self.post_message(self.Scrolled("newer_message"))
+            case ("page_above" | "page_below" | "first_entry" | "last_entry") as name:
+                self.post_message(self.Scrolled(name))
             case _:
-                return False
+                return self._is_for_nothing(event)
         return True
+
+    def _marks(self, event: events.Key) -> bool:
+        """Pass a key of the empty box to the list of the first screen. Return False if it is not one of the list's."""
+        name = keymap_of(self).action_of(event.key, "list") if self.offers_choices and not self.text else ""
+        if not name or event.is_printable:
+            return False
+        self.post_message(self.Marked(name))
+        return True
+
+    def _is_for_nothing(self, event: events.Key) -> bool:
+        if event.key == "question_mark" and not self.text:
+            self.post_message(self.HelpAsked())
+            return True
+        return event.key == "tab"  # other keys move the focus: a slip never leaves the message
 
     def _suggestion_key(self, key: str) -> bool:
         if self._suggestions.completion is not None:
-            self.complete()  # keys in a burst come before the change of the text was told
+            self.complete()  # keys in a burst arrive before the event about the changed text
         chosen = self._suggestions.chosen
         completion = self._suggestions.completion
         if chosen is None or completion is None:
             return False
-        match key:
-            case "up":
+        match keymap_of(self).action_of(key, "suggestions"):
+            case "suggestion_up":
                 self._suggestions.move(-1)
-            case "down":
+            case "suggestion_down":
                 self._suggestions.move(1)
-            case "escape":
+            case "suggestion_close":
                 self._suggestions.show(None)
-            case "enter" if self._typed(completion) == chosen.insert.strip():
+            case "suggestion_take" if key == "enter" and self._typed(completion) == chosen.insert.strip():
                 return False
-            case "tab" | "enter":
-                row, column = self.cursor_location
-                self.replace(chosen.insert, (row, completion.start), (row, column))
+            case "suggestion_take":
+                self.insert_chosen()
             case _:
                 return False
         return True
+
+    def insert_chosen(self) -> None:
+        """Replace the word that is being completed by the chosen suggestion."""
+        chosen, completion = self._suggestions.chosen, self._suggestions.completion
+        if chosen is not None and completion is not None:
+            row, column = self.cursor_location
+            self.replace(chosen.insert, (row, completion.start), (row, column))
 
     def _typed(self, completion: Completion) -> str:
         row, column = self.cursor_location
@@ -186,7 +241,7 @@ class MessageBox(TextArea):
         self.insert(self._pictures(pasted) or self.pastes.fold(pasted))
 
     def _pictures(self, pasted: str) -> str | None:
-        """How the message names the pictures whose paths were pasted or dropped; None: it is any other text."""
+        """Return the pictures whose paths were pasted or dropped, as a message names them; None: other text."""
         root = self._attaches_from()
         if root is None or not pasted.strip().startswith(("/", "~/", "'", '"', "file:")):
             return None
@@ -201,18 +256,18 @@ class MessageBox(TextArea):
         return gap + " ".join(map(as_mention, names)) + " "
 
     def _attaches_from(self) -> Path | None:
-        """Where relative paths of images start; None: what stands in the box is no message."""
+        """Return the folder at which relative paths of images start; None: the text in the box is not a message."""
         is_message = not self.text.startswith(("!", "/")) or self.text.startswith("//")
         return self._root() if is_message else None
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Look for completions again."""
+        """Look for completions of the changed text."""
         event.stop()
         self.complete()
-        self._attachments.look(self.text, self._attaches_from())
+        self._attachments.show_images(self.text, self._attaches_from())
 
     def complete(self) -> None:
-        """Suggest what could come next; again when the files are known."""
+        """Suggest completions; again when the files are known."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         files = self._files() if "@" in before else ()

@@ -1,4 +1,4 @@
-"""What could come next while a `/` command or an `@` file is typed. No textual in here."""
+"""Completions of a `/` command or an `@` file while it is typed. Does not import textual."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ..actions import slash_commands
 
 MOST = 6
-"""Rows of suggestions."""
+"""Number of suggestions that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One row: what it is, what it does, and what is inserted."""
+    """One suggestion: its name, its description, and the text to insert."""
 
     label: str
     about: str
@@ -22,14 +22,14 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Suggestions for the characters from `start` to the cursor of the cursor's line."""
+    """Suggestions for the characters from `start` to the cursor, in the cursor's line."""
 
     start: int
     rows: Sequence[Suggestion]
 
 
 def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completion | None:
-    """`before` is the line up to the cursor. None: nothing is being completed."""
+    """Return the completion for `before`, which is the line up to the cursor. None: nothing is being completed."""
     if first_line and before.startswith("/") and " " not in before:
         rows = [
             Suggestion(f"/{action.slash} {action.takes}".strip(), action.label, f"/{action.slash} ")
@@ -45,14 +45,18 @@ def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completi
 
 
 def _inserted(path: str) -> str:
-    """An image keeps its `@`, which attaches it; of another file only the name is meant."""
+    """Return the text for a path. An image keeps its `@`, which attaches it; other files are only named."""
     from rundry.agent import as_mention, can_be_attached
 
     return f"{as_mention(path) if can_be_attached(path) else path} "
 
 
 def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:
-    """The paths that hold `wanted`'s characters in order: name before folder, whole before scattered, short first."""
+    """Return the paths that contain the characters of `wanted` in order.
+
+    Matches in the name come before those in the folder, contiguous ones before scattered ones, short paths before long
+    ones.
+    """
     wanted = wanted.lower()
     ranked = [(rank, len(path), path) for path in paths if (rank := _rank(path.lower(), wanted)) is not None]
     return [path for _, _, path in sorted(ranked)[:most]]

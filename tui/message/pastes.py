@@ -1,4 +1,4 @@
-"""Long pastes stand in the box as one mark and are sent whole. No textual in here."""
+"""Fold long pastes into one mark in the box, and unfold them when they are sent. Does not import textual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Pastes:
         self._texts: dict[str, str] = {}
 
     def fold(self, text: str) -> str:
-        """The mark that stands for `text`, or the text itself where it is short."""
+        """Return the mark for `text`, or the text itself if it is short."""
         lines = text.count("\n") + 1
         if lines <= LINES and len(text) <= CHARACTERS:
             return text
@@ -22,11 +22,11 @@ class Pastes:
         return mark
 
     def unfold(self, text: str) -> str:
-        """`text` with each mark replaced by what it stands for."""
+        """Return `text` with each mark replaced by the paste that it represents."""
         for mark, whole in self._texts.items():
             text = text.replace(mark, whole)
         return text
 
     def clear(self) -> None:
-        """The message was sent."""
+        """Forget all pastes, because the message was sent."""
         self._texts.clear()

@@ -1,8 +1,8 @@
-"""The message box with its prompt, and what waits in the queue beside it."""
+"""The message box with its prompt, and the queued messages above it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -10,13 +10,18 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from rundry.agent import ViewState
+from rundry.agent import PATIENT_SECONDS, ViewState, waiting_for
 
 from ..background import background_lines
+from ..keyboard.clicks import clickable
+from ..keyboard.screen_keymap import keymap_of
 from ..text import one_line
 from .attachments import Attachments
 from .box import MessageBox
 from .suggestions import Suggestions
+
+_LEAST = 20
+"""Width that the rule needs to show words."""
 
 
 class MessageRow(Vertical):
@@ -29,25 +34,29 @@ class MessageRow(Vertical):
         & #background { height: auto; padding: 0 1; color: $dim; display: none; }
         & #queue { height: auto; max-height: 3; padding: 0 1; color: $dim; display: none; }
         & #prompt { width: 3; padding: 0 0 0 1; color: $accent; }
-        & #beside { width: auto; padding: 0 1; color: $dim; }
+        & #queued { width: auto; padding: 0 1; color: $dim; }
         & Horizontal { height: auto; }
     }
     """
 
-    def __init__(self, files: Callable[[], Sequence[str]], root: Callable[[], Path | None]) -> None:
+    def __init__(
+        self, files: Callable[[], Sequence[str]], root: Callable[[], Path | None], keys: Mapping[str, str]
+    ) -> None:
+        """`keys`: key of the box to the name of its action."""
         super().__init__()
         self.suggestions = Suggestions()
         self._attachments = Attachments()
-        self.box = MessageBox(self.suggestions, self._attachments, files, root)
-        self._beside = Static("", id="beside", markup=False)
+        self.box = MessageBox(self.suggestions, self._attachments, files, root, keys)
+        self._queued = Static("", id="queued", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)
         self._queue = Static("", id="queue", markup=False)
+        self._rule = Rule(id="rule")
         self._shown: tuple[object, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """From above to below."""
-        yield Rule(id="rule")
+        """Yield the rule, suggestions, background commands, queue, attachments and box."""
+        yield self._rule
         yield self.suggestions
         yield self._background
         yield self._queue
@@ -55,16 +64,24 @@ class MessageRow(Vertical):
         with Horizontal():
             yield self._prompt
             yield self.box
-            yield self._beside
+            yield self._queued
 
-    def show(self, state: ViewState, placeholder: str, now: float, *, at_rest: bool) -> None:
-        """What waits, what runs in the background, and what the box is for at the Unix time `now`.
+    def on_suggestions_clicked(self) -> None:
+        """Insert the clicked suggestion into the box."""
+        self.box.insert_chosen()
+        self.box.focus()
 
-        `at_rest`: no runner drives it, and what ran beside the last one went with it.
+    def show(self, state: ViewState, placeholder: str, now: float, *, at_rest: bool, offers_choices: bool) -> None:
+        """Show what waits, what runs in the background, and what the box is for at the Unix time `now`.
+
+        `offers_choices`: keys of the empty box move the mark of the first screen. `at_rest`: no runner drives the run,
+        and background commands ended with the last one.
         """
+        self._rule.show("" if at_rest else _wait_words(state, now))
         running = background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)
         is_busy = bool(state.activity) and not at_rest
+        self.box.offers_choices = offers_choices
         wanted = (queue, is_busy, placeholder, state.driving, tuple(running))
         if wanted == self._shown:
             return
@@ -74,18 +91,36 @@ class MessageRow(Vertical):
         self._prompt.update(Content("$" if state.driving else "›"))
         self._background.update(Content("\n").join(running))
         self._background.display = bool(running)
-        queued = [Content(f"queued  {one_line(message.text)}") for message in state.queue[-3:]]
+        queued = [clickable(Content(f"queued  {one_line(message.text)}"), "queue") for message in state.queue[-3:]]
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
-        beside = f"{len(state.queue)} queued  ↑ edit" if queued else ""
+        words = [clickable(Content(f"{len(state.queue)} queued  ↑ edit"), "queue")] if queued else []
         if is_busy:
-            beside = f"{beside}  ^s steer".strip()
-        self._beside.update(Content(beside))
+            words.append(clickable(Content(f"{keymap_of(self).shown('steer')} steer"), "steer"))
+        self._queued.update(Content("  ").join(words))
+
+
+def _wait_words(state: ViewState, now: float) -> str:
+    """Return what the run waits for and for how long, once that takes a while."""
+    wait = waiting_for(state)
+    return "" if wait is None or now - wait.since < PATIENT_SECONDS else one_line(wait.words(now))
 
 
 class Rule(Static):
-    """A thin line over the whole width."""
+    """A thin line over the whole width, with a few words in it."""
+
+    _words = ""
+
+    def show(self, words: str) -> None:
+        """Show these words in the line; no words: only the line."""
+        if words != self._words:
+            self._words = words
+            self.refresh()
 
     def render(self) -> Content:
-        """As wide as it is."""
-        return Content("─" * self.size.width)
+        """Return the line, as wide as the widget."""
+        width = self.size.width
+        if not self._words or width < _LEAST:
+            return Content("─" * width)
+        words = Content(f" {self._words} ").truncate(width - 4, ellipsis=True)
+        return Content.assemble("──", words.stylize("$dim"), "─" * (width - 2 - words.cell_length))

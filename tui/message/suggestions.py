@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from ..text import one_line
@@ -10,17 +12,20 @@ from .completion import Completion, Suggestion
 
 
 class Suggestions(Widget):
-    """A few rows, one of them marked. It never has the focus: the box drives it."""
+    """The list of suggestions, one of them selected. It never has the focus: the box drives it."""
 
     DEFAULT_CSS = """
     Suggestions { height: auto; padding: 0 1; display: none; }
     """
 
+    class Clicked(Message):
+        """The user clicked on a suggestion, which is selected now."""
+
     completion: Completion | None = None
     _chosen = 0
 
     def show(self, completion: Completion | None) -> None:
-        """New suggestions, or none."""
+        """Show these suggestions, or hide the list for None."""
         if completion == self.completion:
             return
         self.completion, self._chosen = completion, 0
@@ -28,18 +33,26 @@ class Suggestions(Widget):
         self.refresh(layout=True)
 
     def move(self, by: int) -> None:
-        """Mark another row."""
+        """Select another row, `by` rows below the present one."""
         if self.completion is not None:
             self._chosen = (self._chosen + by) % len(self.completion.rows)
             self.refresh()
 
     @property
     def chosen(self) -> Suggestion | None:
-        """The marked row."""
+        """The suggestion in the selected row."""
         return self.completion.rows[self._chosen] if self.completion is not None else None
 
+    def on_click(self, event: events.Click) -> None:
+        """Insert the clicked suggestion."""
+        event.stop()
+        if self.completion is not None and 0 <= event.y < len(self.completion.rows):
+            self._chosen = event.y
+            self.refresh()
+            self.post_message(self.Clicked())
+
     def render(self) -> Content:
-        """A row each."""
+        """Return the list with one row for each suggestion."""
         rows = self.completion.rows if self.completion is not None else ()
         width = max((len(row.label) for row in rows), default=0) + 2
         lines = [

@@ -1,6 +1,6 @@
-"""A run seen again: from its start, at any speed, at any point. No textual is imported here."""
+"""Replay a run from its start, at any speed, at any position. Does not import textual."""
 
-from .film import Film, Mark
 from .player import SPEEDS, Player
+from .timeline import Mark, Timeline
 
-__all__ = ["SPEEDS", "Film", "Mark", "Player"]
+__all__ = ["SPEEDS", "Mark", "Player", "Timeline"]

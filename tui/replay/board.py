@@ -1,25 +1,24 @@
-"""The board of a search as it was at one moment of it."""
+"""The board of a search as it was at one moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
 
 from ..board.board import Board
-from ..board.pages import Pages, Stock
+from ..board.pages import ItemLists, Pages
 from ..board.source import ListSource
-from .film import Film
 from .items import ItemHistory
+from .timeline import Timeline
 
 KEYS = ("detail", "view", "only")
-"""The board's actions that a replay has: those that change nothing but what is looked at."""
+"""The actions of the board that a replay offers: those that only change what is visible."""
 
 
-class PastStock(Stock):
-    """What waited, what was set aside and what had come twice after one event."""
+class PastItemLists(ItemLists):
+    """The items that waited, that had failed permanently and that had surfaced again, after one event."""
 
     def __init__(self, journal: Journal, history: ItemHistory) -> None:
         super().__init__(journal)
@@ -41,16 +40,16 @@ class PastStock(Stock):
         self.duplicates = Pages(self._duplicates, lambda stamped: stamped.seq, seq + 1)
 
     def renew(self, in_flight: Collection[str]) -> None:
-        """Nothing: a moment that is past does not change."""
+        """Do nothing: a past moment does not change."""
 
     def counts(self) -> tuple[int, int, int]:
-        """Items queued and due, waiting for their time, set aside."""
+        """Return how many items were queued and due, waited for their time, and had failed permanently."""
         if self._at != self._seq:
             self._go_to(self._seq)
         return len(self._queued), len(self._due), len(self._aside)
 
     def next_due(self, now: float) -> float | None:
-        """Unix time at which the next item was to be tried again."""
+        """Return the Unix time at which the next item was to be tried again."""
         rows = (self.waiting[index] for index in range(len(self._due)))
         return min((row.due for row in rows if row is not None and row.due is not None and row.due > now), default=None)
 
@@ -58,7 +57,7 @@ class PastStock(Stock):
         event = self._event(source)
         if not isinstance(event, ItemQueued):
             return None
-        before = self._event(source - 1) if event.attempts else None  # the failure stands right before it
+        before = self._event(source - 1) if event.attempts else None  # the failure is the event before it
         error = before.error if isinstance(before, ItemFailed) and before.key == event.key else ""
         return ItemRow(
             number, event.key, event.kind, event.value, event.source, state, event.attempts, event.due, error
@@ -69,8 +68,21 @@ class PastStock(Stock):
         if not isinstance(event, ItemFailed):
             return None
         known = self._items.find(event.key)
-        kind, value, found_by = (known.kind, known.value, known.source) if known is not None else ("", event.key, "")
-        return ItemRow(number, event.key, kind, value, found_by, ItemState.SET_ASIDE, event.attempts, None, event.error)
+        if known is None:
+            return ItemRow(
+                number, event.key, "value", event.key, "", ItemState.SET_ASIDE, event.attempts, None, event.error
+            )
+        return ItemRow(
+            number,
+            event.key,
+            known.kind,
+            known.value,
+            known.source,
+            ItemState.SET_ASIDE,
+            event.attempts,
+            None,
+            event.error,
+        )
 
     def _event(self, seq: int) -> object:
         found = self._journal.read(seq - 1, 1)
@@ -78,7 +90,7 @@ class PastStock(Stock):
 
 
 def _listed(sources: Sequence[int], row: Callable[[int, int], ItemRow | None]) -> Pages[ItemRow]:
-    """Items by the events that tell of them; a row's number is its place, counted from 1."""
+    """Return items by the events that report them. The number of a row is its position, counted from 1."""
 
     def read(after: int, limit: int) -> list[ItemRow]:
         found = (row(at, source) for at, source in enumerate(sources[after : after + limit], after + 1))
@@ -87,34 +99,29 @@ def _listed(sources: Sequence[int], row: Callable[[int, int], ItemRow | None]) -
     return Pages(read, lambda item: item.number, 0)
 
 
-class PastBoard(Board):
-    """Nothing can be done on it: it is looked at."""
+class ReplayBoard:
+    """Shows the board of a search as it was at one moment. Nothing can be decided on it."""
 
-    def __init__(self, film: Film, actions: Mapping[str, str]) -> None:
-        """`actions` maps a key to the action's name; those of `KEYS` are obeyed."""
-        self._film, self._past = film, PastStock(film.journal, film.items)
-        source = ListSource(film.journal, self._past)
-        super().__init__({key: name for key, name in actions.items() if name in KEYS}, source)
+    def __init__(self, timeline: Timeline, actions: Mapping[str, str]) -> None:
+        """`actions` maps a key to the action's name; only those of `KEYS` are handled."""
+        self._film, self._stock = timeline, PastItemLists(timeline.journal, timeline.items)
+        keys = {key: name for key, name in actions.items() if name in KEYS}
+        # the digits set the speed of a replay
+        self.widget = Board(keys, ListSource(timeline.journal, self._stock), is_live=False)
 
-    def see(self, state: ViewState, now: float) -> None:
-        """Bring it to this moment."""
-        self._past.move_to(state.last_seq)
-        self.show(state, self._film.journal, now, is_over=state.outcome is not None, at_once=True)
+    def show(self, state: ViewState, now: float) -> None:
+        """Show this state, at the Unix time `now` of the replay."""
+        self._stock.move_to(state.last_seq)
+        self.widget.show(state, self._film.journal, now, is_over=state.outcome is not None, at_once=True)
 
-    def draw(self) -> None:
-        """Once more; the digits are for the speed here."""
-        if self._look is not None:
-            self._look = replace(self._look, numbered=False)
-        super().draw()
-
-    def obey(self, name: str) -> None:
-        """One of `KEYS`."""
+    def do(self, name: str) -> None:
+        """Carry out an action of `KEYS`."""
         match name:
             case "detail":
-                self.open()
+                self.widget.open()
             case "view":
-                self.next_tab()
+                self.widget.next_tab()
             case "only":
-                self.turn_filter()
+                self.widget.turn_filter()
             case _:
                 pass

@@ -1,4 +1,4 @@
-"""Where the items of a search stood at any event: what the frontier's tables know of the run's end alone."""
+"""The state of each item of a search at any event. The tables of the frontier only know it at the end of the run."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NEVER = 2**62
 _TOLD = frozenset((ItemQueued, ItemFailed, ItemSkipped, WorkStarted, WorkFinished, RunResumed, RunEnded))
 
 
-class Stretch:
-    """Who was in one state from which event to which: three numbers an item, so that a long search fits."""
+class StateIntervals:
+    """The items in one state, each with the events at which it entered and left. Three numbers, to save memory."""
 
     def __init__(self) -> None:
         self._begins, self._ends = array("q"), array("q")
         self._sources = array("q")
-        """The event that tells of the item."""
+        """The event that reports the item."""
         self._open: dict[str, int] = {}
-        """Keys of those that are in it, at the newest event."""
+        """Keys of the items that are in this state at the newest event."""
 
     def enter(self, key: str, seq: int, source: int) -> None:
-        """It is in this state from that event on."""
+        """Record that an item is in this state from an event on."""
         self.leave(key, seq)
         self._open[key] = len(self._begins)
         self._begins.append(seq)
@@ -39,7 +39,10 @@ class Stretch:
         self._sources.append(source)
 
     def leave(self, key: str, seq: int) -> int | None:
-        """It is not in this state from that event on: the event that told of it, None where it was not."""
+        """Record that an item left this state.
+
+        Return the event that reported the item, or None if it was not in this state.
+        """
         place = self._open.pop(key, None)
         if place is None:
             return None
@@ -47,7 +50,7 @@ class Stretch:
         return self._sources[place]
 
     def at(self, seq: int) -> Iterator[int]:
-        """The events that tell of those that were in it after that event, in the order in which they came."""
+        """Yield the events that report the items in this state after that event, in their order."""
         for begin, end, source in zip(self._begins, self._ends, self._sources, strict=True):
             if begin > seq:
                 return
@@ -56,17 +59,17 @@ class Stretch:
 
 
 class ItemHistory:
-    """Fed with every event once, in order; asked about any event that it has seen."""
+    """The states of all items. It receives each event once, in order, and answers for any event that it received."""
 
     def __init__(self) -> None:
         self.last_seq = 0
-        self.queued, self.waiting, self.set_aside = Stretch(), Stretch(), Stretch()
-        """To be worked at once; failed and tried again from a certain time on; failed for good."""
+        self.queued, self.waiting, self.set_aside = StateIntervals(), StateIntervals(), StateIntervals()
+        """Waiting to be worked; failed and waiting for another try; failed permanently."""
         self._flights: dict[str, int] = {}
-        """Key of an item that is worked now to the event that queued it."""
+        """Key of an item in progress to the event that queued it."""
 
     def take(self, stamped: Stamped) -> None:
-        """The next event; one that was seen before changes nothing."""
+        """Take in the next event. An event that was received before changes nothing."""
         if stamped.seq <= self.last_seq:
             return
         self.last_seq = stamped.seq

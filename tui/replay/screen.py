@@ -1,4 +1,4 @@
-"""The replay on the screen: the run as it was at one point, a search with its board, and the scrubber below it."""
+"""The replay on the screen: the transcript or the board at one position of the run, and the scrubber below."""
 
 from __future__ import annotations
 
@@ -7,81 +7,89 @@ import time
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.binding import BindingType
 
 from rundry.agent import RundryError
 
-from ..board.board import Board
-from ..clockwork import ClockworkLine
+from ..board.keyboard import BoardActed
 from ..head import HeaderLine, MeterLine
+from ..keyboard.bindings import bindings
+from ..keyboard.clicks import press_clicked_key
+from ..keyboard.closing import ClosesOnce
+from ..progress import ProgressLine
 from ..transcript import Transcript
 from .bar import Scrubber
-from .board import PastBoard
+from .board import ReplayBoard
 from .player import SPEEDS, Player
 
 FRAME_SECONDS = 1 / 30
 BOARD_SECONDS = 0.1
-"""Between two drawings of a board that plays: all its numbers, and those around it, are of one moment."""
+"""Seconds between two drawings of a board while it plays. All numbers on the screen belong to the same moment."""
 CLOCK_SECONDS = 0.25
-"""Without events the view is drawn again this often: clocks go on."""
+"""Seconds between two drawings without events, because clocks continue."""
 
 
-class ReplayScreen(Screen[str]):
-    """Gives an empty text when it is left, else why it had to be. The run itself is not touched."""
+_METHODS: Mapping[str, str] = {
+    "replay_play": "play",
+    **{f"replay_speed_{number}": f"speed({speed})" for number, speed in enumerate(SPEEDS, 1)},
+    "replay_faster": "faster(1)",
+    "replay_slower": "faster(-1)",
+    "replay_step_back": "step(-1)",
+    "replay_step": "step(1)",
+    "replay_event_back": "event(-1)",
+    "replay_event": "event(1)",
+    "replay_start": "seek(0)",
+    "replay_end": "seek(1)",
+    "replay_page_up": "page(-1)",
+    "replay_page_down": "page(1)",
+    "replay_unfold": "unfold",
+    "replay_board": "turn",
+    "replay_leave": "leave",
+}
+"""By the action: the method that does it."""
+
+
+class ReplayScreen(ClosesOnce[str]):
+    """Returns an empty text when the user leaves, or why the replay cannot continue. The run itself is not changed."""
 
     CSS = """
     ReplayScreen { layout: vertical; background: $background; color: $foreground; }
-    ReplayScreen Transcript, ReplayScreen PastBoard { margin: 1 0 0 0; }
+    ReplayScreen Transcript, ReplayScreen Board { margin: 1 0 0 0; }
     """
     AUTO_FOCUS = None
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "Play or pause", priority=True),
-        *(Binding(str(n), f"speed({speed})", f"{speed}x", priority=True) for n, speed in enumerate(SPEEDS, 1)),
-        Binding("plus,equals_sign", "faster(1)", "Faster", priority=True),
-        Binding("minus", "faster(-1)", "Slower", priority=True),
-        Binding("left", "step(-1)", "Previous step", priority=True),
-        Binding("right", "step(1)", "Next step", priority=True),
-        Binding("comma", "event(-1)", "Previous event", priority=True),
-        Binding("full_stop", "event(1)", "Next event", priority=True),
-        Binding("home", "seek(0)", "Go to start", priority=True),
-        Binding("end", "seek(1)", "Go to end", priority=True),
-        Binding("pageup", "page(-1)", "Page up", priority=True),
-        Binding("pagedown", "page(1)", "Page down", priority=True),
-        Binding("ctrl+o", "unfold", "Unfold", priority=True),
-        Binding("ctrl+l", "turn", "Toggle board", priority=True),
-        Binding("escape,q", "leave", "Leave", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("replay", _METHODS)]
 
     def __init__(self, player: Player, board_keys: Mapping[str, str], *, board_wanted: bool = True) -> None:
-        """`board_keys`: key to the name of the board's action. `board_wanted`: of a search the board is to be seen."""
+        """`board_keys`: key to the name of the board's action. `board_wanted`: show the board of a search."""
         super().__init__()
         self.player = player
         self.board_wanted = board_wanted
         self.header = HeaderLine()
         self.meters = MeterLine()
         self.transcript = Transcript()
-        self.board = PastBoard(player.film, board_keys)
-        self.clockwork = ClockworkLine()
+        self._replay_board = ReplayBoard(player.timeline, board_keys)
+        self.board = self._replay_board.widget
+        self.progress = ProgressLine()
         self.scrubber = Scrubber(player)
 
     def compose(self) -> ComposeResult:
-        """From above to below."""
+        """Yield the header, the views of the run, and the scrubber."""
         yield self.header
         yield self.meters
         yield self.transcript
         yield self.board
-        yield self.clockwork
+        yield self.progress
         yield self.scrubber
 
     def on_mount(self) -> None:
-        """Begins to play."""
+        """Show the present position and start the player."""
         self.refresh_view()
         self.run_worker(self._play(), name="replay")
 
     def on_resize(self) -> None:
-        """The track is as wide as the screen."""
+        """Redraw the scrubber, whose track is as wide as the screen."""
         self.call_after_refresh(self.refresh_view)
 
     async def _play(self) -> None:
@@ -102,8 +110,8 @@ class ReplayScreen(Screen[str]):
                 self.refresh_view()
 
     def refresh_view(self) -> None:
-        """What stood there at this point."""
-        state = self.player.film.state
+        """Show the run at this position."""
+        state = self.player.timeline.state
         self.header.show(state, f"replay, {state.phase}")
         self.meters.show(state, state.last_at)
         is_board = state.finder is not None and self.board_wanted
@@ -112,49 +120,53 @@ class ReplayScreen(Screen[str]):
         if first <= count:
             self.transcript.show(state.blocks, first)
         if is_board:
-            self.board.see(state, self.player.now)
+            self._replay_board.show(state, self.player.now)
         self.set_focus(self.board if is_board else None)
-        self.clockwork.show(state, state.last_at, self.size.width)
+        self.progress.show(state, state.last_at, self.size.width)
         self.scrubber.show()
 
-    def on_board_acts(self, event: Board.Acts) -> None:
-        """A key of the board."""
-        self.board.obey(event.name)
+    def on_board_acted(self, event: BoardActed) -> None:
+        """Handle a key of the board."""
+        self._replay_board.do(event.name)
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the clicked key."""
+        press_clicked_key(self, event)
 
     def on_scrubber_picked(self, event: Scrubber.Picked) -> None:
-        """A click on the track."""
-        self._go(round(event.share * self.player.film.last))
+        """Go to the clicked position of the track."""
+        self._go(round(event.share * self.player.timeline.last))
 
     def action_play(self) -> None:
-        """Play or pause; at the end: from the start."""
+        """Play or pause; at the end, play from the start."""
         self._guarded(self.player.toggle)
 
     def action_speed(self, speed: int) -> None:
-        """That speed, and go on."""
+        """Choose this speed, and play."""
         self.player.speed, self.player.playing = speed, True
         self.refresh_view()
 
     def action_faster(self, by: int) -> None:
-        """The next speed."""
+        """Change to the next higher or lower speed."""
         self.player.faster(by)
         self.refresh_view()
 
     def action_step(self, by: int) -> None:
-        """To where the step or the pass before, or the next one, began."""
-        film, place = self.player.film, self.player.place
-        self._go(film.mark_after(place) if by > 0 else film.mark_before(place))
+        """Go to the start of the previous or next step or pass."""
+        timeline, place = self.player.timeline, self.player.place
+        self._go(timeline.mark_after(place) if by > 0 else timeline.mark_before(place))
 
     def action_event(self, by: int) -> None:
-        """One event on, or back; it stays there."""
+        """Go to the next or previous event, and pause."""
         self.player.playing = False
         self._go(self.player.place + by)
 
     def action_seek(self, share: int) -> None:
-        """The start or the end."""
-        self._go(share * self.player.film.last)
+        """Go to the start or to the end."""
+        self._go(share * self.player.timeline.last)
 
     def action_page(self, by: int) -> None:
-        """Scroll."""
+        """Scroll the board or the transcript by a page."""
         page = self.board if self.board.display else self.transcript
         if by < 0:
             page.action_page_up()
@@ -162,16 +174,16 @@ class ReplayScreen(Screen[str]):
             page.action_page_down()
 
     def action_unfold(self) -> None:
-        """What stands last in sight."""
+        """Unfold the last visible entry."""
         self.transcript.action_unfold()
 
     def action_turn(self) -> None:
-        """Of a search: its board, or its transcript."""
+        """Switch between the board of a search and its transcript."""
         self.board_wanted = not self.board_wanted
         self.refresh_view()
 
     def action_leave(self) -> None:
-        """Out of what is open on the board, else back to the end."""
+        """Close what is open on the board, or else leave the replay."""
         if self.board.display and self.board.view.is_open:
             self.board.open()
         else:
@@ -184,12 +196,12 @@ class ReplayScreen(Screen[str]):
         self._guarded(go)
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        before = self.player.film.position
+        before = self.player.timeline.position
         try:
             work()
         except RundryError as error:
             self.dismiss(str(error))
             return
-        if self.player.film.position < before:
-            self.transcript.forget(0)  # what streamed then was cut from a longer text
+        if self.player.timeline.position < before:
+            self.transcript.forget(0)  # what streamed at that moment was part of a longer text
         self.refresh_view()

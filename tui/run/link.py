@@ -14,12 +14,17 @@ from rundry.agent import (
     ModelSpec,
     ResumeChanges,
     Rewind,
+    RunLine,
     RunSpec,
     Stamped,
+    Survey,
     Undo,
     ViewState,
     WriteWatch,
 )
+
+READ_ONLY = "this view only shows the run: use `rundry watch` in a terminal to act on it"
+"""Why a read-only view refuses an action."""
 
 
 class Link(Protocol):
@@ -107,12 +112,20 @@ class Start(Protocol):
         """Use this model for the run."""
         ...
 
-    def set(self, name: str, value: str) -> None:
+    def remember(self, model: ModelSpec) -> None:
+        """Use this model for the run, and for later runs that name none. Raises ConfigError."""
+        ...
+
+    def set(self, name: str, value: object) -> None:
         """Set an option to another value. Raises UserError."""
         ...
 
-    async def look_around(self) -> list[str]:
-        """Look for providers, and return a line about each; called if no model is set up."""
+    async def survey(self) -> Survey:
+        """Look for keys and local servers; takes about a second."""
+        ...
+
+    async def unfinished(self) -> Sequence[RunLine]:
+        """Return the runs of this workspace that can be resumed, newest first."""
         ...
 
     def preview(self, task: str = "") -> ViewState:

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rundry.agent import Changes, ModelSpec, Point, RundryError, beside, earlier_points, standing_changes, what_waits
+from rundry.agent import (
+    Changes,
+    ModelSpec,
+    Point,
+    RundryError,
+    RunFile,
+    beside,
+    changed_files,
+    earlier_points,
+    run_state,
+    standing_changes,
+)
 
 from .link import Link, Start
 
@@ -34,6 +45,10 @@ class RunReader:
         """Return the changes that can be undone. Raises RundryError."""
         return Changes() if self._link.journal is None else standing_changes(self._link.journal)
 
+    def changed_files(self) -> Sequence[RunFile]:
+        """Return the files that the run changed. Raises RundryError."""
+        return [] if self._link.journal is None else changed_files(self._link.journal)
+
     def model_named(self, name: str) -> ModelSpec:
         """Return the model of this name, at the provider of the run's own model if the name has no other one."""
         journal, start = self._link.journal, self._start
@@ -44,7 +59,7 @@ class RunReader:
         """Return the current model with that effort. Raises RundryError without a model."""
         own = self._start.model if self._start is not None else None
         if (journal := self._link.journal) is not None:
-            own = what_waits(journal).model
+            own = run_state(journal).model
         if own is None:
             raise RundryError("there is no model yet: set one with /model")
         return msgspec.structs.replace(own, effort=effort)

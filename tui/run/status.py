@@ -55,7 +55,7 @@ class RunStatus:
 
     @property
     def waits_at_gate(self) -> bool:
-        """No decision is under way: the run waits at the gate, or nobody drives it and no runner is starting."""
+        """Whether the run is over or waits at the gate, and no runner is starting: no decision is in progress."""
         at_rest = self.is_over or self.state.waiting == "gate"
         return at_rest and self.link.runner_state() != "warming"
 

@@ -1,1 +1,1 @@
-"""The screens: the main one, help, leaving, and what stands there without a model."""
+"""The main screen, and the dialogs for help and leaving."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from textual.widget import Widget
@@ -22,13 +23,14 @@ class Areas:
         transcript: Transcript,
         search: BoardPanel,
         gate: GatePanel,
+        box: Widget,
         refresh: Callable[[], None],
         focus: Callable[[Widget], None],
     ) -> None:
-        """`refresh` updates the whole screen; `focus` gives a widget the focus."""
+        """`box`: the message box. `refresh` updates the whole screen; `focus` gives a widget the focus."""
         self._controller = controller
         self.transcript, self.search, self._gate = transcript, search, gate
-        self._refresh, self._focus = refresh, focus
+        self._box, self._refresh, self._focus = box, refresh, focus
         self._board_wanted = True
 
     @property
@@ -47,6 +49,16 @@ class Areas:
             return
         self._board_wanted = wanted
         self._refresh()
+
+    def draw_board(self, is_visible: bool) -> list[str]:
+        """Show or hide the board of a search. Return why the runner refused what was asked of it since."""
+        state, status = self._controller.state, self._controller.status
+        appears = is_visible and not self.search.display
+        self.search.display = is_visible
+        if is_visible:
+            journal = self._controller.link.journal
+            self.search.board.show(state, journal, time.time(), is_over=status.is_at_rest, at_once=appears)
+        return self.search.refusals(state)
 
     def show_transcript(self) -> None:
         """Shrink a proposal that takes the whole height, so that the transcript is visible."""
@@ -69,20 +81,43 @@ class Areas:
             return False
         return True
 
-    def scroll(self, key: str) -> None:
-        """Scroll the transcript, or the board if it is shown, by a key of the message box; Down enters the board."""
-        if key != "down":
+    @property
+    def focused(self) -> str:
+        """The part that has the focus: `gate`, `transcript`, a view of the board as `board:NAME`, or empty."""
+        if self._gate.has_focus_within:
+            return "gate"
+        if self.transcript.has_focus:
+            return "transcript"
+        return f"board:{self.search.board.view.tab}" if self.search.board.has_focus else ""
+
+    def step_back(self) -> bool:
+        """Go from the message box to the proposal that waits, from elsewhere to the box. Return False if none waits."""
+        if not self._box.has_focus:
+            self._focus(self._box)
+        elif self._gate.display:
+            self._focus(self._gate.inner)
+        else:
+            return False
+        return True
+
+    def keep_edit(self) -> bool:
+        """Keep the text that is edited at the gate. Return False if none is edited."""
+        return self._gate.keep_edit()
+
+    def scroll(self, name: str) -> None:
+        """Scroll the transcript, or the board if it is shown, by an action of the message box, or enter the board."""
+        if name != "newer_message":
             self.show_transcript()
         page = self.search.board if self.search.display else self.transcript
-        match key:
-            case "down":
+        match name:
+            case "newer_message":
                 if self.search.display:
                     self.search.board.slide_in()
-            case "pageup":
+            case "page_above":
                 page.action_page_up()
-            case "pagedown":
+            case "page_below":
                 page.action_page_down()
-            case "ctrl+home":
+            case "first_entry":
                 self.transcript.action_scroll_home()
             case _:
                 self.transcript.action_scroll_end()

@@ -8,7 +8,8 @@ from rundry.agent import Judge, Merge, RundryError
 
 from ..actions import parse_slash
 from ..board import BoardPanel
-from ..gate import GatePanel
+from ..first_screen.choices import Choice
+from ..handlers.choosing import ChoiceHandlers
 from ..run_controller import RunController
 from .prompt import Prompt
 
@@ -17,9 +18,15 @@ class Dispatcher:
     """Runs handlers and sends commands, and shows the error if one fails."""
 
     def __init__(
-        self, controller: RunController, prompt: Prompt, handlers: Mapping[str, Callable[[str], None]]
+        self,
+        controller: RunController,
+        prompt: Prompt,
+        handlers: Mapping[str, Callable[[str], None]],
+        choices: ChoiceHandlers,
     ) -> None:
-        self._controller, self._prompt, self._handlers = controller, prompt, handlers
+        self._controller, self._prompt, self._handlers, self._choices = controller, prompt, handlers, choices
+        self._check = ""
+        """The check that was set for a task of the first screen."""
 
     def do(self, name: str, argument: str = "") -> None:
         """Run the handler of an action."""
@@ -28,12 +35,20 @@ class Dispatcher:
         except RundryError as error:
             self._prompt.tell(str(error))
 
-    def enter(self, text: str, typed: str | None, *, steer: bool) -> None:
+    def choose(self, choice: Choice) -> None:
+        """Carry out a choice of the first screen, and show the error if it fails."""
+        try:
+            self._choices.choose(choice)
+        except RundryError as error:
+            self._prompt.tell(str(error))
+
+    def enter(self, text: str, typed: str | None, *, steer: bool, check: str = "") -> None:
         """Handle a text from the message box; after an error it is in the box again.
 
-        `typed`: the part in which an `@` attaches an image. `steer`: it interrupts the running step.
+        `typed`: the part in which an `@` attaches an image. `steer`: it interrupts the running step. `check`: the
+        command that decides when the task is done, if the text is a task of the first screen.
         """
-        if not text.startswith("/"):  # some commands ask once more, and look whether they did
+        if not text.startswith("/"):  # some commands ask for confirmation, and check whether they did already
             self._prompt.tell("")
         try:
             if text.startswith("/") and not text.startswith("//") and "\n" not in text:
@@ -45,10 +60,22 @@ class Dispatcher:
             elif self._controller.state.driving:
                 self._controller.act(text)
             else:
-                self._controller.say(text, typed)
+                self._set_check(check)
+                self._controller.send_message(text, typed)
         except RundryError as error:
             self._prompt.tell(str(error))
             self._prompt.fill(text)
+
+    def _set_check(self, check: str) -> None:
+        """Set the check of a task of the first screen, or remove that of an earlier one whose run was refused.
+
+        A check that the command line names is kept.
+        """
+        start = self._controller.start
+        is_named = bool(self._controller.state.goals) and not self._check
+        if start is not None and not self._controller.begun and not is_named and check != self._check:
+            start.set("until", (check,) if check else ())
+            self._check = check
 
     def _run_slash(self, text: str) -> None:
         action, argument = parse_slash(text)
@@ -62,13 +89,6 @@ class Dispatcher:
         try:
             put = controller.judge(command) if isinstance(command, Judge | Merge) else controller.put(command)
             search.sent(put)
-            self._prompt.tell(event.said)
+            self._prompt.tell(event.notice)
         except RundryError as error:
             self._prompt.tell(str(error))
-
-    def send_decision(self, gate: GatePanel, event: GatePanel.Decided) -> None:
-        """Send a decision of the gate to the run."""
-        try:
-            gate.sent(event.command, self._controller.decide(event.command))
-        except RundryError as error:
-            gate.not_sent(event.command, str(error))

@@ -23,6 +23,6 @@ def edit_proposal(services: Services, gate: GatePanel, event: GatePanel.EditAske
         elif text is None:
             gate.say("not changed")
     if text is None:
-        gate.paint_soon()  # keys that were meant for the editor are not for the gate
+        gate.paint_soon()  # keys for the editor must not reach the gate
     else:
         gate.show_edited(event.proposal, text)

@@ -1,4 +1,4 @@
-"""Who has the focus: the gate when something waits there, else the message box."""
+"""Move the focus: to the gate while a proposal waits there, else to the message box."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from textual.screen import Screen
 from ..gate import GatePanel
 from ..message import MessageBox
 
-DEAF_SECONDS = 0.3
-"""In which a second `y` is still meant for the gate that just closed."""
+_IGNORED_SECONDS = 0.3
+"""Time after the gate closed in which a second `y` is still meant for it."""
 
 
-def mind_the_focus(screen: Screen[None], box: MessageBox, gate: GatePanel) -> None:
-    """Bring it to where it belongs; what the person went to on their own keeps it."""
+def update_focus(screen: Screen[None], box: MessageBox, gate: GatePanel) -> None:
+    """Focus the gate or the message box, unless the user focused another widget."""
     if gate.display:
-        gate.arming.keyed_now_empty(not box.text)
+        gate.arming.keyed_now_empty(gate.is_stray(box.text))
         if screen.focused is None and gate.inner is not gate:
             screen.set_focus(gate.inner)
         elif screen.focused in (box, None) and gate.arming.may_focus(Message().time):
@@ -23,5 +23,5 @@ def mind_the_focus(screen: Screen[None], box: MessageBox, gate: GatePanel) -> No
             gate.arming.focused()
     elif screen.focused is None or gate.has_focus_within:
         if gate.has_focus_within:
-            box.deaf_until = Message().time + DEAF_SECONDS
+            box.ignore_keys_until(Message().time + _IGNORED_SECONDS)
         screen.set_focus(box)

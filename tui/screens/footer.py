@@ -4,41 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from rundry.agent import LoopKind
 
-from ..actions import BY_NAME, shown_key
+from ..actions import BY_NAME, READ_ONLY_ACTIONS, shown_key
+from ..keyboard.clicks import clickable
 from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
 
+JUDGING = ("confirm", "refute", "merge", "evidence", "open_place")
+"""Actions on a finding, during the run and after it."""
 _ON_BOARD: Mapping[str, Sequence[str]] = {
-    "findings": ("detail", "confirm", "refute", "evidence", "merge", "only", "item", "lens"),
+    "findings": (*JUDGING, "detail", "only", "item", "lens"),
     "lenses": ("detail", "lens", "item"),
     "queue": ("skip", "item", "detail"),
 }
-"""View of the board to what can be done there."""
+"""View of the board to its actions."""
+
+
+READING = ("later", "fold", "copy_entry", "next_match", "find", "to_message", "help")
+"""Actions while the transcript has the focus."""
 
 
 def on_board(controller: RunController, view: str) -> list[str]:
     """Names of actions while keys go to the board."""
     if controller.status.is_over:
-        return ["detail", "view", *(["only"] if view == "findings" else []), "copy_row", "board", "help", "quit"]
+        first = [*JUDGING, "detail", "only"] if view == "findings" else ["detail"]
+        return [*first, "view", "copy_row", "board", "help", "quit"]
     by_items = controller.state.finder is not None and not controller.state.finder.lenses
     names = [name for name in _ON_BOARD.get(view, ("detail", "item")) if not (by_items and name == "lens")]
     return [*names, "view", "copy_row", "board", "help"]
 
 
-def matter(controller: RunController, *, at_gate: bool) -> list[str]:
-    """Names of actions, the ones that matter most first."""
+def matter(controller: RunController, focused: str) -> list[str]:
+    """Names of actions for the part that has the focus (see `Areas.focused`), the ones that matter most first."""
+    part, _, view = focused.partition(":")
+    if part == "transcript":
+        return list(READING)
+    if part == "board":
+        return on_board(controller, view)
+    return _in_run(controller, at_gate=part == "gate")
+
+
+def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
     state = controller.state
     if state.finder is not None:
         return _in_search(controller, at_gate=at_gate)
     if not controller.begun:
-        return ["help", "palette", "model", "quit"]
+        return ["model", "sessions", "help", "palette", "quit"]
     if controller.status.is_gone:
         return ["pause", "help", "limit", "quit", "palette", "find", "unfold"]
     if controller.status.is_over:
@@ -54,7 +69,7 @@ def matter(controller: RunController, *, at_gate: bool) -> list[str]:
         first.append("to_gate")
     if state.sleeping is not None:
         first.append("wake")
-    if state.activity and not controller.status.is_at_rest:
+    if state.activity and not state.proposals and not controller.status.is_at_rest:
         first.append("interrupt")
     if state.paused:
         first += ["pause", "step"]
@@ -64,7 +79,7 @@ def matter(controller: RunController, *, at_gate: bool) -> list[str]:
 
 
 def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
-    """Of a search, whose keys stay where they are while works come and go."""
+    """Return the actions of a search. Their order stays the same while works begin and end."""
     state = controller.state
     if controller.status.is_over:
         names = ["to_gate", "help", "limit", "quit", "palette", "board"]
@@ -75,6 +90,12 @@ def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
     )
 
 
+def _mode(controller: RunController) -> str:
+    """Return the gate's mode, and the number of rules that hold for this session only."""
+    state = controller.state
+    return state.gate_mode.value + (f", {len(state.allowed)} allowed" if state.allowed else "")
+
+
 class Footer(Widget):
     """The gate's mode on the left, then keys; as many as fit."""
 
@@ -82,27 +103,20 @@ class Footer(Widget):
     Footer { height: 1; padding: 0 1; color: $dim; }
     """
 
-    class Picked(Message):
-        """The person clicked on an action's word."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-    def __init__(self, keymap: dict[str, str]) -> None:
+    def __init__(self, keymap: Mapping[str, str]) -> None:
         super().__init__()
         self._keymap = keymap
         self._words: Sequence[tuple[str, str, str]] = ()
         self._notice = ""
-        self._places: list[tuple[int, int, str]] = []
 
-    def show(
-        self, controller: RunController, *, at_gate: bool, notice: str, view: str = "", is_board: bool = False
-    ) -> None:
-        """`notice`: what a person should read once, in place of the keys; `view` of the board that has the focus."""
+    def show(self, controller: RunController, focused: str, *, notice: str, is_board: bool = False) -> None:
+        """`focused`: see `Areas.focused`. `notice`: what the user should read once, in place of the keys."""
         state = controller.state
-        words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), state.gate_mode.value, "gate")]
-        for name in on_board(controller, view) if view else matter(controller, at_gate=at_gate):
+        words = [(shown_key(self._keymap.get("gate", BY_NAME["gate"].keys)), _mode(controller), "gate")]
+        names = matter(controller, focused)
+        if controller.is_read_only:
+            words, names = [("", "read-only", "help")], [name for name in names if name in READ_ONLY_ACTIONS]
+        for name in names:
             action = BY_NAME[name]
             hint = "resume" if name == "pause" and (state.paused or controller.status.is_gone) else action.hint
             hint = "raise limit" if name == "limit" and controller.status.is_over and ended_on_limit(state) else hint
@@ -115,7 +129,6 @@ class Footer(Widget):
 
     def render(self) -> Content:
         """Return the row of keys."""
-        self._places.clear()
         if self._notice:
             return Content.styled(self._notice, "$verdict-partly")
         line = Content("")
@@ -126,17 +139,9 @@ class Footer(Widget):
                 if n == 0
                 else [(key, "$foreground"), (f" {hint}", "$dim")]
             )
-            word = Content.assemble(*parts)
+            word = clickable(Content.assemble(*parts), name)
             start = line.cell_length + (3 if n else 0)
             if start + word.cell_length > self.size.width:
                 break
-            self._places.append((start, start + word.cell_length, name))
             line = line + Content("   " if n else "") + word
         return line
-
-    def on_click(self, event: events.Click) -> None:
-        """Run the action of the clicked word."""
-        x = event.x - self.styles.padding.left
-        for start, end, name in self._places:
-            if start <= x < end:
-                self.post_message(self.Picked(name))

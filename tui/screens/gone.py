@@ -1,4 +1,4 @@
-"""Report in the main screen that the runner died: what was in flight, and the next step."""
+"""Report in the main screen that the runner died: what was in progress, and the next step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from textual.widgets import Static
 
 from rundry.agent import ViewState, plural
 
+from ..keyboard.clicks import clickable
 from ..text import one_line
 
 _MOST = 3
-"""Things in flight that are named; of the others their number."""
+"""Number of works in progress that are listed; the rest is counted."""
 
 
 class GoneNotice(Static):
-    """Two or three rows above the message box, while nobody drives a run that has not ended."""
+    """Two or three rows above the message box, while a run that has not ended has no runner."""
 
     DEFAULT_CSS = """
     GoneNotice { height: auto; padding: 0 1; display: none; }
@@ -27,7 +28,7 @@ class GoneNotice(Static):
         self._said: tuple[str, ...] = ()
 
     def show(self, state: ViewState, *, is_gone: bool, key: str) -> None:
-        """`key` is the one that goes on."""
+        """Show or hide the notice. `key`: the key that resumes the run."""
         self.display = is_gone
         if not is_gone:
             self._said = ()
@@ -49,8 +50,9 @@ class GoneNotice(Static):
                     Content.assemble(("▌ ", "$verdict-bad"), ("in flight  ", "$dim"), what),
                     Content.assemble(
                         ("▌ ", "$verdict-bad"),
-                        (key, "bold $needs-you"),
-                        " resumes it, or ",
+                        clickable(Content.styled(key, "bold $needs-you"), "pause"),
+                        clickable(Content(" resumes it"), "pause"),
+                        ", or ",
                         (f"rundry resume {one_line(state.run_id)}", "$foreground"),
                     ),
                 ]
@@ -59,7 +61,7 @@ class GoneNotice(Static):
 
 
 def in_flight(state: ViewState) -> Iterator[str]:
-    """What the runner had begun and not ended, a few words each."""
+    """Yield a few words for each thing that the runner had begun and not ended."""
     for opened in state.proposals.values():
         yield f"waited at the gate: {opened.path or opened.command or opened.tool}"
     if state.question is not None:

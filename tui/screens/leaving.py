@@ -1,11 +1,11 @@
-"""How a person leaves: at once, or with a word on what becomes of the run. No textual in here."""
+"""Leave the screen: immediately, or after asking what happens to the run. Does not import textual."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from rundry.agent import RundryError, Stop
+from rundry.agent import RundryError, Stop, StopHow
 
 from ..run_controller import RunController
 
@@ -13,33 +13,39 @@ TWICE_SECONDS = 2.0
 
 
 class Leaving:
-    """Handles leaving the screen."""
+    """Handles the keys and questions with which the user leaves the screen."""
 
     def __init__(
         self,
         controller: RunController,
         *,
         tell: Callable[[str], None],
-        leave: Callable[[str | None], None],
+        leave: Callable[[StopHow | None], None],
         ask: Callable[[Callable[[str | None], None]], None],
+        key: str = "^c",
     ) -> None:
-        """`leave` closes the screen, and says how the run is stopped. `ask` passes on an answer of `LeaveScreen`."""
+        """`leave` closes the screen, and says how the run is stopped. `ask` passes on an answer of `LeaveScreen`.
+
+        `key`: the one that leaves if it is pressed twice.
+        """
         self._controller, self._tell, self._leave, self._ask = controller, tell, leave, ask
+        self._key = key
         self._waits_for_end = False
         self._pressed_at = 0.0
 
     def press(self) -> None:
-        """The second time in two seconds is meant."""
+        """Leave if this is the second time in two seconds."""
         now = time.monotonic()
         if now - self._pressed_at < TWICE_SECONDS:
             self.begin()
         else:
             self._pressed_at = now
-            self._tell("press ^c again to leave")
+            self._tell(f"press {self._key} again to leave")
 
     def begin(self) -> None:
         """Leave immediately if nothing would be lost, else ask what happens to the run."""
-        if self._waits_for_end or self._controller.status.is_over or not self._controller.begun:
+        controller = self._controller
+        if self._waits_for_end or controller.status.is_over or not controller.begun or controller.is_read_only:
             self._leave(None)
         elif self._controller.status.is_idle:
             self._leave("now")
@@ -47,7 +53,7 @@ class Leaving:
             self._ask(self._answered)
 
     def go_once_over(self) -> None:
-        """The run wrapped up: that was waited for."""
+        """Leave if the run that was asked to wrap up has ended."""
         if self._waits_for_end and self._controller.status.is_over:
             self._leave(None)
 
@@ -69,4 +75,4 @@ class Leaving:
             self._tell(str(error))
             return
         self._waits_for_end = True
-        self._tell("wraps up, then leaves; ^c twice leaves immediately")
+        self._tell(f"wraps up, then leaves; {self._key} twice leaves immediately")

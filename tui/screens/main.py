@@ -2,140 +2,139 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 
 from rundry.agent import Refusal, Unreachable
 
-from ..actions import ACTIONS, BY_NAME, keys_of, shown_key
+from ..actions import keys_of
 from ..board import BoardPanel
-from ..board.board import Board
-from ..clockwork import ClockworkLine
+from ..board.keyboard import BoardActed
+from ..first_screen import Welcome
 from ..gate import GatePanel
-from ..handlers import handlers
-from ..head import HeaderLine, MeterLine
+from ..handlers import ChoiceHandlers, handlers
+from ..handlers.view import CONTINUES
+from ..keyboard.clicks import clicked_action, press_clicked_key
+from ..keyboard.keymap import Keymap
+from ..keyboard.letters import Left
 from ..message import MessageBox, MessageRow
 from ..message.files import FileList
 from ..run_controller import RunController
 from ..transcript import Transcript
 from .areas import Areas
+from .bindings import main_bindings
 from .dialogs.leave import LeaveScreen
 from .dispatch import Dispatcher
+from .edges import Edges
 from .editing import edit_proposal
-from .focus import mind_the_focus
-from .footer import Footer
-from .gone import GoneNotice
+from .focus import update_focus
+from .follower import FollowerCallbacks, RunFollower
 from .leaving import Leaving
-from .looking import Looking, Onlooker
 from .notice import Notice
-from .placeholder import placeholder
 from .prompt import Prompt
 from .services import Host, Services
-from .welcome import Welcome
 
 
 class MainScreen(Screen[None]):
     """A view of one run, or of the draft of one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            # escape belongs to whatever is open first; all others are ours wherever the focus is
-            Binding(a.keys, f"do('{a.name}')", a.label, id=a.name, show=False, priority=a.keys != "escape")
-            for a in ACTIONS
-            if a.keys and a.where == "main"
-        ),
-        Binding(BY_NAME["steer"].keys, "steer", BY_NAME["steer"].label, id="steer", show=False, priority=True),
-        Binding("ctrl+c", "copy_or_leave", "Copy or leave", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*main_bindings()]
     CSS_PATH = "main.tcss"
 
     def __init__(self, controller: RunController, remaps: Mapping[str, str], host: Host) -> None:
         super().__init__()
         self.controller = controller
-        self._keymap, self._host = dict(remaps), host
-        self.header = HeaderLine()
-        self.meters = MeterLine()
-        self.transcript = Transcript()
+        self._keymap, self._host, keymap = dict(remaps), host, Keymap(remaps)
+        self.transcript = Transcript(keys=keys_of("transcript", remaps))
         self.search = BoardPanel(keys_of("board", remaps))
         self.welcome = Welcome(controller)
-        self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._mind_the_focus)
-        self.gone = GoneNotice()
+        self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._painted, controller.decide)
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
-        self.message = MessageRow(files.paths, lambda: None if controller.state.driving else controller.root)
-        self.clockwork = ClockworkLine(self._keymap)
-        self.footer = Footer(self._keymap)
+        self.message = MessageRow(files.paths, self._image_root, keys_of("message", remaps))
+        self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
-        self.prompt = Prompt(self.message.box, self._notice, lambda: self._looking.draw_soon())
+        self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
         self._services = Services(self)
         self._areas = Areas(
             controller,
             transcript=self.transcript,
             search=self.search,
             gate=self.gate,
+            box=self.message.box,
             refresh=self.refresh_view,
             focus=self.set_focus,
         )
-        self._looking = Looking(controller, self._onlooker())
-        self._leaving = Leaving(controller, tell=self.prompt.tell, leave=host.leave, ask=self._ask_how)
+        self._follower = RunFollower(controller, self._follower_callbacks())
+        key = keymap.shown("copy_or_leave")
+        self._leaving = Leaving(controller, tell=self.prompt.tell, leave=host.leave, ask=self._ask_how, key=key)
+        choices = ChoiceHandlers(controller, self.prompt, self._services, host, lambda: self.welcome.survey)
         self.handlers = handlers(
             controller,
             prompt=self.prompt,
             services=self._services,
             areas=self._areas,
             host=host,
+            choices=choices,
             keymap=self._keymap,
             leave=self.ask_to_leave,
         )
-        self._dispatcher = Dispatcher(controller, self.prompt, self.handlers)
+        self._dispatcher = Dispatcher(controller, self.prompt, self.handlers, choices)
 
-    def _onlooker(self) -> Onlooker:
-        return Onlooker(
+    def _ask_how(self, answered: Callable[[str | None], None]) -> None:
+        self._services.open(LeaveScreen(), answered)
+
+    def _follower_callbacks(self) -> FollowerCallbacks:
+        return FollowerCallbacks(
             self.refresh_view,
             self._refresh_text,
             self.prompt.tell,
             self._refused,
-            self._is_impatient,
+            lambda: self.gate.display and self.gate.arming.is_in_grace(Message().time),
             lambda: bool(self._notice.text),
             lambda: self._leaving.go_once_over(),
         )
+
+    def _image_root(self) -> Path | None:
+        return None if self.controller.state.driving else self.controller.root
 
     def _start_file_worker(self, work: Coroutine[object, object, None]) -> None:
         self.run_worker(work, name="files", exit_on_error=False)
 
     def compose(self) -> ComposeResult:
-        """From above to below."""
-        yield self.header
-        yield self.meters
+        """Yield the widgets of the screen, from top to bottom."""
+        yield self._edges.header
+        yield self._edges.meters
         yield self.welcome
         yield self.transcript
         yield self.search
         yield self.gate
-        yield self.gone
-        yield self.clockwork
+        yield self._edges.gone
+        yield self._edges.ended
+        yield self._edges.progress
         yield self.message
-        yield self.footer
+        yield self._edges.footer
 
     def on_mount(self) -> None:
-        """Look at the run from now on."""
+        """Begin to follow the run."""
+        if self.controller.is_read_only:
+            self.gate.only_shows()
         self.set_focus(self.message.box)
         self.refresh_view()
-        self.run_worker(self._looking.follow(), name="follow")
+        self.run_worker(self._follower.follow(), name="follow")
 
     def refresh_view(self) -> None:
-        """Bring every widget to what the state says; each redraws only what moved."""
+        """Update every widget to the state; each redraws only what changed."""
         state = self.controller.state
-        self.header.show(state, self.controller.status.phase)
-        self._host.call_person(self.controller.status.phase)
-        self.meters.show(state, state.last_at if self.controller.status.is_at_rest else time.time())
-        self.clockwork.show(state, time.time(), self.size.width)
-        count = len(state.blocks)
-        first = state.take_changes()
+        self._host.notify_user(self.controller.status.phase)
+        self._edges.show_head(self.size.width)
+        count, first = len(state.blocks), state.take_changes()
         if first < count:
             self.transcript.show(state.blocks, first)
         if self.controller.status.waits_at_gate:
@@ -145,53 +144,70 @@ class MainScreen(Screen[None]):
         is_board = self._areas.shows_board
         self.transcript.display = count > 0 and not is_board and not self.gate.takes_all
         self._notice.forget(state.refused, state.taken)
-        self._show_search(is_board=is_board and not self.gate.takes_all)
-        key = shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
-        self.gone.show(state, is_gone=self.controller.status.is_gone, key=key)
-        self._mind_the_focus()
-        self.message.show(state, placeholder(self.controller), time.time(), at_rest=self.controller.status.is_at_rest)
-        view = self.search.board.view.tab if self.search.board.has_focus else ""
-        at_gate = self.gate.has_focus_within
-        self.footer.show(self.controller, at_gate=at_gate, notice=self._notice.text, view=view, is_board=is_board)
+        for why in self._areas.draw_board(is_board and not self.gate.takes_all):
+            self.prompt.tell(f"refused: {why}")
+        update_focus(self, self.message.box, self.gate)
+        self._edges.show_message(offers_choices=self.welcome.offers_choices)
+        self.on_descendant_focus()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the part that has the focus now."""
+        has_board = self._areas.shows_board
+        self._edges.footer.show(self.controller, self._areas.focused, notice=self._notice.text, is_board=has_board)
+
+    on_descendant_blur = on_descendant_focus
 
     def touched(self) -> None:
-        """The person pressed a key, clicked or resized the window."""
-        self._looking.touch()
+        """Record that the user pressed a key, clicked or resized the window."""
+        self._follower.touch()
         self.transcript.let_key_first()
 
-    def _is_impatient(self) -> bool:
-        return self.gate.display and self.gate.arming.is_in_grace(Message().time)
-
     def _refresh_text(self) -> None:
-        """Nothing but more of a streamed text is new."""
+        """Redraw only a growing streamed text."""
         state = self.controller.state
         self.transcript.show(state.blocks, state.take_changes())
 
-    def _show_search(self, *, is_board: bool) -> None:
-        state = self.controller.state
-        appears = is_board and not self.search.display
-        self.search.display = is_board
-        for why in self.search.refusals(state):
-            self.prompt.tell(f"refused: {why}")
-        if is_board:
-            journal = self.controller.link.journal
-            self.search.board.show(
-                state, journal, time.time(), is_over=self.controller.status.is_at_rest, at_once=appears
-            )
+    def on_gate_panel_acted(self) -> None:
+        """Remove a key from the message box that was pressed before the proposal was there."""
+        if self.gate.is_stray(self.message.box.text):
+            self.message.box.text = ""
 
-    def _mind_the_focus(self) -> None:
-        mind_the_focus(self, self.message.box, self.gate)
+    def _painted(self) -> None:
+        update_focus(self, self.message.box, self.gate)
+        if self.gate.arming.is_in_grace(Message().time):
+            self._follower.draw_soon()  # else the gate gets the focus at the next redraw, which may be far
+
+    def action_back(self) -> None:
+        """Handle Esc in the message box: go back to the waiting proposal, or else interrupt what runs."""
+        if self._areas.step_back():
+            self.gate.arming.left("escape", Message().time)
+        else:
+            self.action_do("interrupt")
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Run the handler of an action."""
         self._dispatcher.do(name, argument)
 
     def on_message_box_sent(self, event: MessageBox.Sent) -> None:
-        """A command, a shell line, or words for the model."""
-        self._dispatcher.enter(event.text, event.typed, steer=event.steer)
+        """Handle a command, a shell line, a message, or the number of a row on the first screen."""
+        choice = self.welcome.row_of(event.text)
+        if choice is not None:
+            self._dispatcher.choose(choice)
+            return
+        if needed := self.welcome.needed_model(event.text):
+            self._dispatcher.choose(needed)
+        self._dispatcher.enter(event.text, event.typed, steer=event.steer, check=self.welcome.check_of(event.text))
+
+    def on_message_box_marked(self, event: MessageBox.Marked) -> None:
+        """Move the mark of the first screen, or take the marked row."""
+        self.welcome.press(event.name)
+
+    def on_welcome_taken(self, event: Welcome.Taken) -> None:
+        """Carry out a choice of the first screen."""
+        self._dispatcher.choose(event.choice)
 
     def _refused(self, refusal: Refusal) -> None:
-        """The run cannot begin or go on: what the person typed is theirs again, and so is what they decided."""
+        """Restore the user's text and decisions, because the run cannot begin or continue."""
         self.gate.review.take_back_unsent()
         if self.controller.is_commanded:
             later = isinstance(refusal, Unreachable) and self.controller.begun
@@ -202,48 +218,43 @@ class MainScreen(Screen[None]):
             self.prompt.fill(self.controller.draft)
 
     def on_message_box_queue_asked(self) -> None:
-        """The newest queued message."""
+        """Put the newest queued message into the message box."""
         self.action_do("queue")
 
     def on_message_box_help_asked(self) -> None:
-        """All keys."""
+        """Open the help with all keys."""
         self.action_do("help")
 
     def on_message_box_scrolled(self, event: MessageBox.Scrolled) -> None:
-        """Scroll the transcript, though the box has the focus; Down goes to the board."""
-        self._areas.scroll(event.key)
+        """Scroll the transcript while the box has the focus; Down moves to the board."""
+        self._areas.scroll(event.name)
 
     def on_message_box_keyed(self, event: MessageBox.Keyed) -> None:
-        """The gate counts from here."""
-        self.gate.arming.keyed(event.at, empty=event.empty)
+        """Update the gate, which waits for a moment without keys."""
+        self.gate.arming.keyed(event.at, empty=self.gate.is_stray(self.message.box.text))
         self.controller.expect_message()
 
     def on_transcript_searched(self, event: Transcript.Searched) -> None:
-        """Older entries were searched, too."""
+        """Show how much of the older entries was searched."""
+        place = f"{event.found.current} of {event.found.total}"
         if event.share < 1:
-            self.prompt.tell(
-                f"{event.found.current} of {event.found.total}; searching older entries: {event.share:.0%}"
-            )
+            self.prompt.tell(f"{place}; searching older entries: {event.share:.0%}")
         elif event.found.total:
-            self.prompt.tell(f"{event.found.current} of {event.found.total}; n and N continue, esc returns")
+            self.prompt.tell(f"{place}; {self.prompt.named(CONTINUES)}")
             self._areas.read_transcript()
         else:
             self.prompt.tell("nothing found")
 
-    def on_footer_picked(self, event: Footer.Picked) -> None:
-        """A click on a word of the footer."""
-        self.action_do(event.name)
+    def on_click(self, event: events.Click) -> None:
+        """Run the action of the clicked word, or press the key that it names."""
+        name, _, argument = clicked_action(event).partition(" ")
+        if name:
+            self.action_do(name, argument)
+        else:
+            press_clicked_key(self, event)
 
-    def action_steer(self) -> None:
-        """Send what stands in the box at once; while the gate is edited in, keep that."""
-        self._services.after_pending_keys(self._steer)
-
-    def _steer(self) -> None:
-        if not self.gate.keep_edit():
-            self.message.box.send(steer=True)
-
-    def action_copy_or_leave(self) -> None:
-        """Copies what is selected; without a selection, the second time in two seconds leaves."""
+    def copy_or_leave(self) -> None:
+        """Copy the selection; without one, the second time in two seconds leaves."""
         selected = self._services.selected_text() or self.message.box.selected_text
         if selected:
             self._services.copy(selected)
@@ -251,48 +262,39 @@ class MainScreen(Screen[None]):
         else:
             self._leaving.press()
 
-    def on_board_acts(self, event: Board.Acts) -> None:
-        """A key of the board."""
+    def on_board_acted(self, event: BoardActed) -> None:
+        """Handle a key of the board."""
         self.action_do(event.name)
 
-    def on_board_held(self) -> None:
-        """Said, so that nobody wonders."""
+    def on_verdict_held(self) -> None:
+        """Tell the user why their key was ignored."""
         self.prompt.tell("this row has just moved here: check it, then press the key again")
 
-    def on_board_left(self, event: Board.Left) -> None:
-        """The person types a message, or is done with the board; `?` is for the keys, as in an empty box."""
-        self._go_to_message(event.text)
-
     def on_board_panel_asked(self, event: BoardPanel.Asked) -> None:
-        """Into the inbox."""
+        """Put the board's command into the inbox of the run."""
         self._dispatcher.send_from_board(self.search, event)
 
-    def on_gate_panel_decided(self, event: GatePanel.Decided) -> None:
-        """Into the inbox."""
-        self._dispatcher.send_decision(self.gate, event)
-
-    def on_gate_panel_left(self, event: GatePanel.Left) -> None:
-        """The person types a message while a proposal waits; `?` is for the keys, as in an empty box."""
-        if self._go_to_message(event.text):
-            self.gate.arming.keyed(Message().time, empty=False)
-
-    def _go_to_message(self, text: str) -> bool:
-        """Insert a text into the message box and focus it; `?` in an empty box opens the help instead."""
-        if text == "?" and not self.message.box.text:
+    def on_left(self, event: Left) -> None:
+        """Focus the message box and put there what was typed elsewhere; `?` in an empty box opens the help instead."""
+        box = self.message.box
+        if event.text == "?" and not box.text:
             self.action_do("help")
-            return False
-        self.set_focus(self.message.box)
-        if text:
-            self.message.box.insert(text)
-        return True
+            return
+        self.set_focus(box)
+        if event.text:
+            box.insert(event.text)
+            self.gate.arming.keyed(event.time, empty=False)
+        if event.key is not None:
+            box.take_key(event.key)
 
     def on_gate_panel_edit_asked(self, event: GatePanel.EditAsked) -> None:
-        """The new text in the person's editor."""
+        """Edit the new text of a proposal in the user's editor."""
         edit_proposal(self._services, self.gate, event)
 
-    def ask_to_leave(self) -> None:
-        """At once where nothing would be lost, else asks what becomes of the run."""
-        self._leaving.begin()
+    def on_message_box_leave_asked(self) -> None:
+        """Handle Ctrl+D in an empty message box."""
+        self.ask_to_leave()
 
-    def _ask_how(self, answered: Callable[[str | None], None]) -> None:
-        self._services.open(LeaveScreen(), answered)
+    def ask_to_leave(self) -> None:
+        """Leave immediately if nothing would be lost, else ask what happens to the run."""
+        self._leaving.begin()

@@ -1,4 +1,4 @@
-"""A line for the person, in place of the keys for some seconds. No textual in here."""
+"""A short notice that replaces the keys in the footer for some seconds. Does not import textual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTICE_SECONDS = 6.0
 
 
 class Notice:
-    """The line that was told last."""
+    """The notice that was shown last."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -19,22 +19,25 @@ class Notice:
         self._asked: int | None = None
 
     def tell(self, text: str, *, asked: int | None = None) -> None:
-        """The line from now on; an empty one takes away what stands there. `asked`: id of the command that it is of."""
+        """Show this notice; an empty text removes the present one.
+
+        `asked`: id of the command that the notice is about.
+        """
         self._asked = asked
         self._text, self._told_at = one_line(text), time.monotonic()
 
     def forget(self, *answered: Container[int]) -> None:
-        """What was asked for by one of these commands came about, or does not."""
+        """Remove the notice if it is about one of these commands, which were answered."""
         if self._asked is not None and any(self._asked in ids for ids in answered):
             self.tell("")
 
     @property
     def text(self) -> str:
-        """What stands there now."""
+        """The text that is shown now, or empty."""
         if self._text and time.monotonic() - self._told_at > NOTICE_SECONDS:
             self._text = ""
         return self._text
 
     def says(self, text: str) -> bool:
-        """The person reads this line just now."""
+        """Return whether this notice is on the screen."""
         return self._text == one_line(text)

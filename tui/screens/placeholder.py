@@ -1,16 +1,19 @@
-"""What stands in the empty message box. No textual in here."""
+"""The text in the empty message box. Does not import textual."""
 
 from __future__ import annotations
 
-from rundry.agent import LoopKind
+from rundry.agent import LoopKind, ViewState
 
+from ..keyboard.keymap import Keymap
 from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
 
 
-def placeholder(controller: RunController) -> str:
-    """What a message would do just now."""
+def placeholder(controller: RunController, keymap: Keymap) -> str:
+    """Return what a message would do now."""
     state = controller.state
+    if controller.is_read_only:
+        return "this view only shows the run"
     if state.question is not None:
         return "your answer"
     if not controller.begun:
@@ -20,9 +23,16 @@ def placeholder(controller: RunController) -> str:
     if controller.status.is_over and state.loop is LoopKind.CHAT:
         return "a message continues the chat"
     if controller.status.is_over:
-        return "raise the limit to continue" if ended_on_limit(state) else "a hint continues the run"
+        return _after_end(state)
     if state.waiting == "handoff":
         return "a message resumes the run"
     if state.finder is not None:
-        return "a message, or / for commands; F2 opens the board"
+        return keymap.named("a message, or / for commands; {to_gate} opens the board")
     return "a message for after this step" if state.activity and not controller.status.is_at_rest else "a message"
+
+
+def _after_end(state: ViewState) -> str:
+    if ended_on_limit(state):
+        return "raise the limit to continue"
+    is_complete = state.outcome is not None and state.outcome.complete
+    return "the next task" if is_complete else "a hint continues the run"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from textual.app import App
 from textual.screen import Screen
 
-from ..editor import edit_text
+from rundry.agent import StopHow
+
+from ..editor import edit_text, open_file
 
 Result = TypeVar("Result")
 
@@ -16,11 +19,11 @@ Result = TypeVar("Result")
 class Host(Protocol):
     """The part of `RundryApp` that the main screen uses."""
 
-    def call_person(self, phase: str) -> None:
+    def notify_user(self, phase: str) -> None:
         """Notify the user outside of the terminal if the run needs them."""
         ...
 
-    def leave(self, stop: str | None) -> None:
+    def leave(self, stop: StopHow | None) -> None:
         """Close the view; `stop` says how the run is stopped, if at all."""
         ...
 
@@ -32,8 +35,16 @@ class Host(Protocol):
         """Close the view and open another one."""
         ...
 
+    def copy_or_leave(self) -> None:
+        """Copy the selection; without one, leave if it is the second time in two seconds."""
+        ...
+
     def choose_theme(self, name: str) -> str:
         """Switch to a theme, or to the next one if `name` is empty, and return its name. Raises RundryError."""
+        ...
+
+    def action_suspend_process(self) -> None:
+        """Suspend the screen, so that the shell has the terminal; the run continues."""
         ...
 
     def action_command_palette(self) -> None:
@@ -56,6 +67,10 @@ class Services:
         """Open a dialog; `closed` receives its result."""
         self._app.push_screen(dialog, closed)
 
+    def redraw(self) -> None:
+        """Draw the whole screen again."""
+        self._app.refresh(layout=True)
+
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard, if the terminal allows it."""
         self._app.copy_to_clipboard(text)
@@ -67,6 +82,18 @@ class Services:
     def edit(self, text: str, name: str) -> str | None:
         """Return the text as the user's editor left it, or None if it is unchanged. Raises RundryError."""
         return edit_text(self._app, text, name)
+
+    def is_focused(self, name: str) -> bool:
+        """Return whether the part of the screen with this id has the focus."""
+        return self._screen.focused is not None and self._screen.focused.id == name
+
+    def focus(self, name: str) -> None:
+        """Focus the part of the screen with this id."""
+        self._screen.set_focus(self._screen.query_one(f"#{name}"))
+
+    def open_file(self, path: Path, line: int) -> None:
+        """Open a file at a line in the user's editor. Raises RundryError."""
+        open_file(self._app, path, line)
 
     def after_pending_keys(self, work: Callable[[], None]) -> None:
         """Call `work` after the focused widget has handled the keys that arrived before."""

@@ -1,1 +1,1 @@
-"""From flags, config and environment to the spec of a run."""
+"""Make the spec of a run from flags, config and environment."""

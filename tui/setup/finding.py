@@ -1,4 +1,4 @@
-"""`rundry find`: from its words to a search, and the search that is gone on with. No textual in here."""
+"""`rundry find`: make a search from words and options, or find the search to resume. Does not import textual."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from rundry.agent import (
+    ON_CLUSTER,
     FinderSpec,
     Journal,
     JournalError,
@@ -22,16 +23,18 @@ from rundry.agent import (
     limited,
     list_runs,
     plural,
+    read_executor,
     read_finder,
     recipe_traits,
     wanted_by,
+    works_at_once,
 )
 
 from .start import Setup, workspace_of
 
 
 def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
-    """The search that is asked for. Raises UserError."""
+    """Return the requested search. Raises UserError."""
     root = workspace_of(flags)
     task = cast("str | None", flags.get("task"))
     recipe = _recipe(flags)
@@ -41,7 +44,21 @@ def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
         check = cast("str | None", flags.get("check"))
         wanted = wanted_by(recipe, words, task=task, check=check, workspace=root)
     _refuse_misfits(wanted.finder.recipe, flags)
-    return msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
+    wanted = msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
+    return _on_cluster(wanted) if wanted.finder.executor is not None else wanted
+
+
+def _on_cluster(wanted: Wanted) -> Wanted:
+    """Return a search on a cluster, which works more items at the same time. Raises UserError if a model works them."""
+    finder = wanted.finder
+    if finder.worker is None and not finder.traits.fetches_pages:
+        raise UserError(
+            f"--executor {finder.executor}: it works the items of a crawl, a command or a function, and a model works "
+            "this search; leave it out"
+        )
+    if "concurrency" in wanted.limits:
+        return wanted
+    return msgspec.structs.replace(wanted, finder=msgspec.structs.replace(finder, concurrency=ON_CLUSTER))
 
 
 def _recipe(flags: Mapping[str, object]) -> Recipe | None:
@@ -65,14 +82,17 @@ class FindSetup(Setup):
     """The options of one search."""
 
     def __init__(self, wanted: Wanted, flags: Mapping[str, object], *, headless: bool) -> None:
-        """What a flag says wins over what the spec file says. Raises UserError."""
+        """Combine the flags with the spec file. A flag takes precedence. Raises UserError."""
         self.wanted = wanted
         given = {name: value for name, value in flags.items() if value not in (None, False, ())}
         pages = {"steps": given["max_pages"]} if "max_pages" in given else {}
         super().__init__({**wanted.options, **given, **pages, "loop": "until-dry"}, headless=headless)
 
     def spec(self, task: str) -> RunSpec:
-        """The run. Raises UserError also where a search that needs a model has none, and where nobody could work it."""
+        """Return the spec.
+
+        Raises UserError if the search needs a model and there is none, or if nothing can work it.
+        """
         spec = super().spec(task)
         finder = self.wanted.finder
         _require_program(finder, self.workspace)
@@ -83,7 +103,7 @@ class FindSetup(Setup):
         return spec if spec.model.name != "none" else msgspec.structs.replace(spec, finder=self._unjudged())
 
     def _unjudged(self) -> FinderSpec:
-        """Without a model nobody can be a sceptic. Raises UserError where they were asked for."""
+        """Return the search without verifiers, because there is no model. Raises UserError if they were requested."""
         finder = limited(self.wanted, self.settings)
         if self.wanted.wants_sceptics or (finder.sceptics and "refuters" in self.settings.given):
             count = plural(finder.sceptics, "verifier")
@@ -94,14 +114,14 @@ class FindSetup(Setup):
         return msgspec.structs.replace(finder, sceptics=0)
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
-        """What a config says of a goal is none of a search's."""
+        """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
         return msgspec.structs.replace(spec, finder=limited(self.wanted, self.settings), predicates=kept)
 
 
 def _require_program(finder: FinderSpec, workspace: Path) -> None:
-    """What cannot be found now would fail for each item, again and again. Raises UserError."""
+    """Raise UserError if the program of the workers does not exist, which would fail for each item."""
     if finder.worker is None or not finder.worker.command:
         return
     program = finder.worker.command[0]
@@ -120,15 +140,34 @@ def _require_program(finder: FinderSpec, workspace: Path) -> None:
 
 
 def unfinished(setup: FindSetup) -> Path:
-    """The journal of the newest run of the same search that is not finished. Raises UserError."""
+    """Return the journal of the newest unfinished run of the same search. Raises UserError."""
     newest: str | None = None
     for line in list_runs(setup.folder):
         if line.workspace != str(setup.workspace) or line.loop != "until-dry" or not _is_same(Path(line.path), setup):
             continue
         if not line.is_finished:
+            _require_same_cluster(Path(line.path), setup)
             return Path(line.path)
         newest = newest or f"; the newest one, {Path(line.path).stem}, is finished"
     raise UserError(f"there is no unfinished run of this search{newest or ''}: remove --resume to start one")
+
+
+def _require_same_cluster(path: Path, setup: FindSetup) -> None:
+    """A resumed run keeps its cluster. Raises UserError if another one is named."""
+    asked = setup.wanted.finder.executor
+    if asked is None:
+        return
+    journal = Journal.open(path)
+    try:
+        finder = journal.spec.finder
+    finally:
+        journal.close()
+    used = finder.executor if finder is not None else None
+    if asked != used:
+        raise UserError(
+            f"--executor {asked}: a resumed run keeps its cluster, and {path.stem} works its items "
+            f"{f'on {used}' if used else 'on this machine'}; leave the option out"
+        )
 
 
 def _is_same(path: Path, setup: FindSetup) -> bool:
@@ -153,10 +192,14 @@ def _of_file(words: Sequence[str], task: str | None) -> Wanted:
 
 
 def _with_options(finder: FinderSpec, flags: Mapping[str, object]) -> FinderSpec:
-    """What the command line says wins."""
+    """Return the search with the options of the command line, which take precedence."""
     changes: dict[str, Any] = {}
     if flags.get("rate") is not None:
         changes["rate"] = flags["rate"] or None
+    if flags.get("executor") is not None:
+        changes["executor"] = read_executor(str(flags["executor"])).text
+    if (trees := cast("int | None", flags.get("parallel"))) is not None:
+        changes |= {"parallel": trees, "concurrency": works_at_once(trees)}
     for name in ("include", "exclude"):
         if flags.get(name):
             changes[name] = _texts(flags, name)

@@ -1,4 +1,4 @@
-"""A limit as a person writes it: for `/limit` and for `rundry ctl RUN limit` alike. No textual in here."""
+"""Read a limit that a user wrote, for `/limit` and for `rundry ctl RUN limit`. Does not import textual."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PARSERS: Mapping[str, Callable[[str], float | None]] = {
 
 
 def parse_limit(name: str, value: str) -> tuple[str, LimitValue]:
-    """The limit's name in a run, and its value; None takes it away. Raises UserError."""
+    """Return the limit's name in a run, and its value; None removes the limit. Raises UserError."""
     parse = _PARSERS.get(name)
     try:
         if parse is not None:
             return "seconds" if name == "time" else name, parse(value.strip())
-        from rundry.agent import TOOLS, read_limit  # 40 ms that a screen need not pay before its first frame
+        from rundry.agent import TOOLS, read_limit  # 40 ms that a screen need not spend at its start
 
         name = name.replace("-", "_")
         return name, read_limit(name, value.strip(), TOOLS)

@@ -1,4 +1,4 @@
-"""Which run, what is different when it goes on, and the command that does it. No textual in here."""
+"""Find the run to resume, what changes then, and the command for it. Does not import textual."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import msgspec
 
 from rundry.agent import (
     LIMITS,
+    ON_ASK,
+    ON_STALL,
     Budget,
     GateMode,
     Journal,
     LimitValue,
+    LoopKind,
     ModelSpec,
     Outcome,
     ProposalOpened,
@@ -26,9 +29,10 @@ from rundry.agent import (
     UserError,
     ViewState,
     find_run,
+    is_left_to_parent,
     list_runs,
     misfit,
-    what_waits,
+    run_state,
 )
 
 from ..deciding.question import SHORT
@@ -38,12 +42,12 @@ _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds"
 
 
 def find(ref: str | None, flags: Mapping[str, object]) -> Path:
-    """The journal that `ref` names; without it this workspace's newest unfinished run. Raises UserError."""
+    """Return the journal that `ref` names; without it, this workspace's newest unfinished run. Raises UserError."""
     return find_run(ref, folder_of(flags), workspace_of(flags))
 
 
 def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
-    """The same, but without `ref` the newest run, ended or not. Raises UserError."""
+    """Return the journal that `ref` names; without it, the newest run, ended or not. Raises UserError."""
     if ref is not None:
         return find(ref, flags)
     folder, workspace = folder_of(flags), str(workspace_of(flags))
@@ -53,8 +57,25 @@ def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
     raise UserError(f"no run of {workspace} in {folder}: `rundry runs` lists all runs")
 
 
+def find_continued(task: str | None, flags: Mapping[str, object]) -> Path:
+    """Return the run that `--continue` means: this workspace's newest that is unfinished or a chat. Raises UserError.
+
+    With a task, which becomes the next message, a finished run counts too.
+    """
+    folder, workspace = folder_of(flags), str(workspace_of(flags))
+    lines = list_runs(folder)
+    for line in lines:
+        is_over = is_left_to_parent(line, lines) or line.is_unreadable or line.reason is Reason.REFUSED
+        goes_on = not line.is_finished or task is not None or line.loop == LoopKind.CHAT
+        if line.workspace == workspace and goes_on and not is_over:
+            return Path(line.path)
+    raise UserError(
+        f"no run of {workspace} can be continued: start one with `rundry`, or name one with `rundry resume RUN`"
+    )
+
+
 def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> ResumeChanges:
-    """The options that were given besides, as changes to that journal's run. Raises RundryError."""
+    """Return the other options as changes to the run of that journal. Raises RundryError."""
     setup = Setup(flags, headless=False, begins=False)
     asked = setup.settings.given
     budget = setup.preview().budget or Budget()
@@ -66,22 +87,22 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
         model=setup.model if "model" in asked else _with_effort(setup, path) if "effort" in asked else None,
         gate=mode,
         unsandboxed_ok=mode is GateMode.AUTO,
-        on_ask=setup.settings.get("on_ask", str) if "on_ask" in asked else None,
-        on_stall=setup.settings.get("on_stall", str) if "on_stall" in asked else None,
+        on_ask=setup.settings.choice("on_ask", ON_ASK) if "on_ask" in asked else None,
+        on_stall=setup.settings.choice("on_stall", ON_STALL) if "on_stall" in asked else None,
         hint=hint,
         damaged=bool(flags.get("damaged")),
     )
 
 
 def with_decision(changes: ResumeChanges, decided: ResumeChanges | None) -> ResumeChanges:
-    """The same changes with a person's decision."""
+    """Return the changes with a decision of the user."""
     if decided is None:
         return changes
     return msgspec.structs.replace(changes, decision=decided.decision, accept=decided.accept)
 
 
 def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitValue]:
-    """Those that are not of the budget. Raises UserError for one that the run does not have."""
+    """Return the limits outside of the budget. Raises UserError for one that the run does not have."""
     names = [name for name in LIMITS if name in asked]
     rates = cast("dict[str, str]", asked["quota"].value) if "quota" in asked else {}
     if not (names or rates):
@@ -96,14 +117,14 @@ def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitVa
     return limits | {tool: None if rate == "none" else rate for tool, rate in rates.items()}
 
 
-def _with_effort(setup: Setup, path: Path) -> ModelSpec | None:
-    """The run's own model with the effort that was asked for."""
+def _with_effort(setup: Setup, path: Path) -> ModelSpec:
+    """Return the run's own model with the requested effort."""
     journal = Journal.open(path)
     try:
-        model = what_waits(journal).model
+        model = run_state(journal).model
     finally:
         journal.close()
-    return None if model is None else msgspec.structs.replace(model, effort=setup.settings.get("effort", str))
+    return msgspec.structs.replace(model, effort=setup.settings.get("effort", str))
 
 
 def way_on(
@@ -115,10 +136,10 @@ def way_on(
     attended: bool = False,
     waiting: Iterable[ProposalOpened] = (),
 ) -> str | None:
-    """`resume with: rundry resume RUN --steps 60 --headless`; None where nothing is left to go on with.
+    """Return `resume with: rundry resume RUN --steps 60 --headless`; None if nothing is left to do.
 
-    After a budget it names the option that raises the limit, above what it was. `attended`: on a screen. `waiting`:
-    the open proposals; the first one is to be decided on.
+    After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
+    `waiting`: the open proposals; the first one needs a decision.
     """
     if ended.complete or ended.reason is Reason.REFUSED:
         return None
@@ -139,8 +160,9 @@ def way_on(
 
 
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
-    """The limit that was reached (the words of its detail are those of stops/budget.py), and a value with room above
-    it and above what was used: a limit can be lowered below that. None where no limit ended it.
+    """Return the limit that was reached, and a value above it and above what was used; None if no limit ended the run.
+
+    The words of the detail are those of stops/budget.py. The limit may have been lowered below what was used.
     """
     if "until the deadline" in ended.detail:
         return "deadline", "10m"
@@ -160,7 +182,7 @@ def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
 
 
 def ended_on_limit(state: ViewState) -> bool:
-    """The run goes on as soon as that limit is raised."""
+    """Return whether the run ended on a limit, so that raising it resumes the run."""
     return state.outcome is not None and state.budget is not None and raised(state.outcome, state.budget) is not None
 
 

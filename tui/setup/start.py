@@ -1,33 +1,45 @@
-"""What a new run is made of: flags, config and environment, folded into a spec. No textual in here."""
+"""Make the spec of a new run from flags, config and environment. Does not import textual."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
     ModelSpec,
+    RunLine,
     RunSpec,
     Settings,
+    Survey,
     UserError,
     ViewState,
+    is_left_to_parent,
+    list_runs,
     load_settings,
     new_run_id,
+    remember_model,
     runs_dir,
     to_spec,
 )
+
+from ..keyboard.keymap import Keymap
+from .remaps import check_keys
 
 NO_MODEL = (
     "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "
     "or try `rundry demo`; `rundry models` lists the available models"
 )
+_NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
 
 
 def workspace_of(flags: Mapping[str, object]) -> Path:
-    """The folder of `--cwd`, or this one. Raises UserError."""
+    """Return the folder of `--cwd`, or the current one. Raises UserError."""
     asked = flags.get("cwd")
+    if asked == "":
+        raise UserError("--cwd is empty: name a folder")
     try:
         folder = Path(str(asked)) if asked else Path.cwd()
         if not folder.is_dir():
@@ -45,21 +57,25 @@ def workspace_of(flags: Mapping[str, object]) -> Path:
 
 
 def folder_of(flags: Mapping[str, object]) -> Path:
-    """Where journals go."""
+    """Return the folder in which the journals are stored."""
     asked = load_settings({"runs_dir": flags.get("runs_dir")}, cwd=Path("/"), env=os.environ, trust=False)
     return runs_dir(asked.get("runs_dir", str), os.environ)
 
 
 class Setup:
-    """The options of one call, and the choices that are made on the screen before the run."""
+    """The options of one call, and the choices made on the screen before the run."""
 
-    def __init__(self, flags: Mapping[str, object], *, headless: bool, begins: bool = True) -> None:
-        """Raises UserError for a flag, a config value or a folder that cannot be used.
+    def __init__(
+        self, flags: Mapping[str, object], *, headless: bool, prints_answer: bool = False, begins: bool = True
+    ) -> None:
+        """Read the flags and the config.
 
-        `begins`: False for a view of a run that has its workspace and its journal already.
+        Raises UserError for a flag, a config value or a folder that cannot be used. `begins`: False for a view of a run
+        that has its workspace and its journal already. `prints_answer`: only the answer is printed, so that an answer
+        in text ends a run without a check.
         """
         self.workspace = workspace_of(flags)
-        self._headless = headless
+        self._headless, self._prints_answer = headless, prints_answer
         self._flags = dict(flags)
         self.settings = self._load()
         self.folder = runs_dir(self.settings.get("runs_dir", str), os.environ)
@@ -69,50 +85,59 @@ class Setup:
         self._refuse_what_never_holds()
 
     def _refuse_journals_in_the_workspace(self) -> None:
-        """A command could write into the inbox of a run, and so approve what it likes."""
-        if self.folder.resolve().is_relative_to(self.workspace.resolve()):
+        """Raise UserError for journals in the workspace: a command could approve anything through the inbox."""
+        if Path(os.path.realpath(self.folder)).is_relative_to(self.workspace):  # `resolve` raises for a loop
             raise UserError(
                 f"the folder of journals {self.folder} is inside the workspace, where commands can write: "
                 "name another one with --runs-dir DIR (RUNDRY_RUNS_DIR)"
             )
 
     def _refuse_what_never_holds(self) -> None:
-        """A check that cannot be, a loop that is not driven: said before there is a run."""
+        """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
         if spec.predicates.exist or spec.gate.quotas or self.settings.is_set("loop"):
-            from rundry.agent import check_usable  # 40 ms that a plain chat need not pay before its first frame
+            from rundry.agent import check_usable  # 40 ms that a plain chat need not spend
 
-            check_usable(spec)
+            check_usable(spec, os.environ)
 
     def _load(self) -> Settings:
         return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
 
     @property
     def notes(self) -> list[str]:
-        """Lines for the person at the start."""
+        """The lines that the screen shows at the start."""
         return list(self.settings.notes)
 
     @property
     def model(self) -> ModelSpec | None:
-        """None: no model is set up."""
+        """The model; None: no model is set up."""
         return self._model or self.settings.model()
 
     def choose(self, model: ModelSpec) -> None:
-        """Take this model."""
+        """Use this model for the run that is set up."""
         self._model = model
 
-    def set(self, name: str, value: str) -> None:
-        """As if the flag had been given. Raises UserError."""
+    def remember(self, model: ModelSpec) -> None:
+        """Take this model, and store the choice for later runs. Raises ConfigError."""
+        self._model = model
+        remember_model(model, os.environ)
+
+    def set(self, name: str, value: object) -> None:
+        """Set an option, as its flag would. Raises UserError."""
         self._flags[name] = value
         self.settings = self._load()
 
-    async def look_around(self) -> list[str]:
-        """What was looked for and found, a line each."""
+    async def survey(self) -> Survey:
+        """Look for keys and local servers; takes about a second."""
         from rundry.agent import discover
 
-        from .survey import survey_lines
+        return await discover(os.environ)
 
-        return survey_lines(await discover(os.environ))
+    async def unfinished(self) -> Sequence[RunLine]:
+        """Return the runs of this workspace that can be resumed, newest first."""
+        runs = await asyncio.to_thread(list_runs, self.folder)
+        here = str(self.workspace)
+        return [run for run in runs if run.workspace == here and not (run.is_finished or is_left_to_parent(run, runs))]
 
     def preview(self, task: str = "") -> ViewState:
         """Return what is known before the first event: loop, model, limits, and the task if there is one."""
@@ -129,12 +154,13 @@ class Setup:
         )
 
     def spec(self, task: str) -> RunSpec:
-        """The run for this task. Raises UserError."""
+        """Return the spec of the run for this task. Raises UserError."""
         if self.model is None:
-            raise UserError(NO_MODEL)
+            keymap = Keymap(check_keys(self.settings.keys)[0])
+            raise UserError(NO_MODEL if self._headless else keymap.named(_NO_MODEL_ON_SCREEN))
         spec = self._spec(task, self.model)
         if self.model.context is not None:
-            from rundry.agent import check_context  # it counts tokens: 0.1 s that other runs need not pay
+            from rundry.agent import check_context  # it counts tokens: 0.1 s that other runs need not spend
 
             check_context(spec)
         return spec
@@ -147,15 +173,16 @@ class Setup:
             workspace=self.workspace,
             model=model,
             headless=self._headless,
+            prints_answer=self._prints_answer,
             worktrees=self.folder.parent / "worktrees",
         )
 
 
 def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """The demo's task, and the flags with the demo's model, check and folder in them. Raises UserError."""
+    """Return the demo's task, and the flags with the demo's model, check and folder. Raises UserError."""
     import tempfile
 
-    from rundry.agent import copy_project  # httpx comes with the models: 0.4 s
+    from rundry.agent import copy_project  # httpx is imported with the models: 0.4 s
 
     asked = flags.get("cwd")
     target = Path(str(asked)) if asked else Path(tempfile.mkdtemp(prefix="rundry-demo-")) / "project"

@@ -1,4 +1,4 @@
-"""What was found on this machine, in lines."""
+"""Describe which models and servers were found on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..text import one_line
 
 
 def survey_lines(survey: Survey) -> list[str]:
-    """What was looked for and what was found, a line each."""
+    """Return a line for each thing that was looked for."""
     lines = [f"key      {key.variable} is set ({key.provider})" for key in survey.keys]
     for server in survey.servers:
         names = ", ".join(one_line(model.name) for model in server.models[:6]) or "no model"

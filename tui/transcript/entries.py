@@ -1,4 +1,4 @@
-"""Blocks of the view's state into parts: what each kind of entry looks like."""
+"""The parts of each kind of block in the transcript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from rundry.agent import Block, try_label
 
-from ..diff.sheet import Sheet
+from ..diff.renderer import DiffRenderer
 from ..diff.unified import diff_of_text
 from ..lines import Part, Run, fold, marked, to_strip
 from ..lines.draw import width_of
@@ -23,10 +23,11 @@ from .markdown import MEASURE, Rows, draw_code, draw_markdown
 from .pieces import Piece, Pieces
 
 MARGIN = 6
-"""The gutter: a cursor, the step's number, two blanks."""
+"""The gutter: a cursor, the number of the step, two blanks."""
 _SAID = ("task", "say", "steer", "question")
 _APART = (*_SAID, "outcome")
 _SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
+LINE = 120
 _DETAIL_LINES = 40
 _LIVE_REASONING = 3
 _TALL = 240
@@ -34,15 +35,18 @@ _T = TypeVar("_T")
 
 
 class Entries:
-    """Draws for one width and one theme. Parts are drawn when they come into sight."""
+    """Draws blocks for one width and one theme. Parts are drawn when they become visible."""
 
     def __init__(self, width: int, palette: Palette) -> None:
         self.width = width - MARGIN - 1
-        """Cells of text: right of the gutter, one blank before the scroll bar."""
+        """Width of the text in cells: right of the gutter, with one blank before the scroll bar."""
+        self.line = min(self.width, LINE)
+        """Width of a headline in cells. In a wide window it is shorter, so that facts are near what they describe."""
+        self.prose = min(self.width, MEASURE)
         self.palette = palette
 
     def build(self, block: Block, before: Block | None, *, is_open: bool) -> list[Part]:
-        """The parts of a block that stands below another."""
+        """Return the parts of a block that follows `before`."""
         gutter = _gutter(block, before, self.palette)
         lead = self._lead(block, before)
         match block.kind:
@@ -61,7 +65,7 @@ class Entries:
         return [*lead, *_with_gutter(body, gutter)]
 
     def grown(self, block: Block, before: Block | None, pieces: Pieces, kept: list[Part]) -> list[Part]:
-        """The parts of a growing text: `kept` holds those that will not change again, and is added to."""
+        """Return the parts of a growing text. `kept` has those that will not change again, and is extended."""
         gutter = _gutter(block, before, self.palette)
         lead = self._lead(block, before)
         tail = pieces.feed(block.text)
@@ -69,11 +73,11 @@ class Entries:
             kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
         if tail is None:
             return [*lead, *kept]
-        growing = _with_gutter([self._piece(tail, len(kept))], gutter if not kept else None)
+        growing = _with_gutter([self._piece(tail, len(kept), grows=True)], gutter if not kept else None)
         return [*lead, *kept, *growing]
 
     def _lead(self, block: Block, before: Block | None) -> list[Part]:
-        """What stands above a block: a blank line, and above what a try says its name."""
+        """Return what is shown above a block: a blank line, and above the blocks of a try its name."""
         lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
         who = try_label(block.work) if block.kind in ("text", "reasoning") else ""
         if who:
@@ -87,14 +91,14 @@ class Entries:
             parts.append(self._rows(lambda: [[("~ cut off", self.palette.verdict_partly)]], 1))
         return parts or [self._rows(lambda: [[]], 1)]
 
-    def _piece(self, piece: Piece, index: int) -> Part:
+    def _piece(self, piece: Piece, index: int, *, grows: bool = False) -> Part:
         def draw() -> Rows:
             gap: Rows = [[]] if index and not piece.joined else []
             if piece.language is not None:
                 return gap + draw_code(piece.source.split("\n"), piece.language, self.width, self.palette)
-            return gap + draw_markdown(piece.source, self.width, self.palette)
+            return gap + draw_markdown(piece.source, self.width, self.palette, grows=grows)
 
-        return self._rows(draw, _guess(piece.source, min(self.width, MEASURE)) + bool(index))
+        return self._rows(draw, _guess(piece.source, self.prose) + bool(index))
 
     def _reasoning(self, block: Block, *, is_open: bool) -> list[Part]:
         quiet = self.palette.dim + Style(italic=True)
@@ -110,7 +114,7 @@ class Entries:
         def tail() -> Rows:
             rows: Rows = []
             for line in show(block.text[-self.width * (_LIVE_REASONING + 1) :]).split("\n"):
-                rows += fold(self._marked(line, quiet), min(self.width, MEASURE)) if line.strip() else []
+                rows += fold(self._marked(line, quiet), self.prose) if line.strip() else []
             return [[("thinking", self.palette.bright)], *rows[-_LIVE_REASONING:]]
 
         return [self._rows(tail, 1 + _LIVE_REASONING)]
@@ -122,11 +126,11 @@ class Entries:
         def draw() -> Rows:
             rows: Rows = []
             for line in show(block.text).strip("\n").split("\n"):
-                rows += fold(self._marked(line, style), min(self.width, MEASURE))
+                rows += fold(self._marked(line, style), self.prose)
             if waits:
                 rows.append([("waiting for you", self.palette.cursor)])
             elif block.right:
-                rows += fold(self._marked(one_line(block.right), self.palette.dim), min(self.width, MEASURE))
+                rows += fold(self._marked(one_line(block.right), self.palette.dim), self.prose)
             return rows
 
         return self._rows(draw, _guess(block.text, self.width))
@@ -141,13 +145,13 @@ class Entries:
         words = [(sign + reason, style + Style(bold=True)), ("  ", style), *self._marked(detail, Style.null())]
         answer = self._markdown(block, Pieces()) if block.text else []
         facts = self._marked(one_line(block.right), self.palette.dim)
-        if width_of(words) + width_of(facts) + seconds_field(self.width) + 2 <= self.width:
+        if width_of(words) + width_of(facts) + seconds_field(self.line) + 2 <= self.line:
             return [self._line(block, words, facts), *answer]
-        rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
+        rows = [*fold(words, self.prose, hang=len(sign)), *(fold(facts, self.prose) if facts else [])]
         return [self._rows(lambda: rows, len(rows)), *answer]
 
     def _remark(self, block: Block, *, is_open: bool) -> list[Part]:
-        """What the program itself has to say: wrapped, never cut."""
+        """Return the parts of a message of the program itself: wrapped, never cut."""
         sign, style = {
             "fault": ("✗ ", self.palette.verdict_bad),
             "stall": ("~ ", self.palette.verdict_partly),
@@ -159,18 +163,18 @@ class Entries:
         if who and not block.text.startswith(who):
             words = [(f"{who}  ", self.palette.dim), *words]
         facts = self._marked(one_line(block.right), self.palette.dim)
-        if width_of(words) + width_of(facts) + seconds_field(self.width) + 2 <= self.width:
+        if width_of(words) + width_of(facts) + seconds_field(self.line) + 2 <= self.line:
             return [self._line(block, words, facts), *(self._detail(block) if is_open else [])]
-        rows = [*fold(words, self.width), *(fold(facts, self.width) if facts else [])]
+        rows = [*fold(words, self.prose, hang=len(sign)), *(fold(facts, self.prose) if facts else [])]
         return [self._rows(lambda: rows, len(rows)), *(self._detail(block) if is_open else [])]
 
     def _happened(self, block: Block, *, is_open: bool) -> list[Part]:
-        """A call, an edit, a command, a check: one line, what it brought folded away."""
+        """Return the parts of a call, an edit, a command or a check: one line, with its output folded."""
         title = title_runs(block, self.palette)
         parts = [self._line(block, title, fact_runs(block, self.palette))]
         if not is_open:
             return parts
-        if width_of(title) > self.width // 2 or "\n" in block.title:
+        if width_of(title) > self.line // 2 or "\n" in block.title:
             parts += self._wrapped(block.title, Style.null(), words=False)
         return parts + self._detail(block)
 
@@ -179,7 +183,7 @@ class Entries:
             return []
         if block.detail_kind == "diff":
             path = block.title.split("  ")[0].partition(" ")[2]
-            return self._diff(Sheet(diff_of_text(path, block.whole_detail)))
+            return self._diff(DiffRenderer(diff_of_text(path, block.whole_detail)))
         if block.detail_kind == "json":
             lines = _pretty(block.whole_detail).split("\n")
             return [
@@ -188,15 +192,15 @@ class Entries:
             ]
         return self._wrapped(block.whole_detail, self.palette.dim, words=False, log=block.kind in ("command", "check"))
 
-    def _diff(self, sheet: Sheet) -> list[Part]:
+    def _diff(self, renderer: DiffRenderer) -> list[Part]:
         def draw(rows: list[int]) -> Rows:
-            drawn = [line for row in rows for line in sheet.draw(row, self.width - 2, self.palette, {})]
+            drawn = [line for row in rows for line in renderer.draw(row, self.width - 2, self.palette, {})]
             return _set_in(drawn)
 
-        return [self._rows(partial(draw, chunk), len(chunk)) for chunk in _chunks(list(range(len(sheet.diff.rows))))]
+        return [self._rows(partial(draw, chunk), len(chunk)) for chunk in _chunks(list(range(len(renderer.diff.rows))))]
 
     def _wrapped(self, text: str, style: Style, *, words: bool, log: bool = False) -> list[Part]:
-        """Raw text, set in by two, in parts of some lines."""
+        """Return the parts of raw text, indented by two."""
         width = min(self.width - 2, MEASURE) if words else self.width - 2
 
         def draw(lines: list[str]) -> Rows:
@@ -211,7 +215,7 @@ class Entries:
         ]
 
     def _line(self, block: Block, left: list[Run], facts: list[Run]) -> Part:
-        row = headline(left, facts, duration(block.seconds), self.width, self.palette.faint)
+        row = headline(left, facts, duration(block.seconds), self.line, self.palette.faint)
         return self._rows(lambda: [row], 1)
 
     def _rows(self, draw: Callable[[], Rows], guess: int) -> Part:
@@ -223,14 +227,14 @@ class Entries:
 
 
 def can_unfold(block: Block) -> bool:
-    """There is something folded away in it."""
+    """Return whether the block has a folded part."""
     if block.kind == "reasoning":
         return bool(block.text)
     return block.has_detail and block.kind not in ("text", "outcome", *_SAID)
 
 
 def guess(block: Block, width: int) -> int:
-    """Lines that a block will probably take: right for most, cheap for all."""
+    """Return the estimated number of lines of a block: right for most, and fast for all."""
     return 1 if block.kind not in ("text", *_APART) else _guess(block.text, max(20, width - MARGIN)) + 1
 
 

@@ -1,4 +1,4 @@
-"""One line for what happened: the verb and its object on the left, the facts and the seconds on the right."""
+"""The line of an event: verb and object on the left, facts and seconds on the right."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from rundry.agent import Block, try_label
+from rundry.agent import Block, BlockStatus, try_label
 
 from ..lines import Run, marked
 from ..lines.draw import shorten, width_of
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def headline(left: Sequence[Run], facts: Sequence[Run], seconds: str, width: int, style: Style) -> list[Run]:
-    """A row of exactly `width` cells; the left side gives way first."""
+    """Return a row of exactly `width` cells. The left side is shortened first."""
     field = seconds_field(width)
     most = max(12, width // 2 - field, width - width_of(left) - field - 2)
     right = [*shorten(facts, most), (seconds.rjust(field), style)]
@@ -37,12 +37,12 @@ def headline(left: Sequence[Run], facts: Sequence[Run], seconds: str, width: int
 
 
 def seconds_field(width: int) -> int:
-    """Cells that are kept for the seconds."""
+    """Return the width of the field for the seconds, in cells."""
     return 13 if width >= 100 else 8
 
 
 def title_runs(block: Block, palette: Palette) -> list[Run]:
-    """`edit src/calc.py  +3 −1`: the verb steps back, what it was done to does not."""
+    """Return `edit src/calc.py  +3 −1`: the verb is dim, its object is not."""
     now = block.status in ("running", "waiting")
     title = one_line(block.title)
     counts = _COUNTS.search(title) if block.kind == "edit" else None
@@ -58,7 +58,7 @@ def title_runs(block: Block, palette: Palette) -> list[Run]:
 
 
 def fact_runs(block: Block, palette: Palette) -> list[Run]:
-    """`✗ 3 failing, 14 before`: the verdict's sign and always a word beside it."""
+    """Return `✗ 3 failing, 14 before`: the sign of the verdict, always with a word."""
     if block.status == "waiting":
         return [("waiting for you", palette.needs_you)]
     if block.status == "running":
@@ -73,8 +73,8 @@ def fact_runs(block: Block, palette: Palette) -> list[Run]:
     return [(f"{sign} ", style), *marked(said, style, palette.mark)]
 
 
-def verdict_style(status: str, palette: Palette) -> Style:
-    """Verdict colours are for verdicts alone."""
+def verdict_style(status: BlockStatus, palette: Palette) -> Style:
+    """Return the style of a verdict. Only verdicts have these colours."""
     match status:
         case "failed" | "rejected":
             return palette.verdict_bad
@@ -87,7 +87,7 @@ def verdict_style(status: str, palette: Palette) -> Style:
 
 
 def duration(seconds: float | None) -> str:
-    """`0.2s`, `42s`, `1:12`, `1:02:03`; nothing for None."""
+    """Return `0.2s`, `42s`, `1:12` or `1:02:03`; an empty text for None."""
     if seconds is None:
         return ""
     if seconds < 9.95:

@@ -1,7 +1,7 @@
-"""Markdown as a model writes it, drawn plainly: nothing of the text is lost.
+"""Draw the Markdown of a model without losing any of its text.
 
-HTML, entities and the marks of pictures stand as written. A link shows its whole address beside its words; nothing can
-be clicked.
+HTML, entities and the markup of pictures are shown as written. A link is shown with its whole address next to its
+words, and cannot be clicked.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from ..diff.code import lex, lexer_named, painted
 from ..lines import Run, fold, marked
-from ..lines.draw import width_of
 from ..text import show
 from ..theme import Palette
+from .growing import settled
+from .table import Align, Table
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 Rows = list[list[Run]]
 MEASURE = 100
-"""Cells that a line of prose has at most: longer ones are hard to read."""
+"""Maximum width of a line of prose in cells: longer lines are hard to read."""
 _PLAIN_LINE = r"(?:[A-Za-z(\"'][A-Za-z0-9 ,.;:!?()\"'/-]*)?"
 _PLAIN = re.compile(rf"{_PLAIN_LINE}(?:\n{_PLAIN_LINE})*")
 _INDENT = 2
-_GAP = 3
 
 
-def draw_markdown(source: str, width: int, palette: Palette) -> Rows:
-    """The rows of a text, each at most `width` cells."""
-    shown = show(source)
-    if _PLAIN.fullmatch(shown):  # most short answers: ten times faster
+def draw_markdown(source: str, width: int, palette: Palette, *, grows: bool = False) -> Rows:
+    """Return the rows of a text, each at most `width` cells. `grows`: more of it will follow."""
+    shown = show(settled(source) if grows else source)
+    if _PLAIN.fullmatch(shown):  # most short answers are plain, and this is ten times faster
         return [row for line in shown.split("\n") for row in fold([(line.strip(), Style.null())], min(width, MEASURE))]
     from markdown_it.tree import SyntaxTreeNode
 
@@ -44,7 +43,7 @@ def draw_markdown(source: str, width: int, palette: Palette) -> Rows:
 
 
 def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette) -> Rows:
-    """The rows of raw code, wrapped anywhere and set in by two."""
+    """Return the rows of raw code, wrapped anywhere and indented by two."""
     pieces = lex([show(line) for line in lines], lexer_named(language))
     rows: Rows = []
     for line in pieces:
@@ -53,7 +52,7 @@ def draw_code(lines: Sequence[str], language: str, width: int, palette: Palette)
 
 
 def prepare() -> None:
-    """Load what the first drawing needs: 0.15 s that a key would have to wait for. For a thread."""
+    """Import what the first drawing needs, in a thread. It takes 0.15 s, for which a key would have to wait."""
     list(lex(["x = 1"], lexer_named("python")))
     _parser().parse("- x")
 
@@ -134,19 +133,10 @@ class _Drawer:
 
     def table(self, node: SyntaxTreeNode, width: int) -> Rows:
         lines = [line for section in node.children for line in section.children]
-        cells = [[self.cell(cell) for cell in line.children] for line in lines]
-        if not cells or not cells[0]:
+        if not lines or not lines[0].children:
             return self.plain(node, width)
-        widths = [max(max(2, width_of(row[at])) for row in cells) for at in range(len(cells[0]))]
-        room = width - _GAP * (len(widths) - 1)
-        while sum(widths) > room and max(widths) > 4:
-            widths[widths.index(max(widths))] -= 1
-        rows: Rows = []
-        for index, row in enumerate(cells):
-            rows.extend(_table_row(row, widths))
-            if index == 0:
-                rows.append([("─" * min(width, sum(widths) + _GAP * (len(widths) - 1)), self.palette.rule)])
-        return rows
+        aligns: list[Align] = [_align(cell) for cell in lines[0].children]
+        return Table([[self.cell(cell) for cell in line.children] for line in lines], aligns).draw(width, self.palette)
 
     def cell(self, node: SyntaxTreeNode) -> list[Run]:
         style = self.palette.heading if node.type == "th" else self.base
@@ -196,17 +186,9 @@ class _Drawer:
             lines.append(marked(part, style, self.palette.mark))
 
 
-def _table_row(row: Sequence[list[Run]], widths: Sequence[int]) -> Rows:
-    folded = [fold(cell, width) for cell, width in zip(row, widths, strict=False)]
-    rows: Rows = []
-    for at in range(max(map(len, folded))):
-        runs: list[Run] = []
-        for index, (cell, width) in enumerate(zip(folded, widths, strict=False)):
-            part = cell[at] if at < len(cell) else []
-            gap = width - sum(cell_len(text) for text, _ in part) + (_GAP if index < len(widths) - 1 else 0)
-            runs.extend([*part, (" " * max(0, gap), Style.null())])
-        rows.append(runs)
-    return rows
+def _align(cell: SyntaxTreeNode) -> Align:
+    style = str(cell.attrs.get("style", ""))
+    return "right" if style.endswith("right") else "center" if style.endswith("center") else "left"
 
 
 def _is_tight(node: SyntaxTreeNode) -> bool:

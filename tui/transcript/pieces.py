@@ -1,7 +1,7 @@
-"""Markdown that still grows, cut into pieces that never change again and one that does.
+"""Markdown that still grows, cut into pieces that never change again and a last one that does.
 
 A piece ends where drawing it apart from the next changes nothing: at an empty line, at an item of a long list, every
-few lines within a fence. So an answer of 20,000 tokens costs at each moment no more than its last few lines.
+few lines within a fence. So drawing an answer of 20,000 tokens never costs more than drawing its last few lines.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)]) ")
 _ENOUGH = 600
 """Characters from which a piece ends at the next empty line."""
 _LONG = 2_000
-"""... and from which at the next item."""
+"""Characters from which a piece ends at the next item of a list."""
 _TOO_LONG = 6_000
-"""... and from which anywhere, between two lines or within one."""
+"""Characters from which a piece ends anywhere, between two lines or within one."""
 _CODE_LINES = 40
 
 
@@ -26,20 +26,20 @@ class Piece:
 
     source: str
     language: str | None = None
-    """Of a fenced block, maybe empty; None for markdown."""
+    """The language of a fenced block, which may be empty; None for Markdown."""
     joined: bool = False
-    """It goes on where the piece before ended: no empty line between them."""
+    """It continues the piece before, without an empty line between them."""
 
 
 class Pieces:
-    """Feed it the text as it is so far; it looks at what is new only."""
+    """Receives the text so far, and processes only what is new."""
 
     def __init__(self) -> None:
         self.done: list[Piece] = []
         self._at = 0
-        """Characters that are in `done`."""
+        """Number of characters in `done`."""
         self._read = 0
-        """Characters of whole lines that were looked at."""
+        """Number of characters of whole lines that were processed."""
         self._lines: list[str] = []
         self._size = 0
         self._fence: str | None = None
@@ -48,7 +48,7 @@ class Pieces:
         self._joined = False
 
     def feed(self, text: str, *, whole: bool = False) -> Piece | None:
-        """Takes the text so far; `whole` when no more will come. Gives the piece that still changes, if any."""
+        """Take in the text so far; `whole`: no more will come. Return the piece that still changes, if there is one."""
         while (end := text.find("\n", self._read)) >= 0:
             self._line(text[self._read : end])
             self._read = end + 1

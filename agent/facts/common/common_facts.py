@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...protocol import Stamped, is_try
+from ...protocol import Stamped, has_own_tree
 from .asking import ASKED, Asking
+from .children import CHILDREN_EVENTS, Children
 from .handoff import HANDOFF_EVENTS, HandoffFacts
 from .manual import MANUAL_EVENTS, ManualControl
 from .queue import QUEUE_EVENTS, MessageQueue
@@ -14,13 +15,14 @@ from .spending import SPENDING_EVENTS, Spending
 
 @dataclass(slots=True)
 class CommonFacts:
-    """Usage, proposals and questions, queue, hand-off and manual control, derived from events only."""
+    """Usage, proposals and questions, queue, hand-off, manual control and child runs, derived from events only."""
 
     spending: Spending = field(default_factory=Spending)
     asking: Asking = field(default_factory=Asking)
     queue: MessageQueue = field(default_factory=MessageQueue)
     handoff: HandoffFacts = field(default_factory=HandoffFacts)
     manual: ManualControl = field(default_factory=ManualControl)
+    children: Children = field(default_factory=Children)
 
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `COMMON_EVENTS`."""
@@ -29,9 +31,7 @@ class CommonFacts:
             self.spending.apply(stamped)
         if kind in ASKED:
             self.asking.apply(stamped)
-        if stamped.work is not None and is_try(
-            stamped.work
-        ):  # of a try, only usage, proposals and questions concern the run
+        if has_own_tree(stamped.work):  # of these, only usage, proposals and questions concern the run
             return
         if kind in QUEUE_EVENTS:
             self.queue.apply(stamped.event)
@@ -39,7 +39,9 @@ class CommonFacts:
             self.handoff.apply(stamped)
         if kind in MANUAL_EVENTS:
             self.manual.apply(stamped)
+        if kind in CHILDREN_EVENTS:
+            self.children.apply(stamped)
 
 
-COMMON_EVENTS = SPENDING_EVENTS | ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS
+COMMON_EVENTS = SPENDING_EVENTS | ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
 """The events that change `CommonFacts`; all others are ignored."""

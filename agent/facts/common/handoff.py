@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ...protocol import (
     Event,
@@ -12,11 +13,13 @@ from ...protocol import (
     ModelSwitched,
     Said,
     Stamped,
+    SwitchedBy,
     TierAsked,
     TierPassed,
 )
 
-ESCALATE, TIER = "escalate", "tier"
+ESCALATE: Literal["escalate"] = "escalate"
+TIER: SwitchedBy = "tier"
 """Causes of a change of models, other than a person."""
 
 

@@ -1,7 +1,4 @@
-"""State of a finder run without its keys: the frontier's table stores those, which can be millions.
-
-The runner decides from this state, and the board displays it.
-"""
+"""State of a finder run without its keys, which a table stores. The runner decides from it; the board shows it."""
 
 from __future__ import annotations
 
@@ -43,6 +40,7 @@ from .finding import Flight, LensFacts, backoff
 from .item_counts import FORBIDDEN_PAGE
 from .reading import ReadingFacts
 from .suspects import SuspectItems
+from .worktrees import WORKTREE_EVENTS, WorktreeEvent, WorktreeFacts
 
 
 @dataclass(slots=True)
@@ -76,6 +74,7 @@ class FinderFacts(ReadingFacts):
     suspects: SuspectItems = field(default_factory=SuspectItems)
     broken_off: list[Flight] = field(default_factory=list[Flight])
     """Items whose work a dead runner did not finish, until the next work on an item starts."""
+    worktrees: WorktreeFacts = field(default_factory=WorktreeFacts)
 
     @staticmethod
     def of(spec: FinderSpec) -> FinderFacts:
@@ -101,15 +100,11 @@ class FinderFacts(ReadingFacts):
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
         event = stamped.event
-        if isinstance(event, ItemDuplicate):  # most events of a crawl
-            self.duplicates += 1
-            self.remember(event)
-            self.repeated(event)
-            return
-        if isinstance(event, StepStarted):
-            self.lead_steps += bool(self.lenses) and stamped.work is not None and stamped.work.startswith("item:")
-            return
         match event:
+            case ItemDuplicate():  # most events of a crawl
+                self.repeated(event)
+            case StepStarted():
+                self.lead_steps += bool(self.lenses) and (stamped.work or "").startswith("item:")
             case ItemQueued() | ItemFailed() | ItemSkipped():
                 self._item(stamped, event)
                 self.suspects.apply(stamped)
@@ -117,6 +112,8 @@ class FinderFacts(ReadingFacts):
                 self.suspects.apply(stamped)
             case WorkStarted() | WorkFinished():
                 self._work(stamped, event)
+            case _ if isinstance(event, WorktreeEvent):
+                self.worktrees.apply(event)
             case FindingReported():
                 self.reported(stamped, event)
             case VoteCast() | FindingJudged() | FindingReopened() | EvidenceAdded():
@@ -164,7 +161,8 @@ class FinderFacts(ReadingFacts):
                     case "retry":
                         self.retries += 1
                         if event.was == "done":  # leads are sent once more
-                            self._forget_missed_leads()
+                            for lens in self.lenses.values():
+                                lens.missed = 0
                     case "new" | "seed":
                         self.item_seq = stamped.seq if reason == "new" else self.item_seq
                         self.surfaced(stamped, counts=reason == "new")
@@ -227,10 +225,6 @@ class FinderFacts(ReadingFacts):
                 self._note_missed_leads()
                 self.plot(event.number, new)
 
-    def _forget_missed_leads(self) -> None:
-        for lens in self.lenses.values():
-            lens.missed = 0
-
     def _note_missed_leads(self) -> None:
         """Count the leads that a failed lens did not receive, but other lenses of its pass did."""
         if not any(self.lenses[name].ran_in == self.pass_number for name in self.pass_lenses if name in self.lenses):
@@ -264,9 +258,10 @@ class FinderFacts(ReadingFacts):
             elif flight.about in self.lenses:
                 self.lenses[flight.about].since = None
         self.flights.clear()
+        self.worktrees.trees.clear()
 
 
-FINDER_ONLY = frozenset[type[Event]](
+FINDER_ONLY = WORKTREE_EVENTS | frozenset[type[Event]](
     (
         ItemQueued,
         ItemDuplicate,

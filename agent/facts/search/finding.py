@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ...protocol import EvidenceAdded, FindingJudged, FindingReopened, VoteCast, WorkFinished
+from ...protocol import (
+    EvidenceAdded,
+    FindingJudged,
+    FindingReopened,
+    JudgedBy,
+    Judgement,
+    LensOrigin,
+    VoteCast,
+    WorkFinished,
+    WorkKind,
+)
 
 BACKOFF = 0.5
 """Seconds before the first retry; the delay doubles for each further one."""
 LONGEST_BACKOFF = 60.0
+DEAD_LINK = "dead-link:"
+"""Start of the key of a finding that a crawl reports for a link whose page does not exist; the URL follows."""
 
 
 def backoff(attempt: int) -> float:
@@ -22,7 +35,7 @@ class LensFacts:
 
     name: str
     prompt: str
-    by: str = "spec"
+    by: LensOrigin = "spec"
     model: str | None = None
     once: bool = False
     passes: int = 0
@@ -103,9 +116,9 @@ class Finding:
     votes: list[VoteCast] = field(default_factory=list[VoteCast])
     round: int = 1
     """Number of the judging round: a finding that was sent back is judged again."""
-    verdict: str | None = None
-    """`confirmed`, `refuted`, or None as long as nobody judged it."""
-    by: str = ""
+    verdict: Judgement | None = None
+    """None: nobody judged it."""
+    by: JudgedBy | Literal[""] = ""
     reasons: list[str] = field(default_factory=list[str])
     duplicate_of: str | None = None
     wants_evidence: str | None = None
@@ -128,6 +141,11 @@ class Finding:
     def is_distinct(self) -> bool:
         """Whether the finding was judged and does not repeat another one."""
         return self.verdict == "confirmed" and self.by != "none" and self.duplicate_of is None
+
+    @property
+    def is_dead_link(self) -> bool:
+        """Whether a crawl reported it for a link whose page does not exist. Its source is the URL."""
+        return self.key.startswith(DEAD_LINK)
 
     @property
     def stands_alone(self) -> bool:
@@ -168,7 +186,7 @@ class Flight:
     """A work order that a worker is carrying out."""
 
     work: str
-    kind: str
+    kind: WorkKind
     about: str
     since: float
     attempt: int

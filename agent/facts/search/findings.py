@@ -97,7 +97,7 @@ class FindingFacts(ItemCounts):
         if event.place:
             self.places.setdefault(event.place, event.key)
         lens = self.lenses.get(event.source)
-        if event.may_repeat is None:
+        if event.may_repeat is None and not finding.is_dead_link:
             self._count(finding, stamped)
         elif lens is not None:
             lens.possible += 1
@@ -113,7 +113,9 @@ class FindingFacts(ItemCounts):
             finding.caught_by.append(source)
 
     def repeated(self, event: ItemDuplicate) -> None:
-        """Record that a lens reported a known finding."""
+        """Record that a known item surfaced, or that a lens reported a known finding."""
+        self.duplicates += 1
+        self.remember(event)
         if event.key in self.findings:
             self.caught(event.source, self.findings[event.key])
 
@@ -150,7 +152,7 @@ class FindingFacts(ItemCounts):
         self._count_verdict(finding, +1)
         if finding.duplicate_of is not None and not was_duplicate:
             self._uncount(finding)
-        elif finding.is_distinct and not finding.counted_seq:
+        elif finding.is_distinct and not finding.counted_seq and not finding.is_dead_link:
             self._count(finding, stamped)
             if not self.pass_open:  # a person judged the finding after the pass
                 self.streak = 0

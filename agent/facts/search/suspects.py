@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ...protocol import CheckAccepted, CheckFinished, ItemFailed, ItemQueued, ItemSkipped, Stamped
+from ...protocol import CheckAccepted, CheckFinished, ItemFailed, ItemQueued, ItemSkipped, Stamped, has_own_tree
 from ..verdicts import result_of
 
 _ITEM = "item:"
@@ -65,7 +65,7 @@ class SuspectItems:
         """Fold the next event into this state."""
         key = (stamped.work or "").removeprefix(_ITEM)
         match stamped.event:
-            case CheckFinished() as check:
+            case CheckFinished() as check if not has_own_tree(stamped.work):
                 self._newest.pop(key, None)
                 if check.suspect is not None and not check.passed:
                     self._newest[key] = check

@@ -15,6 +15,7 @@ from ...web.requests import bounded_body, content_type, decoded, is_html, open_s
 from ...workspace import SystemClock
 from ..items.frontier import Candidate
 from ..workers import Worked, WorkItem
+from .dead_links import dead_link
 from .links import links_of
 from .pace import Pace
 from .robots import Robots, RobotsUnreadable
@@ -65,13 +66,23 @@ class Crawler:
         self.skipped = 0
         """Pages that robots.txt forbids, since this crawler started."""
 
+    @property
+    def origins(self) -> frozenset[str]:
+        """The origins (scheme, host and port) whose pages are fetched."""
+        return self._scope.origins
+
     async def work(self, item: WorkItem) -> Worked:
         """Return the page's links, or why there are none."""
+        return await self.admit(item) or await self.fetch(item)
+
+    async def admit(self, item: WorkItem) -> Worked | None:
+        """Wait for the page's turn. Returns the result of a page that must not be fetched, or None."""
         try:
             url = self._scope.require(item.value)
         except AddressRefused as refused:
             return Worked(error=str(refused), hopeless=True)
-        session = self._session or self._open()
+        if self._session is None:
+            self._open()
         if self._obeys and self._robots is not None:
             try:
                 rules = await self._robots.of(origin(url))
@@ -82,10 +93,14 @@ class Crawler:
                 return Worked(reason=SKIPPED)
             await rules.pace.turn()
         await self._pace.turn()
-        return await self._fetch(session, url)
+        return None
+
+    async def fetch(self, item: WorkItem) -> Worked:
+        """Fetch a page that `admit` let through."""
+        return await self._fetch(self._session or self._open(), self._scope.require(item.value), item)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to servers."""
         session, robots = self._session, self._robots
         self._session = self._robots = None
         if robots is not None:
@@ -101,7 +116,7 @@ class Crawler:
         self._robots = Robots(self._session, self._scope, self._clock, self._pace)
         return self._session
 
-    async def _fetch(self, session: ClientSession, url: str) -> Worked:
+    async def _fetch(self, session: ClientSession, url: str, item: WorkItem) -> Worked:
         from aiohttp import ClientError
         from yarl import URL
 
@@ -110,14 +125,15 @@ class Crawler:
                 if answer.status in _MOVED:
                     return self._redirected(url, answer)
                 if answer.status >= 400:
-                    return self._refused(answer)
+                    return self._refused(answer, item)
                 return await self._read(url, answer)
         except TimeoutError:
-            return Worked(error=f"timed out after {self._seconds:g} s")
+            return _unanswered(item, f"timed out after {self._seconds:g} s")
         except UnreadablePage as unreadable:
             return Worked(error=str(unreadable), hopeless=True)
         except (ClientError, OSError, UnicodeError) as error:  # UnicodeError: a label of the host is too long
-            return Worked(error=f"the connection failed: {' '.join(str(error).split())[:300] or type(error).__name__}")
+            words = " ".join(str(error).split())[:300] or type(error).__name__
+            return _unanswered(item, f"the connection failed: {words}")
 
     def _redirected(self, url: str, answer: ClientResponse) -> Worked:
         target = joined(url, answer.headers.get("Location", ""))
@@ -129,12 +145,14 @@ class Crawler:
         why = "off the host" if found.elsewhere else "to an excluded URL"
         return Worked(reason=f"{answer.status}: redirects {why}, not followed: {target}")
 
-    def _refused(self, answer: ClientResponse) -> Worked:
+    def _refused(self, answer: ClientResponse, item: WorkItem) -> Worked:
+        error = said(answer.status, answer.reason)
         again = answer.status >= 500 or answer.status in _TRIED_AGAIN
         return Worked(
-            error=said(answer.status, answer.reason),
+            error=error,
             retry_after=retry_after(answer, self._clock.now()) if again else None,
             hopeless=not again,
+            if_final=dead_link(item, error, answer.status),
         )
 
     async def _read(self, url: str, answer: ClientResponse) -> Worked:
@@ -159,3 +177,8 @@ class Crawler:
             *([] if whole else [f"only the first {PAGE // 1_000_000} MB were read"]),
         ]
         return Worked(items=[Candidate("url", link) for link in found.inside], reason=", ".join(notes))
+
+
+def _unanswered(item: WorkItem, error: str) -> Worked:
+    """Return the result for a server that did not answer. It is tried again."""
+    return Worked(error=error, if_final=dead_link(item, error))

@@ -68,8 +68,7 @@ class Frontier(FrontierView):
         """Enter the candidates as seen and queue the new ones. Two spellings of one item count as one new and one known
         item.
 
-        Takes at most CHUNK candidates (`in_chunks`). Relative paths start from `root`. Raises ValueError for a kind
-        that is not in KINDS.
+        Takes at most CHUNK candidates (`in_chunks`). Relative paths start from `root`.
         """
         return self.surface_all([(candidates, source)], root)[0]
 

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.finding import backoff
-from ...protocol import Event, FindingReported, ItemDuplicate, ItemFailed, ItemQueued, ItemSkipped
+from ...facts.search.finding import DEAD_LINK, backoff
+from ...protocol import (
+    Event,
+    FindingJudged,
+    FindingReported,
+    ItemDuplicate,
+    ItemFailed,
+    ItemQueued,
+    ItemSkipped,
+    QueueReason,
+)
 from ...step import Kit
 from ..lenses.findings import identity
 from ..lenses.known import KnownFindings
@@ -50,7 +59,7 @@ class Books:
         assert self._kit.facts.finder is not None  # a run with items is a search
         return self._kit.facts.finder
 
-    def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: str = "new") -> Brought:
+    def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: QueueReason = "new") -> Brought:
         """Queue the candidates with a new key, and record each other one as a duplicate with its source.
 
         Takes at most CHUNK candidates.
@@ -62,7 +71,7 @@ class Books:
         """Enter what several sources returned as seen, and queue what is new. Call `note_items` for each result."""
         return self.frontier.surface_all(brought, self._root)
 
-    def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: str = "new") -> Brought:
+    def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: QueueReason = "new") -> Brought:
         """Record an event for each item that surfaced."""
         for item in surfaced.new:
             record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
@@ -122,6 +131,12 @@ class Books:
             )
             new += at.may_repeat is None
         return Brought(new, known)
+
+    def answers_now(self, key: str, record: Note) -> None:
+        """Refute the dead link that was reported for this page, because the page was read now."""
+        finding = self._facts().findings.get(f"{DEAD_LINK}{key}")
+        if finding is not None and finding.verdict != "refuted":
+            record(FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"]))
 
     def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:
         """Queue the item again with backoff, or mark it as failed permanently. A failure is never an empty result."""

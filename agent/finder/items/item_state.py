@@ -7,6 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+from ...protocol import ItemKind
+
 
 class State(StrEnum):
     """The state of an item. It has exactly one."""
@@ -27,8 +29,8 @@ class Named(Protocol):
     """Anything that names an item: a Candidate, an Item or a Seed."""
 
     @property
-    def kind(self) -> str:
-        """The kind of the item, one of KINDS."""
+    def kind(self) -> ItemKind:
+        """The kind of the item."""
         ...
 
     @property
@@ -40,7 +42,7 @@ class Named(Protocol):
 class Candidate(msgspec.Struct, frozen=True, gc=False):
     """A value that surfaced. The frontier knows whether it was seen before."""
 
-    kind: str
+    kind: ItemKind
     value: str
 
 
@@ -48,7 +50,7 @@ class Item(msgspec.Struct, frozen=True):
     """An item to be worked."""
 
     key: str
-    kind: str
+    kind: ItemKind
     value: str
     """The spelling with which it first surfaced."""
     source: str
@@ -74,7 +76,7 @@ class Row(msgspec.Struct, frozen=True):
     number: int
     """Its place in the order of its state; pass it to `page` to get the following items."""
     key: str
-    kind: str
+    kind: ItemKind
     value: str
     source: str
     state: State

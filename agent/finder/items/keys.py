@@ -8,9 +8,10 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import assert_never
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-KINDS = ("url", "file", "value")
+from ...protocol import ItemKind
 
 _RAW = "raw:"
 _BYTES = "bytes:"
@@ -32,13 +33,13 @@ _NORMAL = re.compile(
 _STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
-def item_key(kind: str, value: str, root: Path, *, of_user: bool = False) -> str:
+def item_key(kind: ItemKind, value: str, root: Path, *, of_user: bool = False) -> str:
     """Return the key of an item, the same for each of its spellings. Never raises for a text, whatever it contains.
 
     A file's key is its real path; a relative path starts from `root`. `~` means the home folder only if a user wrote it
     (`of_user`). A text that cannot name an item of its kind has the key `raw:TEXT`. A path that is not UTF-8 has the
     key `bytes:` with its bytes percent-encoded. Every key can be stored and printed as UTF-8. The key of a key of the
-    kinds `url` and `value` is itself. Raises ValueError for a kind that is not in KINDS.
+    kinds `url` and `value` is itself.
     """
     match kind:
         case "url":
@@ -48,7 +49,7 @@ def item_key(kind: str, value: str, root: Path, *, of_user: bool = False) -> str
         case "value":
             return storable(unicodedata.normalize("NFC", value.strip()))
         case _:
-            raise ValueError(f"unknown kind of item {kind!r}: use one of {', '.join(KINDS)}")
+            assert_never(kind)
 
 
 def file_of(key: str) -> Path:

@@ -124,7 +124,7 @@ class ItemWorks:
 
     async def _worked(self, worker: Worker, item: Item) -> Worked | None:
         """Return the result, or None if the run's time ended first."""
-        order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1)
+        order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1, source=item.source)
         try:
             async with asyncio.timeout(self._kit.usage.seconds_for_work()):
                 return await self._kit.activity.interruptible(worker.work(order))
@@ -160,10 +160,14 @@ class ItemWorks:
         if worked is None:
             note(WorkFinished(kind="item", about=key, ok=False, interrupted=True))
         else:
+            final = bool(worked.error) and self._is_final(step.item, worked)
             last = self._books.note_items(surfaced, key, note) + self._books.findings(worked.findings, key, note)
+            if final and worked.if_final is not None:
+                self._books.findings([worked.if_final], key, note)  # it reports how the item ended: not a new key
             brought, new = end.brought + last, last.new
-            if worked.error:
-                final = worked.hopeless or step.item.attempts >= self._kit.facts.search.retries
+            if not worked.error:
+                self._books.answers_now(key, note)
+            else:
                 self._books.failed(step.item, worked.error, note, final=final, wait=worked.retry_after)
             note(
                 WorkFinished(
@@ -179,6 +183,10 @@ class ItemWorks:
             )
         note(StepFinished(number=step.number, seconds=self._kit.usage.count_seconds()))
         return new
+
+    def _is_final(self, item: Item, worked: Worked) -> bool:
+        """Return whether the item is not tried again after this failure."""
+        return worked.hopeless or item.attempts >= self._kit.facts.search.retries
 
 
 def _frame(events: Sequence[Event]) -> list[Entry]:

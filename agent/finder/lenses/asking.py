@@ -14,6 +14,7 @@ import msgspec
 from ...facts.search.finder_facts import FinderFacts
 from ...facts.search.finding import Finding
 from ...protocol import (
+    ITEM_KINDS,
     BudgetChanged,
     EvidenceAdded,
     FinderSpec,
@@ -22,13 +23,16 @@ from ...protocol import (
     Record,
     RundryError,
     UserError,
+    Vote,
     VoteCast,
     Work,
     WorkFinished,
     WorkResult,
     WorkStarted,
 )
+from ...protocol.tools.traits import reading_tools
 from ...step import Kit, perform
+from ...tools.arguments import ReportedItem
 from ..items.item_intake import Books
 from ..items.item_state import Candidate, Item
 from ..workers import ReportedFinding
@@ -36,7 +40,6 @@ from . import prompts
 from .briefing import Briefing, brief
 from .critic import take_proposal
 
-READING = ("read_file", "list_files", "search")
 _MOST_SAID = 5
 _NO_REPORT = "it used all of its steps without calling `{tool}`"
 
@@ -120,7 +123,7 @@ class Asking:
             except RundryError as error:
                 return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
         ending = work.ends_with or "report"
-        tools = [*READING, *(["fetch_url"] if self._spec.hosts else []), ending]
+        tools = [*reading_tools(self._spec.hosts), ending]
         order = msgspec.structs.replace(
             work,
             system=self._system(work),
@@ -210,9 +213,9 @@ class Asking:
             )
 
     def _reported(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
-        found = [Candidate(str(i["kind"]), str(i["value"])) for i in arguments.get("items", ())]
+        found = [msgspec.convert(i, ReportedItem) for i in arguments.get("items", ())]
         told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
-        valid = [c for c in found if c.kind in ("url", "file", "value")]
+        valid = [Candidate(kind, item.value) for item in found for kind in ITEM_KINDS if kind == item.kind]
         queued = self._books.items(valid, work.about, record)
         reported = self._books.findings(told, work.about, record, by_model=True)
         if item is not None:
@@ -230,7 +233,8 @@ class Asking:
         )
 
     def _voted(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
-        finding, verdict = self._facts.findings[work.about], str(arguments["verdict"])
+        finding = self._facts.findings[work.about]
+        verdict: Vote = arguments["verdict"]
         if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
             record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
             return  # it was sent back meanwhile and is judged again

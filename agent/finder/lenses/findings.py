@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ...protocol import VoteCast
+from ...facts.search.cited_place import digest_of
+from ...protocol import Judgement, VoteCast
 from ...system import read_plain
 from ..items.keys import item_key
 
@@ -47,10 +48,10 @@ def identity(title: str, evidence: str, given: str | None, root: Path) -> Identi
 
 def variant_key(key: str, title: str, place: str) -> str:
     """Return the key of a finding whose own key or place belongs to a finding with another title."""
-    return f"{key}~{_digest(plain_title(title), place)}"
+    return f"{key}~{digest_of(plain_title(title), place)}"
 
 
-def verdict_of(votes: Sequence[VoteCast], asked: int) -> str | None:
+def verdict_of(votes: Sequence[VoteCast], asked: int) -> Judgement | None:
     """Return `confirmed` if a majority of those asked did not refute it, and `refuted` if a majority is not possible
     any more.
 
@@ -87,12 +88,7 @@ def _place(evidence: str, root: Path) -> tuple[str, str]:
     lines, earlier = found
     nth = f".{earlier + 1}" if earlier else ""
     old = hashlib.blake2b(lines[1].encode(errors="replace"), digest_size=6).hexdigest()
-    return f"{path}#{_digest(*lines)}{nth}", f"{path}#{old}"
-
-
-def _digest(*texts: str) -> str:
-    whole = "\0".join(texts).encode(errors="replace")
-    return hashlib.blake2b(whole, digest_size=8).hexdigest()
+    return f"{path}#{digest_of(*lines)}{nth}", f"{path}#{old}"
 
 
 def _cited(path: str, number: int) -> tuple[tuple[str, str, str], int] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FindingJudged, FindingReopened, Judge, Merge, Record
 
@@ -28,8 +30,8 @@ def _judge(facts: FinderFacts, command: Judge, record: Record, *, has_model: boo
             if not has_model:
                 return "this run has no model that can look for evidence"
             record(FindingReopened(key=command.key, reason=command.reason))
-        case other:
-            return f"a finding is judged `confirmed`, `refuted` or `evidence`, not `{other}`"
+        case _:
+            assert_never(command.verdict)
     return None
 
 

@@ -59,7 +59,7 @@ class Scope:
             record(ReadsPlaced(paths=changed))
 
     async def close(self) -> None:
-        """Stop counting."""
+        """Stop the count of the files in scope."""
         self._stopped = True
         if self._counting is not None:
             self._counting.cancel()

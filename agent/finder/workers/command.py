@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...protocol import UserError
-from ...workspace import Finished, Sandbox
+from ...workspace import Access, Finished, Sandbox
 from .reply import LONGEST, last_words, one_line, read_reply
 from .worker import Worked, WorkItem, as_json
 
@@ -39,11 +39,11 @@ class CommandWorker:
         done = await self._sandbox.run(
             self._command,
             self._workspace,
+            Access(network=self._network),
             cwd=self._workspace,
             env=self._env,
             timeout=self._seconds,
             stdin=as_json(item),
-            network=self._network,
             apart=True,
             keep=LONGEST,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import UserError
-from ...workspace import Sandbox
+from ...workspace import Access, Sandbox
 from .child import Child, ChildEnded
 from .reply import last_words, one_line, read_reply
 from .worker import Worked, WorkItem, as_json
@@ -68,7 +68,7 @@ class PythonWorker:
         return _judged(line)
 
     async def close(self) -> None:
-        """End all children."""
+        """End the idle child processes, and wait for them."""
         idle, self._idle = self._idle, []
         await asyncio.gather(*(child.end() for child in idle))
 
@@ -79,7 +79,9 @@ class PythonWorker:
         await _ended(child)
         # As text: a sandbox may hide the folder of rundry's own code.
         told = [_CHILD.read_text(), str(self._workspace), self._module, self._name]
-        argv = self._sandbox.wrap([sys.executable, "-P", "-B", "-c", *told], self._workspace, network=self._network)
+        argv = self._sandbox.wrap(
+            [sys.executable, "-P", "-B", "-c", *told], self._workspace, Access(network=self._network)
+        )
         return await Child.start(argv, cwd=self._workspace, env=self._env)
 
 

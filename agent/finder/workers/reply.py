@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
+from ...protocol import ITEM_KINDS
 from ..items.frontier import Candidate
-from ..items.keys import KINDS
 from .worker import ReportedFinding, Worked
 
 LONGEST = 64_000_000
@@ -60,11 +60,22 @@ def _refused(answer: bytes) -> Worked:
     if unknown:
         named = quoted(", ".join(unknown).encode("utf-8", "replace"), 100)
         return Worked(error=f"the answer has an unknown field ({named}); the fields are {', '.join(_FIELDS)}")
+    if (unknown_kind := _unknown_kind(fields.get("items"))) is not None:
+        return Worked(error=unknown_kind)
     try:
         return _checked(msgspec.convert(fields, _Reply))
     except msgspec.ValidationError as wrong:
         text, _, place = str(wrong).partition(" - at ")
         return Worked(error=f"the answer is wrong at {place.strip('`') or 'the top'}: {text}")
+
+
+def _unknown_kind(items: object) -> str | None:
+    """Describe the first item whose kind is a text but not one of the kinds."""
+    for place, item in enumerate(cast("list[object]", items) if isinstance(items, list) else ()):
+        kind = cast("dict[str, object]", item).get("kind") if isinstance(item, dict) else None
+        if isinstance(kind, str) and kind not in ITEM_KINDS:
+            return f"items[{place}] has the unknown kind {kind[:40]!r}; use {', '.join(ITEM_KINDS)}"
+    return None
 
 
 def one_line(text: str, limit: int = _LONGEST_ERROR) -> str:
@@ -86,8 +97,6 @@ def last_words(errors: bytes, limit: int = QUOTED) -> str:
 
 def _checked(reply: _Reply) -> Worked:
     for place, item in enumerate(reply.items or []):
-        if item.kind not in KINDS:
-            return Worked(error=f"items[{place}] has the unknown kind {item.kind[:40]!r}; use {', '.join(KINDS)}")
         if not item.value.strip():
             return Worked(error=f"items[{place}] has an empty value")
     for place, finding in enumerate(reply.findings or []):

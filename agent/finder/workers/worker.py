@@ -7,22 +7,26 @@ from typing import Protocol
 
 import msgspec
 
+from ...protocol import ItemKind
 from ..items.frontier import Candidate
 
 
 class WorkItem(msgspec.Struct, frozen=True, gc=False):
     """One item as a worker gets it (contract: docs/requirements.md 13.2)."""
 
-    kind: str
+    kind: ItemKind
     value: str
     key: str
     attempt: int = 1
     """Number of this attempt; the first is 1."""
+    source: str = ""
+    """What brought it: the key of an item, `seed`, `person` or `resume`. Only workers of the program get it."""
 
 
 def as_json(item: WorkItem) -> bytes:
     """Encode the item as one line of ASCII. A file's name may hold bytes that are not UTF-8, as lone surrogates."""
-    return json.dumps(msgspec.structs.asdict(item)).encode()
+    told = {"kind": item.kind, "value": item.value, "key": item.key, "attempt": item.attempt}
+    return json.dumps(told).encode()
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +54,8 @@ class Worked(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that the server asked to wait."""
     hopeless: bool = False
     """Another attempt cannot help: the item fails permanently right away."""
+    if_final: ReportedFinding | None = None
+    """Reported if the item fails permanently."""
 
 
 class Worker(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ...protocol.text.path_text import quoted_path
 from ...workspace import FileState, form_of
-from .hunks import CONTEXT, Hunk, Sides, Split, sides_of
+from .hunks import Hunk, Sides, Split, sides_of
 
 
 def split_bytes(before: FileState, after: bytes | None) -> Split | None:
@@ -53,8 +53,8 @@ def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
 
 def _lines(parts: Split, hunk: Hunk) -> Iterator[str]:
     first, last = hunk.changes[0], hunk.changes[-1]
-    a1, b1 = max(0, first.a1 - CONTEXT), max(0, first.b1 - CONTEXT)
-    a2 = min(len(parts.old), last.a2 + CONTEXT)
+    a1, a2 = hunk.around(len(parts.old))
+    b1 = max(0, first.b1 - (first.a1 - a1))
     b2 = last.b2 + (a2 - last.a2)
     yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@\n"
     at = a1

@@ -22,15 +22,24 @@ class Hunk(msgspec.Struct, frozen=True):
 
     index: int
     changes: tuple[Change, ...]
+    floor: int = 0
+    """The first old line that may be shown above it: the part above it ends there, if a hunk was split."""
+    ceiling: int | None = None
+    """The old line that the next part begins with; None: it was not split, or this is the last part."""
+
+    def around(self, count: int) -> tuple[int, int]:
+        """Return the old lines that are shown with it, of `count` lines in the whole text."""
+        most = count if self.ceiling is None else self.ceiling
+        return max(self.floor, self.changes[0].a1 - CONTEXT), min(most, self.changes[-1].a2 + CONTEXT)
 
     @property
     def added(self) -> int:
-        """Number of added lines."""
+        """Return the number of added lines of all changes."""
         return sum(c.b2 - c.b1 for c in self.changes)
 
     @property
     def removed(self) -> int:
-        """Number of removed lines."""
+        """Return the number of removed lines of all changes."""
         return sum(c.a2 - c.a1 for c in self.changes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...protocol import Decide
+from ...protocol import Decide, DecidedBy, OnAsk
 from ...workspace import WriteFailed
 from ..answer import edited, rejected
 from ..draft import Draft, FileDraft
@@ -29,7 +29,7 @@ def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | st
         case "reject":
             return rejected(msgspec.structs.replace(command, hunk_reasons={}), draft, None)
         case "again":
-            return made_anew(draft, conflict.why, by="person", reason=command.reason)
+            return plan_again(draft, conflict.why, by="person", reason=command.reason)
         case "mine":
             return _kept(command, draft, conflict)
         case "approve" if command.text is not None and not command.always:
@@ -38,7 +38,7 @@ def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | st
             return f"this proposal is in conflict ({conflict.why}): {WAYS}"
 
 
-def made_anew(draft: FileDraft, why: str, *, by: str, reason: str | None = None) -> Ruling:
+def plan_again(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None = None) -> Ruling:
     """Return the ruling that makes the model read the file and make the change again."""
     told = f"conflict: {why}"
     return Ruling(
@@ -86,12 +86,12 @@ def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -
     return edited(command, msgspec.structs.replace(draft, before=now), after)
 
 
-def by_policy(draft: Draft, verdict: Verdict, on_ask: str | None) -> Ruling:
+def by_policy(draft: Draft, verdict: Verdict, on_ask: OnAsk | None) -> Ruling:
     """Return the ruling without a person. `on_ask` is `handoff` if the run is to be handed over."""
     why = "; ".join(verdict.why)
     if isinstance(draft, FileDraft) and verdict.action != "deny":
         if draft.misfit is not None:
-            return made_anew(draft, draft.misfit, by="policy")
+            return plan_again(draft, draft.misfit, by="policy")
         if holds_already(draft):
             return approved(draft, by="policy", reason=HELD)
     if verdict.action == "allow":

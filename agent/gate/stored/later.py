@@ -1,4 +1,4 @@
-"""Proposals that wait at a gate, and those left open because nobody was here to decide."""
+"""Proposals that stay open in the journal because nobody was here to decide."""
 
 from __future__ import annotations
 
@@ -6,28 +6,11 @@ import asyncio
 from dataclasses import dataclass, field
 
 from ...protocol import Decide, ProposalOpened, Record
-from ..change.hunks import Split
 from ..change.rebase import Conflict
 from ..draft import Draft
+from ..open_proposal import OpenProposal
 from ..policy import Verdict
 from ..ruling import Ruling
-
-
-@dataclass(slots=True)
-class OpenProposal:
-    """A proposal that waits at a gate."""
-
-    id: str
-    draft: Draft
-    digest: str
-    parts: Split | None
-    verdict: Verdict
-    record: Record
-    ruling: asyncio.Future[Ruling]
-    may_stay: bool = False
-    """It can outlive its runner by staying open in the journal until a person decides."""
-    conflict: Conflict | None = None
-    """Why it cannot be applied as it is; `draft` is the newest version that fitted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...protocol import JournalError, UserError
 from .. import database
 from ..journal import Journal
+from ..sqlite_errors import BUSY_SECONDS, Broken, explain
 from .damage import damage_of
 
 
@@ -43,16 +44,16 @@ def _copy(path: Path, place: Path) -> None:
     try:
         place.chmod(0o600)
         with (
-            closing(sqlite3.connect(path, timeout=database.BUSY_SECONDS)) as source,
+            closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as source,
             closing(sqlite3.connect(place, isolation_level=None)) as copy,
         ):
             source.backup(copy)  # all pages in one step: a running run does not restart the copy
             database.mark_settled(copy)
         with place.open("rb") as file:
             os.fsync(file.fileno())
-    except (OSError, *database.Broken) as error:
+    except (OSError, *Broken) as error:
         for name in (place, place.with_name(place.name + "-wal"), place.with_name(place.name + "-shm")):
             name.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise JournalError(f"{place} could not be written: {error.strerror}") from error
-        raise database.explain(error, path) from error
+        raise explain(error, path) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 DIGEST_BYTES = 16
 START = bytes(DIGEST_BYTES)
@@ -38,8 +38,7 @@ class BrokenLink(NamedTuple):
     seq: int
     kind: str
     """Its type as it reads now; empty if the event is missing."""
-    fault: str
-    """`does not match its checksum`, `has no checksum` or `is missing`."""
+    fault: Literal["does not match its checksum", "has no checksum", "is missing"]
 
     @property
     def text(self) -> str:

@@ -12,10 +12,20 @@ from ...protocol import (
     ProposalDecided,
     QuestionAnswered,
     RuleAdded,
+    RuleRemoved,
     RunStarted,
 )
 
-_FORCED = (CallAdmitted, GateModeChanged, GuardApproved, LimitsChanged, QuestionAnswered, RuleAdded, RunStarted)
+_FORCED = (
+    CallAdmitted,
+    GateModeChanged,
+    GuardApproved,
+    LimitsChanged,
+    QuestionAnswered,
+    RuleAdded,
+    RuleRemoved,
+    RunStarted,
+)
 """RunStarted: a journal without its first event cannot be resumed."""
 
 

@@ -13,6 +13,6 @@ async def close_connections() -> None:
     """Close connections that are kept for the next call, on the running loop. No call may be running."""
     await close_pool()
     if "litellm" in sys.modules:
-        from .foreign import close_litellm
+        from .via_litellm import close_litellm
 
         await close_litellm()

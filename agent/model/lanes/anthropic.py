@@ -179,10 +179,8 @@ class AnthropicReader:
         """Replace earlier figures by later ones: those of `message_delta` are totals."""
         if usage is None:
             return
-        for name in usage.__struct_fields__:
-            value = getattr(usage, name)
-            if value is not None:
-                setattr(self._usage, name, value)
+        given = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
+        self._usage = msgspec.structs.replace(self._usage, **given)
         cached, written = self._usage.cache_read_input_tokens or 0, self._usage.cache_creation_input_tokens or 0
         prompt = (self._usage.input_tokens or 0) + cached + written
         out = self._usage.output_tokens or 0

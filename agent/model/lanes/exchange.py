@@ -14,6 +14,7 @@ from ...system import tls
 from ..answer import Answer, Shown, TooLong
 from ..endpoint import Endpoint
 from ..faults import Refused, of_body, of_exception, of_stream
+from ..traits import WireFormat
 from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
 from .patience import Timer
@@ -34,7 +35,7 @@ _DRAIN = 0.05
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """A request that is ready to send."""
 
-    wire: str
+    wire: WireFormat
     """Format of the answer."""
     url: str
     data: bytes
@@ -93,7 +94,7 @@ async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer)
 
 
 async def _read(
-    response: aiohttp.ClientResponse, wire: str, reader: Reader, answer: Answer, timer: Timer
+    response: aiohttp.ClientResponse, wire: WireFormat, reader: Reader, answer: Answer, timer: Timer
 ) -> AsyncGenerator[Shown, None]:
     kind = response.headers.get("content-type", "")
     if "html" in kind or ("json" in kind and "ndjson" not in kind and wire != "ollama"):

@@ -9,6 +9,7 @@ import msgspec
 
 from ...protocol.text.broken_json import BROKEN_JSON
 from ..answer import Shown
+from ..traits import WireFormat
 from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-def feed_whole(wire: str, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
+def feed_whole(wire: WireFormat, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
     """Read the object as if it had been streamed. Raises NotAStream, ErrorInStream."""
     start = body[:200].decode(errors="replace")
     try:

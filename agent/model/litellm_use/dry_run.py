@@ -17,8 +17,8 @@ import msgspec
 from ...protocol import Message, ModelFault, ModelSpec, Request
 from ..answer import Answer
 from ..endpoint import Endpoint, resolve
-from ..lanes.foreign import LitellmLane
 from ..lanes.patience import Patience, Timer
+from ..lanes.via_litellm import LitellmLane
 from ..naming import find_model
 from .credentials import DryRunResult
 from .library import litellm

@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from .foreign import Foreign
 from .patches import patch_litellm
+from .untyped import Untyped
 
 
 def library_folder() -> Path:
@@ -24,7 +24,7 @@ def library_folder() -> Path:
 
 
 @cache
-def litellm() -> Foreign:
+def litellm() -> Untyped:
     """Return the module litellm. The first call blocks for seconds; use `await load_litellm()` in the event loop."""
     # Otherwise the import downloads the price map (7 to 12 s without network) and loads `.env` from the working folder.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -32,7 +32,7 @@ def litellm() -> Foreign:
     point_tiktoken_home()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lib: Foreign = import_module("litellm")
+        lib: Untyped = import_module("litellm")
         import_module("openai.resources")  # otherwise the first call imports it in the event loop (0.5 s)
         # pydantic builds these at their first use, which is in the middle of the first answer, and warns on stderr.
         for late in (lib.types.utils.Delta, lib.types.utils.Message):

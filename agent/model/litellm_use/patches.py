@@ -9,14 +9,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .foreign import Foreign
+    from .untyped import Untyped
 
 
-def patch_litellm(lib: Foreign) -> None:
+def patch_litellm(lib: Untyped) -> None:
     """Replace functions that fail or use the network. `lib` is the module litellm."""
     # After each call, litellm requests the model's window from Ollama (not always the right server) and huggingface.co.
     # These requests block the event loop, and only litellm's own log, which rundry turns off, uses the result.
-    ollama: Foreign = import_module("litellm.llms.ollama.common_utils").OllamaModelInfo
+    ollama: Untyped = import_module("litellm.llms.ollama.common_utils").OllamaModelInfo
     ollama.get_model_info = _unknown
     lib.utils._get_max_position_embeddings = _unknown
     # litellm's code for Claude 2's old text format fails; Bedrock accepts messages for these models too.
@@ -27,7 +27,7 @@ def patch_litellm(lib: Foreign) -> None:
         stand_in.__dict__["preview"] = None
         sys.modules["vertexai"] = stand_in
     # litellm would send a redacted block as an empty readable one, which Bedrock refuses.
-    factory: Foreign = import_module("litellm.litellm_core_utils.prompt_templates.factory")
+    factory: Untyped = import_module("litellm.litellm_core_utils.prompt_templates.factory")
     processor = factory.BedrockConverseMessagesProcessor
     processor.translate_thinking_blocks_to_reasoning_content_blocks = staticmethod(_converse_blocks)
 

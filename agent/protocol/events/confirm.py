@@ -34,6 +34,8 @@ class DependenciesRecorded(EventBase, frozen=True, kw_only=True):
 
 
 class ConfirmationStarted(EventBase, frozen=True, kw_only=True):
+    """The checks start in a clean checkout."""
+
     command: str
 
 
@@ -67,3 +69,7 @@ class RunVerified(EventBase, frozen=True, kw_only=True):
     output: str = ""
     world: str | None = None
     seconds: float = 0.0
+
+
+ConfirmEvent = DependenciesFound | DependenciesRecorded | ConfirmationStarted | ConfirmationFinished | RunVerified
+"""The events of this module."""

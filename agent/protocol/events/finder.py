@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import msgspec
+
+from ..finder import ItemKind
 from .base import EventBase
+
+WorkKind = Literal[
+    "main",  # a step of the run's main conversation
+    "begin",  # a pass starts; it calls no model, like `close` and `measure`
+    "close",
+    "measure",
+    "try",  # one candidate of a pass
+    "child",  # a run of its own
+    "item",  # in a search, like those below
+    "lens",
+    "sceptic",  # a verifier
+    "critic",
+    "evidence",
+    "scan",  # the check of a migration, on all files
+]
+"""What a work order does. `WorkStarted` and `WorkFinished` have only those of a search."""
+QueueReason = Literal["seed", "new", "retry", "regressed", "person"]
+WasState = Literal["done", "set_aside", "skipped", "waiting", "queued", "working"]
+"""Earlier state of an item."""
+Vote = Literal["refuted", "stands", "duplicate"]
+Judgement = Literal["confirmed", "refuted"]
+"""The verdict on a finding."""
+JudgedBy = Literal["sceptics", "person", "none"]
+"""The judge of a finding; `none`: the run has no verifiers."""
+LensOrigin = Literal["spec", "person", "critic"]
+CriticHalf = Literal["code", "model"]
 
 
 class WorkStarted(EventBase, frozen=True, kw_only=True):
     """A worker started a work order; `work` in the envelope names it."""
 
-    kind: str
-    """`item`, `lens`, `sceptic`, `critic`, `evidence` or `scan`."""
+    kind: WorkKind
     about: str
     """Key of the item, name of the lens, key of the finding, or `scan`."""
     attempt: int = 1
@@ -17,7 +47,9 @@ class WorkStarted(EventBase, frozen=True, kw_only=True):
 
 
 class WorkFinished(EventBase, frozen=True, kw_only=True):
-    kind: str
+    """A work order of the loop ended."""
+
+    kind: WorkKind
     about: str
     ok: bool
     """False: the work failed, which differs from finding nothing."""
@@ -35,25 +67,53 @@ class WorkFinished(EventBase, frozen=True, kw_only=True):
     """The work failed permanently: too often, or in a way that another attempt cannot fix."""
 
 
+class ClusterWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """One worker of a Dask cluster at a moment."""
+
+    name: str
+    """Its address without the protocol."""
+    threads: int
+    batches: int = 0
+    """Batches that it works or that wait there; each thread works one."""
+    items: int = 0
+    """Items in these batches."""
+    doing: str = ""
+    """One of these items."""
+    cpu: float = 0.0
+    """Load of its process, in per cent of one core."""
+    memory: int = 0
+    """Bytes."""
+
+
+class WorkersSeen(EventBase, frozen=True, kw_only=True):
+    """The workers of the cluster came, went, or have another load. Recorded at most every two seconds."""
+
+    workers: list[ClusterWorker]
+    """Empty: the scheduler does not answer, or it has no workers."""
+
+
 class ItemQueued(EventBase, frozen=True, kw_only=True):
+    """A new item was added to the frontier."""
+
     key: str
-    kind: str
+    kind: ItemKind
     value: str
     source: str
     """What reported the item: the key of an item, the name of a lens, `seed` or `person`."""
-    reason: str
-    """`seed`, `new`, `retry`, `regressed` or `person`."""
+    reason: QueueReason
     attempts: int = 0
     """Number of failed attempts."""
     due: float | None = None
     """Unix time before which the item must not start; None: it can start immediately."""
-    was: str | None = None
-    """Earlier state, if the item was not queued: `done`, `set_aside`, `skipped`, or `waiting` for another attempt."""
+    was: WasState | None = None
+    """Earlier state, if the item was not queued."""
     said: str = ""
     """The answer of a person who did not accept the result of the item's suspect check."""
 
 
 class ItemDuplicate(EventBase, frozen=True, kw_only=True):
+    """An item was not queued because its key was seen before."""
+
     key: str
     source: str
     value: str = ""
@@ -61,6 +121,8 @@ class ItemDuplicate(EventBase, frozen=True, kw_only=True):
 
 
 class ItemFailed(EventBase, frozen=True, kw_only=True):
+    """Working an item failed; it is tried again unless `final` is set."""
+
     key: str
     error: str
     attempts: int
@@ -75,11 +137,13 @@ class ItemSkipped(EventBase, frozen=True, kw_only=True):
 
     key: str
     by: str = "person"
-    was: str | None = None
-    """`set_aside` if the item had failed permanently; otherwise it was in the queue."""
+    was: WasState | None = None
+    """Set if the item had failed permanently; otherwise it was in the queue."""
 
 
 class FindingReported(EventBase, frozen=True, kw_only=True):
+    """A worker or a lens reported a finding with a new key."""
+
     key: str
     title: str
     detail: str = ""
@@ -97,18 +161,17 @@ class VoteCast(EventBase, frozen=True, kw_only=True):
 
     key: str
     by: str
-    verdict: str
-    """`refuted`, `stands` or `duplicate`."""
+    verdict: Vote
     reason: str = ""
     duplicate_of: str | None = None
 
 
 class FindingJudged(EventBase, frozen=True, kw_only=True):
+    """A finding got its verdict."""
+
     key: str
-    verdict: str
-    """`confirmed` or `refuted`."""
-    by: str
-    """`sceptics`, `person`, or `none` if the run has no verifiers."""
+    verdict: Judgement
+    by: JudgedBy
     reasons: list[str] = []
     stands: int = 0
     """Number of verifiers that could not refute the finding."""
@@ -125,16 +188,19 @@ class FindingReopened(EventBase, frozen=True, kw_only=True):
 
 
 class EvidenceAdded(EventBase, frozen=True, kw_only=True):
+    """More evidence was added to a finding."""
+
     key: str
     detail: str
     evidence: str = ""
 
 
 class LensAdded(EventBase, frozen=True, kw_only=True):
+    """A lens was added to the search."""
+
     name: str
     prompt: str
-    by: str
-    """`spec`, `person` or `critic`."""
+    by: LensOrigin
     model: str | None = None
     once: bool = False
     """The lens runs in one pass only."""
@@ -143,8 +209,7 @@ class LensAdded(EventBase, frozen=True, kw_only=True):
 class CriticSpoke(EventBase, frozen=True, kw_only=True):
     """The result of the completeness critic, which checks that passes with nothing new can be trusted."""
 
-    half: str
-    """`code` or `model`."""
+    half: CriticHalf
     lenses: list[str] = []
     """Lenses that must run once more, or that the critic proposes."""
     text: str = ""
@@ -174,3 +239,25 @@ class ReadsPlaced(EventBase, frozen=True, kw_only=True):
 
     paths: dict[str, str]
     """Path as the lens named it to the path of the file in scope; empty: the file is not in scope."""
+
+
+FinderEvent = (
+    WorkStarted
+    | WorkFinished
+    | ItemQueued
+    | ItemDuplicate
+    | ItemFailed
+    | FindingReported
+    | FindingJudged
+    | ItemSkipped
+    | VoteCast
+    | FindingReopened
+    | EvidenceAdded
+    | LensAdded
+    | CriticSpoke
+    | LensBriefed
+    | ScopeCounted
+    | ReadsPlaced
+    | WorkersSeen
+)
+"""The events of this module."""

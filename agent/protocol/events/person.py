@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ..messages import ImageRef
 from .base import EventBase
+
+DecidedAs = Literal["approve", "reject", "part"]
+"""The decision on a proposal; `part`: some of its hunks."""
+DecidedBy = Literal["policy", "person"]
+SaidKind = Literal["task", "say", "steer"]
+Interruptible = Literal["model", "tool", "check"]
+"""What a person can interrupt."""
 
 
 class ProposalOpened(EventBase, frozen=True, kw_only=True):
@@ -25,6 +34,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """Blob of the proposed file content; None for a command."""
     asks: list[str] = []
     """Why the proposal waits, one line per reason; empty: the policy allows it."""
+    needs: list[str] = []
+    """What needs approval, in short: the names of the commands that no rule allows."""
     danger: bool = False
     """The action concerns something guarded or protected: the gate asks in every mode and never offers `always`."""
     rule: str | None = None
@@ -38,9 +49,15 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     removed: int = 0
     who: str = ""
     """The try, such as `try 2 of 3`, whose worktree the proposal is for; empty: the run's own tree."""
+    file: int = 0
+    """Place of its file among those that this answer of the model changes, from 1; 0: the answer changes only one."""
+    files: int = 0
+    """Number of files that the answer changes; 0: one, or it is unknown."""
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):
+    """The file changed while the proposal waited, so the proposal was rebased on the new content."""
+
     proposal_id: str
     diff: str
     digest: str
@@ -57,11 +74,11 @@ class ProposalRebased(EventBase, frozen=True, kw_only=True):
 
 
 class ProposalDecided(EventBase, frozen=True, kw_only=True):
+    """The policy or a person decided a proposal."""
+
     proposal_id: str
-    decision: str
-    """`approve`, `reject` or `part`."""
-    by: str
-    """`policy` or `person`."""
+    decision: DecidedAs
+    by: DecidedBy
     reason: str | None = None
     rule: str | None = None
     """The rule that `always` added."""
@@ -69,6 +86,8 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """With `part`: number of accepted hunks."""
     left: dict[int, str] = {}
     """Why a hunk was skipped, by its index, if the person gave a reason."""
+    cuts: dict[int, list[int]] = {}
+    """How hunks were split, as in `Decide`: `taken` and `left` then count the parts."""
     after: str | None = None
     """Blob of the approved content, if it differs from the proposal."""
 
@@ -80,6 +99,8 @@ class Undone(EventBase, frozen=True, kw_only=True):
     """Number of undone changes."""
     step: int | None = None
     """The files are as they were before this step, except those in `kept`."""
+    path: str | None = None
+    """Only the changes of this file were undone."""
     files: list[str] = []
     kept: list[str] = []
     """What could not be undone, and why: `path: why`, one line each."""
@@ -87,12 +108,16 @@ class Undone(EventBase, frozen=True, kw_only=True):
 
 
 class QuestionAsked(EventBase, frozen=True, kw_only=True):
+    """The model asked the person a question."""
+
     question_id: str
     question: str
     options: list[str] = []
 
 
 class QuestionAnswered(EventBase, frozen=True, kw_only=True):
+    """The question was answered, by the user or by the program."""
+
     question_id: str
     text: str
     by: str = "person"
@@ -102,8 +127,7 @@ class Said(EventBase, frozen=True, kw_only=True):
     """A message of the person was added to the conversation."""
 
     text: str
-    kind: str = "say"
-    """`task`, `say` or `steer`."""
+    kind: SaidKind = "say"
     queued_id: int | None = None
     """The id of the command that sent the message, if the message was queued."""
     images: list[ImageRef] = []
@@ -126,18 +150,21 @@ class Unqueued(EventBase, frozen=True, kw_only=True):
 class Interrupted(EventBase, frozen=True, kw_only=True):
     """A person interrupted the current call or tool."""
 
-    what: str
-    """`model`, `tool` or `check`."""
+    what: Interruptible
     detail: str = ""
 
 
 class CommandTaken(EventBase, frozen=True, kw_only=True):
+    """The runner accepted a command from the inbox."""
+
     command_id: int
     command: str
     """Type of the command."""
 
 
 class CommandRefused(EventBase, frozen=True, kw_only=True):
+    """The runner refused a command from the inbox."""
+
     command_id: int
     command: str
     why: str
@@ -160,3 +187,22 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
     """Tokens after a summary, as counted by this program."""
     usd: float | None = 0.0
     """Cost of the summary; None: unknown price."""
+
+
+PersonEvent = (
+    ProposalOpened
+    | ProposalRebased
+    | ProposalDecided
+    | QuestionAsked
+    | QuestionAnswered
+    | Said
+    | Queued
+    | Unqueued
+    | Interrupted
+    | CommandTaken
+    | CommandRefused
+    | PlanChanged
+    | ConversationCut
+    | Undone
+)
+"""The events of this module."""

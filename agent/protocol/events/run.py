@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from ..budget import Budget, Tokens
-from ..clockwork import ImproveSpec, IntervalSpec, PacedSpec
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
 from ..finder import FinderSpec
 from ..handoff import HandoffRecord
-from ..outcome import FindingCounts, Reason
-from ..spec import GateMode, LoopKind, ModelSpec, Rule
+from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
+from ..outcome import ChildOutcome, FindingCounts, Reason
+from ..spec import EffortLevel, GateMode, LoopKind, ModelSpec, Rule, TierKind
 from .base import EventBase
+
+SandboxKind = Literal["bubblewrap", "landlock", "seatbelt"]
+SwitchedBy = Literal[
+    "person",
+    "escalate",  # the rule for a stall
+    "tier",  # of a hand-off
+]
+WaitsFor = Literal["message", "gate", "question", "handoff"]
+"""What a run waits for until somebody acts."""
 
 
 class RunStarted(EventBase, frozen=True, kw_only=True):
+    """The first event of a run, with its settings."""
+
     run_id: str
     loop: LoopKind
     task: str
@@ -28,12 +39,12 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     window: int | None = None
     """Size of the context window in tokens."""
     priced: bool = True
-    effort: str | None = None
+    effort: EffortLevel | None = None
     """How much the model should reason, if set."""
     sees_images: bool | None = None
     """Whether the model accepts images; None: unknown."""
-    sandbox: str | None = None
-    """`bubblewrap`, `landlock`, `seatbelt`; None: commands run without a sandbox."""
+    sandbox: SandboxKind | None = None
+    """None: commands run without a sandbox."""
     network: bool = False
     """Commands can reach the network, because it was allowed or because there is no sandbox."""
     not_held: list[str] = []
@@ -44,6 +55,10 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Fingerprint of the workspace at the start."""
     finder: FinderSpec | None = None
     """Settings of the search, for an until-dry run."""
+    fix: FixSpec | None = None
+    """Settings of a fix run: what its children work on."""
+    parent: ParentRef | None = None
+    """The run that started this one; None: a person or a script did."""
     interval: IntervalSpec | None = None
     paced: PacedSpec | None = None
     improve: ImproveSpec | None = None
@@ -52,6 +67,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
 
 
 class RunResumed(EventBase, frozen=True, kw_only=True):
+    """A new runner continues the run."""
+
     run_id: str
     from_seq: int
     """The last event that the earlier runner recorded."""
@@ -68,87 +85,16 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     """Seconds of work that are recorded only there."""
 
 
-class PassStarted(EventBase, frozen=True, kw_only=True):
-    number: int
-    lenses: list[str] = []
-    """In a search by lenses: the lenses of the pass."""
-    began: float | None = None
-    """Unix time of the run's own clock, for a pass of a clock or delay loop."""
-    world: str | None = None
-    """The snapshot at the start of the pass: if its check fails, the files are restored to this state."""
-    head: str | None = None
-    """The commit at the start of the pass; None: the pass is not committed."""
-    git: str | None = None
-    """State of the repository, in the snapshot store: HEAD, refs, index, stash, submodules, operations in progress."""
-    green: bool = False
-    """The success predicates already held at the start, so that they do not end the pass."""
-    fresh: bool = False
-    """The pass starts a new conversation after the system prompt."""
-    tries: int = 1
-    """Number of candidates in the pass, each in its own worktree."""
-
-
-class PatchKept(EventBase, frozen=True, kw_only=True):
-    """The changes of a pass, kept as a git patch before they are rolled back."""
-
-    number: int
-    why: str
-    patch: str
-    """Blob of the patch."""
-    world: str | None
-    """The snapshot that includes the change."""
-    files: list[str] = []
-    git: str | None = None
-    """State of the repository after the pass, in the snapshot store."""
-    bundle: str | None = None
-    """Blob of a git bundle with the commits of the pass, for `git fetch`."""
-    commits: list[str] = []
-    """Those commits, and where they are kept if they do not fit into a bundle."""
-    history: list[str] = []
-    """What the pass changed in HEAD, refs, stash and submodules."""
-    unmeasured: bool = False
-    """The score could not be measured."""
-    change: str = ""
-    """Hash of the change without positions and trailing white space; the same hash twice means a repeated change."""
-
-
-class PassFinished(EventBase, frozen=True, kw_only=True):
-    number: int
-    new: int = 0
-    dry_streak: int = 0
-    dry_passes: int = 0
-    verdict: str = ""
-    """For a pass that changes files: `kept`, `unchanged`, `reverted`, `unmeasured` (rolled back because the score could
-    not be measured), or `skipped` if it could not start.
-    """
-    why: str = ""
-    """The reason for the verdict, as text for a person."""
-    said: str = ""
-    """Summary of the pass in one line, for the next pass."""
-    files: list[str] = []
-    commit: str | None = None
-    """The commit that contains the pass, if any."""
-    change: str = ""
-    """As in `PatchKept`; empty: nothing was changed."""
-    repeats: int | None = None
-    """Number of the earlier pass that made the same change."""
-    left: list[str] = []
-    """Files that could not be restored, each with the reason."""
-    tries: int = 1
-    """As in `PassStarted`."""
-    candidate: int = 0
-    """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
-
-
 class ModelSwitched(EventBase, frozen=True, kw_only=True):
+    """The run uses another model from now on."""
+
     model: str
     local: bool = False
     window: int | None = None
     priced: bool = True
     sees_images: bool | None = None
     """Whether the model accepts images; None: unknown."""
-    by: str = "person"
-    """The cause: `person`, `escalate` (the rule for a stall) or `tier` (of a hand-off)."""
+    by: SwitchedBy = "person"
     spec: ModelSpec | None = None
     """What a resumed run needs to open the model again."""
     prompt_tokens: int = 0
@@ -170,6 +116,8 @@ class ModelQuoted(EventBase, frozen=True, kw_only=True):
 
 
 class BudgetChanged(EventBase, frozen=True, kw_only=True):
+    """The budget was changed. All limits are those of the new budget."""
+
     budget: Budget
     by: str = "person"
 
@@ -183,6 +131,8 @@ class LimitsChanged(EventBase, frozen=True, kw_only=True):
 
 
 class GateModeChanged(EventBase, frozen=True, kw_only=True):
+    """The mode of the gate was changed."""
+
     mode: GateMode
     by: str = "person"
 
@@ -194,47 +144,37 @@ class RuleAdded(EventBase, frozen=True, kw_only=True):
     by: str = "person"
 
 
+class RuleRemoved(EventBase, frozen=True, kw_only=True):
+    """A person removed a rule that they had added to the gate of the run."""
+
+    rule: Rule
+    by: str = "person"
+
+
 class Paused(EventBase, frozen=True, kw_only=True):
+    """A pause of the run begins."""
+
     by: str = "person"
     why: str = ""
 
 
 class Unpaused(EventBase, frozen=True, kw_only=True):
+    """The run continues after a pause."""
+
     by: str = "person"
 
 
 class Waiting(EventBase, frozen=True, kw_only=True):
-    """The run waits until somebody acts. The kind is `message`, `gate`, `question` or `handoff`."""
+    """The run waits until somebody acts."""
 
-    why: str
+    why: WaitsFor
     detail: str = ""
     """The limit that stopped the chat, if one did."""
 
 
-class Sleeping(EventBase, frozen=True, kw_only=True):
-    seconds: float
-    asked: float
-    why: str
-    warm_until: float | None = None
-    """Unix time until which the prompt cache is warm."""
-    until: float | None = None
-    """Unix time of the run's own clock at which it continues."""
-    moved: str = ""
-    """Set if the delay differs from the requested one: `inside` the warm window or `out` of the dead zone."""
-    warm_usd: float | None = None
-    """Cost of reading the prompt while the cache is warm; None: unknown price."""
-    cold_usd: float | None = None
-    """Cost of reading the prompt when the cache is cold."""
-
-
-class Woken(EventBase, frozen=True, kw_only=True):
-    by: str
-    """`clock`, `person`, `message` or `deadline`."""
-    slept: float = 0.0
-    """Seconds."""
-
-
 class HandoffOpened(EventBase, frozen=True, kw_only=True):
+    """The run was handed over."""
+
     reason: str
     suggested_action: str
     record: HandoffRecord = HandoffRecord()
@@ -246,8 +186,7 @@ class TierAsked(EventBase, frozen=True, kw_only=True):
 
     number: int
     """Number of the tier, from 1."""
-    kind: str
-    """`person`, `model` or `command`."""
+    kind: TierKind
     name: str
     until: float | None = None
     """Unix time of the run's own clock at which the next tier is asked; None: no time limit."""
@@ -261,6 +200,8 @@ class TierPassed(EventBase, frozen=True, kw_only=True):
 
 
 class HandoffClosed(EventBase, frozen=True, kw_only=True):
+    """Somebody accepted the hand-off, and the run continues."""
+
     by: str
     note: str = ""
 
@@ -288,3 +229,26 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     failed_items: list[str] = []
     evidence: Evidence | None = None
     journal: str = ""
+    children: list[ChildOutcome] = []
+
+
+RunEvent = (
+    RunStarted
+    | RunResumed
+    | ModelSwitched
+    | ModelQuoted
+    | BudgetChanged
+    | LimitsChanged
+    | GateModeChanged
+    | RuleAdded
+    | RuleRemoved
+    | Paused
+    | Unpaused
+    | Waiting
+    | HandoffOpened
+    | HandoffClosed
+    | TierAsked
+    | TierPassed
+    | RunEnded
+)
+"""The events of this module."""

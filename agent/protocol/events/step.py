@@ -2,17 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from ..messages import ImageRef
+from ..model import FaultKind
 from .base import EventBase
+
+FinishKind = Literal["stop", "tool_calls", "length", "cut", "empty", "refusal", "interrupted"]
+"""How a model's answer ended."""
+CalledBy = Literal["model", "person"]
+"""Origin of a tool call. The calls of a person in control are not part of the conversation."""
+ChangedBy = Literal["model", "command", "background", "person", "restore", "undo"]
+ProgramFault = Literal[
+    "program",  # a fault in this program
+    "escalate",  # the stronger model cannot take over
+]
+RecordedFault = Literal[FaultKind, ProgramFault]
+PromptKind = Literal["task", "check", "nudge", "hint", "review", "wake"]
+"""Why the program sends a message with a work order."""
+MessageKind = Literal[
+    PromptKind,
+    "system",
+    "file",  # the file to edit, in a run with constrained edits
+    "guard",
+    "wrap_up",
+    "instructions",
+    "shell",
+    "undo",
+    "wheel",
+    "background",
+    "compact",
+    "handover",
+    "note",
+]
+"""Why the program sends a message to the model."""
+StallKind = Literal[
+    "repeat",
+    "error",
+    "same-error",
+    "refused",
+    "cycle",
+    "oscillation",
+    "monologue",
+    "empty",
+    "stagnation",
+    "poll",
+    "chant",
+    "tool-errors",
+]
+StallEnd = Literal["handoff", "stop", "escalate"]
+"""How a run continues after the hint did not help. `escalate`: with a stronger model."""
+StallResponse = Literal["hint", StallEnd]
 
 
 class StepStarted(EventBase, frozen=True, kw_only=True):
+    """A step starts, with its number in the run."""
+
     number: int
 
 
 class StepFinished(EventBase, frozen=True, kw_only=True):
+    """A step ended, with its time and the state of the workspace."""
+
     number: int
     seconds: float = 0.0
     """Seconds in which a model, a tool or a check of this step ran."""
@@ -21,6 +72,8 @@ class StepFinished(EventBase, frozen=True, kw_only=True):
 
 
 class ContextTrimmed(EventBase, frozen=True, kw_only=True):
+    """The conversation was trimmed to fit the context window."""
+
     dropped_messages: int
     dropped_tokens: int
     window: int
@@ -70,10 +123,14 @@ class CallAdmitted(EventBase, frozen=True, kw_only=True):
 
 
 class TextArrived(EventBase, frozen=True, kw_only=True):
+    """A part of the streamed answer arrived."""
+
     text: str
 
 
 class ReasoningArrived(EventBase, frozen=True, kw_only=True):
+    """A part of the streamed reasoning arrived."""
+
     text: str
 
 
@@ -91,6 +148,8 @@ class ReasoningKept(EventBase, frozen=True, kw_only=True):
 
 
 class Charged(EventBase, frozen=True, kw_only=True):
+    """The tokens and the cost of a call were booked."""
+
     tokens_in: int
     tokens_out: int
     tokens_cached: int = 0
@@ -120,22 +179,24 @@ class HoldReleased(EventBase, frozen=True, kw_only=True):
 class ReplyFinished(EventBase, frozen=True, kw_only=True):
     """The model's answer is complete or was cut off; `finish` says which."""
 
-    finish: str
-    """`stop`, `tool_calls`, `length`, `cut`, `empty`, `refusal` or `interrupted`."""
+    finish: FinishKind
     calls: int = 0
 
 
 class ToolCalled(EventBase, frozen=True, kw_only=True):
+    """A tool call starts, with its arguments as they were understood."""
+
     call_id: str
     tool: str
     arguments: Any
     """The parsed arguments, or the raw text if it is not JSON."""
     repaired: bool = False
-    by: str = "model"
-    """`model`, or `person` for a person in control; then the call is not part of the conversation."""
+    by: CalledBy = "model"
 
 
 class ToolFinished(EventBase, frozen=True, kw_only=True):
+    """A tool call ended, with the result that the model reads."""
+
     call_id: str
     tool: str
     ok: bool
@@ -145,17 +206,17 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     full: str | None = None
     summary: str | None = None
     """A short text for a folded line: `84 lines`, `exit 1`."""
-    by: str = "model"
-    """As in `ToolCalled`."""
+    by: CalledBy = "model"
     disturbed: list[str] = []
     """Guarded paths that were written while the command ran. It then does not count as a required action."""
 
 
 class FileChanged(EventBase, frozen=True, kw_only=True):
+    """A file of the workspace changed."""
+
     path: str
     """Relative to the workspace."""
-    by: str
-    """`model`, `command`, `background`, `person`, `restore` or `undo`."""
+    by: ChangedBy
     before: str | None
     """Blob of the old content; None: the file did not exist, or is too large to store."""
     after: str | None
@@ -183,8 +244,9 @@ class Snapshotted(EventBase, frozen=True, kw_only=True):
 
 
 class Fault(EventBase, frozen=True, kw_only=True):
-    kind: str
-    """`rate-limit`, `server`, `timeout`, `stalled`, `cut`, `context`, `auth`, `bad-reply`, `tool-json`, ..."""
+    """A call, a tool or the program failed."""
+
+    kind: RecordedFault
     text: str
     retry_in: float | None = None
     """Seconds until the next attempt; None: no further attempt."""
@@ -195,119 +257,40 @@ class Fault(EventBase, frozen=True, kw_only=True):
 class Prompted(EventBase, frozen=True, kw_only=True):
     """The program sent a message to the model."""
 
-    kind: str
-    """`task`, `check`, `nudge`, `hint`, `review`, `wrap_up`, `instructions`, `shell`, `undo`, `wheel`,
-    `background`, `compact` or `note`."""
+    kind: MessageKind
     text: str
     images: list[ImageRef] = []
     """The person's images, in the task of a pass."""
 
 
 class StallDetected(EventBase, frozen=True, kw_only=True):
-    kind: str
+    """A detector reports that the run repeats itself."""
+
+    kind: StallKind
     signature: str
-    response: str
-    """`hint`, `handoff` or `stop`."""
+    response: StallResponse
 
 
-class CheckStarted(EventBase, frozen=True, kw_only=True):
-    command: str
-
-
-class GuardSealed(EventBase, frozen=True, kw_only=True):
-    """The content of everything that affects verdicts was recorded: a verdict counts only with this content."""
-
-    seal: str
-    """Blob of the approved digests of all guarded paths."""
-    files: int
-    not_held: list[str] = []
-    """What a command could do here because nothing prevents it, one line each."""
-
-
-class GuardApproved(EventBase, frozen=True, kw_only=True):
-    """A person kept a change of a guarded path: this is its approved content from now on."""
-
-    path: str
-    kind: str
-    """`absent`, `file`, `link`."""
-    digest: str = ""
-    mode: int = 0
-    size: int = 0
-
-
-class CheckFinished(EventBase, frozen=True, kw_only=True):
-    command: str
-    passed: bool
-    exit_code: int | None
-    timed_out: bool
-    failing: int | None
-    output: str
-    """Beginning and end of the output, limited in length."""
-    seconds: float = 0.0
-    error: str | None = None
-    """Why the check could not be started, if so."""
-    baseline: bool = False
-    uncounted: str | None = None
-    """Why the verdict does not count, if so; then `passed` is false."""
-    ran: int | None = None
-    """Number of tests that ran, if the output counts them."""
-    counted: str | None = None
-    """Blob of everything that the output counts, including test names."""
-    suspect: str | None = None
-    """Why exit code 0 does not count as a pass, if so; then `passed` is false."""
-    missing: list[str] = []
-    """Names of tests that ran before but did not run now, at most 50."""
-    missing_count: int = 0
-
-
-class CheckAccepted(EventBase, frozen=True, kw_only=True):
-    """A person accepted the result of a suspect check; it counts as passed."""
-
-    command: str
-    by: str = "person"
-
-
-class PredicateJudged(EventBase, frozen=True, kw_only=True):
-    """The program evaluated a success predicate other than a command."""
-
-    name: str
-    """Name as on the command line: `until-file out.txt`."""
-    passed: bool
-    detail: str
-    answer: str | None = None
-    """Digest of the judged answer, if the verdict is about an answer. The verdict counts only for this answer."""
-    not_guaranteed: list[str] = []
-    """What could not be ruled out about the verdict, as text for people."""
-
-
-class ScoreMeasured(EventBase, frozen=True, kw_only=True):
-    score: float
-    best: float
-    kept: bool
-    stale_passes: int
-    number: int = 0
-    """Number of the pass; 0: the baseline."""
-    command: str = ""
-    seconds: float = 0.0
-    values: list[float] = []
-    """The measurements, if there were several; `score` is their median."""
-    noise: float | None = None
-    """Median absolute deviation of `values`; None: there was one measurement."""
-    within_noise: bool = False
-    """The difference to the best earlier score is not larger than the larger noise of the two."""
-    tries: int = 1
-    """Number of candidates in the pass."""
-    candidate: int = 0
-    """Number of the try with this score, from 1; 0: the pass has no tries."""
-
-
-class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
-    """The score command of a pass printed no usable number, so the pass counts neither as better nor as stale."""
-
-    number: int
-    why: str
-    """The reason, as the end of a sentence that starts with "the command": timeout, exit code, no number, NaN."""
-    in_a_row: int
-    """Number of passes in a row without a measurement, including this one."""
-    command: str = ""
-    seconds: float = 0.0
+StepEvent = (
+    StepStarted
+    | StepFinished
+    | ContextTrimmed
+    | PromptShortened
+    | ImagesRefused
+    | CallAdmitted
+    | TextArrived
+    | ReasoningArrived
+    | ReasoningKept
+    | Charged
+    | HoldReleased
+    | ReplyFinished
+    | ToolCalled
+    | ToolFinished
+    | FileChanged
+    | ChangeCommitted
+    | Fault
+    | Prompted
+    | Snapshotted
+    | StallDetected
+)
+"""The events of this module."""

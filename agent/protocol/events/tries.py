@@ -94,3 +94,7 @@ def is_try(work: str | None) -> bool:
 def candidate_of(work: str | None) -> int | None:
     """Return the number of the candidate with this `work`; None: it is not a candidate."""
     return int(work.rpartition(".")[2]) if work is not None and is_try(work) else None
+
+
+TriesEvent = TryStarted | TryFinished | TryMeasured | TryChosen
+"""The events of this module."""

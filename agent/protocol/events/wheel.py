@@ -16,6 +16,8 @@ class ShellStarted(EventBase, frozen=True, kw_only=True):
 
 
 class ShellFinished(EventBase, frozen=True, kw_only=True):
+    """A command of the person ended."""
+
     shell_id: int
     how: str
     """`exit code 0`, `timed out`, `interrupted`, or why the command did not start."""
@@ -84,6 +86,8 @@ class BackgroundSaid(EventBase, frozen=True, kw_only=True):
 
 
 class BackgroundEnded(EventBase, frozen=True, kw_only=True):
+    """A background command ended by itself or was ended."""
+
     name: str
     how: str
     """`exit code 0`, `stopped by the model`, `stopped by the person`, `the run ended`, ..."""
@@ -93,3 +97,17 @@ class BackgroundEnded(EventBase, frozen=True, kw_only=True):
     full: str | None = None
     """Blob of its output, beginning and end."""
     seconds: float = 0.0
+
+
+WheelEvent = (
+    BackgroundEnded
+    | BackgroundSaid
+    | BackgroundStarted
+    | ConversationRestored
+    | Rewound
+    | ShellFinished
+    | ShellStarted
+    | WheelGiven
+    | WheelTaken
+)
+"""The events of this module."""

@@ -2,6 +2,7 @@
 
 from .folder import RunsFolder, journals
 from .line import RunLine
-from .tally import LIMITS, Firings, RunTally, Spend
+from .tally import LIMITS, Firings, RunTally
+from .tree import as_tree, is_left_to_parent
 
-__all__ = ["LIMITS", "Firings", "RunLine", "RunTally", "RunsFolder", "Spend", "journals"]
+__all__ = ["LIMITS", "Firings", "RunLine", "RunTally", "RunsFolder", "as_tree", "is_left_to_parent", "journals"]

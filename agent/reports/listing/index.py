@@ -18,7 +18,7 @@ from .line import RunLine
 from .tally import RunTally
 
 _NAME = "runs.index"
-_FORMAT = 2
+_FORMAT = 5
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0

@@ -7,15 +7,19 @@ import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
+from ...facts.common.spending import Spending
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import (
-    Charged,
+    ChildSpent,
     Confirmed,
     Event,
+    EvidenceKind,
     JournalError,
     NewerJournal,
     Reason,
@@ -23,10 +27,18 @@ from ...protocol import (
     RunResumed,
     RunStarted,
     RunVerified,
-    StepStarted,
+    Stamped,
     evidence_kind,
     evidence_words,
 )
+
+RunLineState = Literal[
+    "running",
+    "ended",
+    "interrupted",  # the runner is gone, the run can be resumed
+    "damaged",
+    "newer",  # a newer version of this program wrote the journal
+]
 
 _AFTER_END = 20
 """Number of events at the end of a journal in which to look for its end and a verification."""
@@ -39,10 +51,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     path: str
-    state: str
-    """`running`, `ended`, `interrupted` (the runner is gone, the run can be resumed), `damaged`, or `newer`: a newer
-    version of this program wrote it.
-    """
+    state: RunLineState
     loop: str = ""
     task: str = ""
     workspace: str = ""
@@ -55,13 +64,15 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool = False
     evidence: str = ""
     """Evidence for the outcome in one line; empty: there is none, or the run has not ended."""
-    evidence_kind: str = ""
-    """One of `EVIDENCE_KINDS`; empty: the outcome is not complete."""
+    evidence_kind: EvidenceKind | Literal[""] = ""
+    """Empty: the outcome is not complete."""
     steps: int = 0
     usd: float | None = 0.0
     """Cost in USD; None: a call had no known price."""
     verified: Confirmed | None = None
     """Result of the newest `rundry verify` since the end; None: there was none."""
+    parent: str | None = None
+    """Id of the run that started this one, if it is a child run."""
     forked_from: str | None = None
     """The run that this one continues, if it is a fork."""
     error: str | None = None
@@ -104,43 +115,56 @@ def _began(path: Path) -> float:
 def _read(path: Path, journal: Journal) -> RunLine:
     spec = journal.spec
     newest = [stamped.event for stamped in journal.read(max(0, journal.last_seq() - _AFTER_END))]
-    turns = [event for event in newest if isinstance(event, RunEnded | RunResumed)]
-    ended = turns[-1] if turns and isinstance(turns[-1], RunEnded) else None
-    # Of an end, the first and the newest events tell all.
-    events = journal.landmarks() if ended is None else [stamped.event for stamped in journal.read(0, _BEFORE_START)]
-    model, steps, usd = spec.model.name, 0, 0.0
-    for event in events:
-        match event:
-            case RunStarted():
-                model = event.model
-            case StepStarted():
-                steps += 1
-            case Charged():
-                usd = None if usd is None or event.usd is None else usd + event.usd
-            case _:
-                pass
-    if ended is None and (ends := [event for event in events if isinstance(event, RunEnded | RunResumed)]):
-        ended = ends[-1] if isinstance(ends[-1], RunEnded) else None
-    state = "ended" if ended is not None else "running" if holder(path) is not None else "interrupted"
-    verified = _verified(newest) if ended is not None else None
-    return RunLine(
+    ended = _end_in(newest)
+    # Of an ended run, the first and the newest events tell everything.
+    events = journal.landmarks() if ended is None else journal.read(0, _BEFORE_START)
+    if ended is None:
+        ended = _end_in([stamped.event for stamped in events])
+    models = [each.event.model for each in events if isinstance(each.event, RunStarted)]
+    line = RunLine(
         run_id=spec.run_id,
         path=str(path),
-        state=state,
+        state="running" if holder(path) is not None else "interrupted",
         loop=spec.loop,
         task=spec.task,
         workspace=spec.home,
-        model=model,
+        model=models[-1] if models else spec.model.name,
         started=float(journal.meta("created") or 0),
+        parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
+    )
+    if ended is None and spec.loop.traits.has_children:
+        events = [*events, *journal.read_types([ChildSpent])]
+    return _with_usage(line, events) if ended is None else _with_end(line, ended, _verified(newest))
+
+
+def _end_in(events: Sequence[Event]) -> RunEnded | None:
+    """Return the end, if the run was not resumed since."""
+    turns = [event for event in events if isinstance(event, RunEnded | RunResumed)]
+    return turns[-1] if turns and isinstance(turns[-1], RunEnded) else None
+
+
+def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:
+    """Add the usage of a run that has not ended."""
+    spending = Spending()
+    for stamped in events:
+        spending.apply(stamped)
+    spent = spending.spent
+    return replace(line, steps=spent.steps, usd=None if spent.unpriced else spent.usd)
+
+
+def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> RunLine:
+    return replace(
+        line,
+        state="ended",
+        reason=ended.reason,
+        detail=ended.detail,
+        complete=ended.complete,
+        evidence=evidence_words(ended.evidence) if ended.evidence is not None else "",
+        evidence_kind=evidence_kind(ended.evidence, verified) if ended.complete else "",
+        steps=ended.steps,
+        usd=ended.usd,
         verified=verified,
-        reason=ended.reason if ended else None,
-        detail=ended.detail if ended else "",
-        complete=ended.complete if ended else False,
-        evidence=evidence_words(ended.evidence) if ended and ended.evidence is not None else "",
-        evidence_kind=evidence_kind(ended.evidence, verified) if ended and ended.complete else "",
-        steps=ended.steps if ended else steps,
-        usd=ended.usd if ended else usd,
     )
 
 

@@ -38,7 +38,7 @@ class Replies:
         self._close(self.writing)
 
     def close(self) -> None:
-        """Close the reading end."""
+        """Close the ends of the pipe that are still open."""
         self._close(self._reading)
         self._close(self.writing)
 

@@ -112,7 +112,7 @@ class Session:
             self.journal = Journal.open(path)
             self._more = True
             self._greet()
-        stale = [command_id for command_id, _ in self.journal.untaken()]
+        stale = [command_id for command_id, _ in self.journal.inbox.untaken()]
         self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
@@ -139,7 +139,7 @@ class Session:
             raise Refusal("stopped before it began")
         if self.journal is None:
             raise JournalError("there is no run yet")
-        return self.journal.put(command)
+        return self.journal.inbox.put(command)
 
     def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Put a command for a run without a runner. A separate process obeys it, and the run stays ended."""
@@ -163,7 +163,8 @@ class Session:
         events = self.journal.read(self._after, BATCH)
         self._more = bool(events)
         if not events and self.journal.on_read is not None:
-            self.journal.on_read, self.said = None, ""
+            self.journal.report_reading(None)
+            self.said = ""
         if not self._more and self._after - self._tidied_at >= _TIDY_EVENTS:
             self._tidied_at = self._after
             return_freed_memory()
@@ -189,7 +190,7 @@ class Session:
     def beat(self) -> None:
         """Record that this view still exists. Call it every few seconds."""
         if self.journal is not None:
-            self.journal.beat(self._view)
+            self.journal.views.beat(self._view)
 
     def runner_state(self) -> str:
         """Return `warming`, `running`, `ended`, or `gone` if the runner died before the end."""
@@ -205,7 +206,7 @@ class Session:
         """Detach; the run continues."""
         self.writes.close()
         if self.journal is not None:
-            self.journal.detach(self._view)
+            self.journal.views.detach(self._view)
             self.journal.close()
         if self._runner is not None and self._runner.stdin is not None:
             self._runner.stdin.close()
@@ -248,7 +249,7 @@ class Session:
         if self.journal is not None:
             tell_reading(self.journal, self._say)
             self.journal.keep_few_pages()
-            self.journal.attach(self._view)
+            self.journal.views.beat(self._view)
             self.writes.follow(self.journal.path)
 
     def _say(self, line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, RunSpec
+from ...protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, OnAsk, OnStall, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,8 +15,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelSpec | None = None
     gate: GateMode | None = None
     unsandboxed_ok: bool = False
-    on_ask: str | None = None
-    on_stall: str | None = None
+    on_ask: OnAsk | None = None
+    on_stall: OnStall | None = None
     hint: str | None = None
     """A first message for the model."""
     images: list[ImageRef] = []
@@ -38,8 +38,15 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Commands that an earlier runner did not take: they are refused, not replayed."""
     linger: bool = True
     """Stay after the end while a view is attached, so that the run can continue when a limit is raised."""
+    headless: bool | None = None
+    """Whether no screen owns the run; None: none does unless the run lingers."""
     notes: list[str] = []
     """Lines for the user, recorded at the start."""
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether no screen owns the run: without a view, the policy decides."""
+        return not self.linger if self.headless is None else self.headless
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

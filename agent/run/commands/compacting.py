@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from ...protocol import Compact, ConversationRestored, LoopKind
+from ...facts.facts import RunFacts
+from ...protocol import Compact, ConversationRestored
 from ...step import NotSummarised, summarise
+from ...step.resources.recorder import Recorder
 from ..live.live_run import LiveRun
-
-LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""Loops with one long conversation. The others start new conversations themselves."""
 
 
 async def compact(run: LiveRun, command: Compact) -> str | None:
     """Compact the conversation. Returns None, or why it was refused; then the conversation is unchanged."""
     kit, loop = run.kit, run.facts.spec.loop
-    if loop not in LOOPS:
+    if not loop.traits.has_one_conversation:
         return f"{loop.a_run} starts new conversations by itself"
     if kit.activity.is_running:
         return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:
-        return _restore_rounds(run)
+        return _restore_rounds(run.facts, run.kit.events)
     async with run.files_at_rest:
         if kit.activity.is_running or run.facts.main.unanswered():
             return "a step runs: interrupt it first, or wait until it ends"
@@ -30,8 +29,8 @@ async def compact(run: LiveRun, command: Compact) -> str | None:
     return None
 
 
-def _restore_rounds(run: LiveRun) -> str | None:
-    if not run.facts.main.cuts:
+def _restore_rounds(facts: RunFacts, events: Recorder) -> str | None:
+    if not facts.main.cuts:
         return "there is no compaction or clearing to undo"
-    run.kit.events.record(ConversationRestored())
+    events.record(ConversationRestored())
     return None

@@ -22,13 +22,15 @@ from ...protocol import (
     ToolCalled,
     ToolFinished,
 )
-from ...step import Kit, PersonInterrupted, note_lost_command, verify
+from ...protocol.tools.traits import TOOL_TRAITS
+from ...step import PersonInterrupted, note_lost_command, verify
 from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
+from ...workspace import Access, Sandbox, Workspace
 from ..live.live_run import LiveRun
 from .control_report import give_back
 
 BETWEEN_PASSES = "no pass is open: your changes would belong to no pass, and the next pass could not start clean"
-USABLE = ("read_file", "list_files", "search", "edit_file", "write_file", "run_command", "finish")
+USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)
 
 
 async def take_wheel(run: LiveRun) -> str | None:
@@ -125,7 +127,7 @@ class _UserAction:
         return None
 
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
-        match TOOLS[call.tool].kind:
+        match TOOLS[call.tool].traits.effect:
             case "read":
                 return await self._kit.activity.interruptible(read(call.tool, arguments, self._tools))
             case "finish":
@@ -148,7 +150,7 @@ class _UserAction:
             before = await kit.snapshots.take()
             try:
                 result = await kit.activity.interruptible(land(draft, ruling, self._tools))
-                return result.with_notes(_refused(kit, draft, result))
+                return result.with_notes(_refused(kit.workspace, kit.sandbox, draft, result))
             finally:
                 kit.files.mark_changed()
                 await note_lost_command(kit, before, self._record)
@@ -184,12 +186,12 @@ class _UserAction:
         await give_back(kit, "", by="person", finished=True)
 
 
-def _refused(kit: Kit, draft: CommandDraft, result: ToolResult) -> Sequence[str]:
+def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result: ToolResult) -> Sequence[str]:
     """Return what the sandbox refused to the command, for the user who can run it without a sandbox."""
     done = result.finished
     if done is None or not done.exit_code:
         return []
-    need = kit.sandbox.refused(done, kit.workspace.root, network=draft.network, writable=draft.writable)
+    need = sandbox.refused(done, workspace.root, Access(network=draft.network, writable=draft.writable))
     return [] if need is None else [f"The sandbox refused: {need.what}. `!cmd` runs a command without it."]
 
 

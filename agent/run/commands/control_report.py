@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...facts.actions import Action
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
 from ...step import Kit
-from ...workspace import Change
+from ...workspace import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600
@@ -20,9 +20,9 @@ _DIFF_CHARACTERS = 8_000
 """Characters of the diffs of all files."""
 
 
-async def wheel_taken(kit: Kit) -> WheelTaken:
+async def wheel_taken(snapshots: Snapshots) -> WheelTaken:
     """Return the event, with a snapshot of the workspace."""
-    return WheelTaken(world=await kit.snapshots.take() or None)
+    return WheelTaken(world=await snapshots.take() or None)
 
 
 async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
@@ -40,7 +40,7 @@ async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> 
         if (done or changes or note) and not finished:
             kit.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
     kit.files.mark_changed()
-    kit.background.account(world)
+    kit.background.note_tree(world)
     kit.stalls.person_said()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 
 from ...config import read_limit
-from ...gate import nonsense
+from ...facts.facts import RunFacts
+from ...gate import Gate, nonsense
 from ...model import RemoteModel
 from ...protocol import (
     BUDGET,
@@ -15,20 +16,24 @@ from ...protocol import (
     GateModeChanged,
     LimitsChanged,
     LimitValue,
+    Model as ModelPort,
     ModelQuoted,
     ModelSpec,
     ModelSwitched,
     Rule,
     RuleAdded,
+    RuleRemoved,
     RundryError,
+    SwitchedBy,
     Tokens,
     UserError,
     misfit,
 )
-from ...protocol import Model as ModelPort
 from ...step import shown_to
+from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
 from ...tools import TOOLS, offered
+from ...workspace import Sandbox
 from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
 
@@ -69,10 +74,10 @@ async def switch_model(
     `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, only that
     is reported.
     """
-    model = await _usable(run, spec, open_model)
+    model = await _usable(run.facts, spec, open_model)
     if isinstance(model, str):
         return model
-    tokens, usd = cold(run, model)
+    tokens, usd = cold(run.tools, run.facts, model)
     if ask_above is not None and tokens and (usd is None or usd > ask_above):
         warm = run.kit.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
         run.kit.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
@@ -82,9 +87,9 @@ async def switch_model(
     return None
 
 
-async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: str) -> str | None:
+async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: SwitchedBy) -> str | None:
     """Switch the model by a rule, and reset the stall counters. Returns None, or why that model cannot take over."""
-    model = await _usable(run, spec, open_model)
+    model = await _usable(run.facts, spec, open_model)
     if isinstance(model, str):
         return model
     if spec == run.facts.model_spec:
@@ -94,14 +99,14 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
     return None
 
 
-def cold(run: LiveRun, model: ModelPort) -> tuple[int, float | None]:
+def cold(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
     """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
-    messages = shown_to(model, run.facts, run.facts.main).current()
-    tokens = model.count(messages, offered(run.tools)) if messages else 0
+    messages = shown_to(model, facts, facts.main).current()
+    tokens = model.count(messages, offered(tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
-async def _usable(run: LiveRun, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+async def _usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
     """Return the model if it answers and a limit in USD can be kept with it; else why not."""
     try:
         model = await open_model(spec)
@@ -110,16 +115,16 @@ async def _usable(run: LiveRun, spec: ModelSpec, open_model: OpenModel) -> Model
         return str(error)
     if isinstance(model, RemoteModel) and model.notes:
         return model.notes[0]
-    if small := refuse_window(run.facts.spec, model):
+    if small := refuse_window(facts.spec, model):
         return small
-    limit = run.facts.budget.usd
-    if model.price is None and limit is not None and run.facts.spec.usd_asked:
+    limit = facts.budget.usd
+    if model.price is None and limit is not None and facts.spec.usd_asked:
         return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: remove the limit first"
     return model
 
 
-def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
-    event = switched(run, model, spec, by=by)
+def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy) -> None:
+    event = switched(run.tools, run.facts, model, spec, by=by)
     run.kit.models.switch(model, key_from=spec.key_from)
     run.kit.events.record(event)
     limit = run.facts.budget.usd
@@ -127,9 +132,11 @@ def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str) -> None:
         run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
-def switched(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str = "person") -> ModelSwitched:
+def switched(
+    tools: Sequence[str], facts: RunFacts, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy = "person"
+) -> ModelSwitched:
     """Return the event of a model switch, with the cost of its cold cache."""
-    tokens, usd = cold(run, model)
+    tokens, usd = cold(tools, facts, model)
     return ModelSwitched(
         model=model.name,
         local=model.local,
@@ -143,26 +150,32 @@ def switched(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: str = "pers
     )
 
 
-def add_rule(run: LiveRun, rule: Rule) -> str | None:
+def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:
     """Add a rule that denies. A running command keeps what it can see."""
-    gate = run.kit.gate
     if rule.verdict != "deny":
         return "only a rule that denies can be added to a run"
     if wrong := nonsense(rule):
         return wrong
-    if rule in gate.rules:
+    if rule in gate.policy.rules:
         return "the run has this rule already"
-    run.kit.events.record(RuleAdded(rule=rule))
+    events.record(RuleAdded(rule=rule))
     gate.restrict(rule)
     return None
 
 
-def set_mode(run: LiveRun, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
+def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> str | None:
+    """Remove a rule that was allowed for this run. What needs approval waits again from the next proposal on."""
+    if rule.verdict != "allow" or rule in facts.spec.gate.rules or rule not in facts.rules:
+        return "only what was allowed for this session can be revoked"
+    events.record(RuleRemoved(rule=rule))
+    gate.policy.remove(rule)
+    return None
+
+
+def set_mode(events: Recorder, gate: Gate, sandbox: Sandbox, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
     """Set the gate's mode, from the next proposal on."""
-    gate = run.kit.gate
-    if mode is GateMode.AUTO and run.kit.sandbox.kind is None and not (unsandboxed_ok or gate.unsandboxed_ok):
+    if mode is GateMode.AUTO and sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
         return "no sandbox works here: in `auto` commands would run unsandboxed; confirm it to switch"
-    gate.mode = mode
-    gate.unsandboxed_ok = gate.unsandboxed_ok or unsandboxed_ok
-    run.kit.events.record(GateModeChanged(mode=mode))
+    gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)
+    events.record(GateModeChanged(mode=mode))
     return None

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
+from ...step.resources.file_state import FileState
+from ...step.resources.recorder import Recorder
 from ..live.live_run import LiveRun
-from .undo import Ground, bring_back, is_mid_step
+from .undo import UndoContext, bring_back, is_mid_step
 
 MID_STEP = "a step runs: interrupt it first, then rewind"
-LOOPS = (LoopKind.CHAT, LoopKind.GOAL, LoopKind.NAIVE, LoopKind.PACED)
-"""Loops with one conversation. The others have several, or restore files between their passes."""
 
 
 async def rewind(run: LiveRun, command: Rewind) -> str | None:
@@ -25,59 +25,59 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     async with run.files_at_rest:
         if kit.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
-        ground = Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record)
-        going = asyncio.ensure_future(_rewind(ground, command))
+        context = UndoContext(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record)
+        going = asyncio.ensure_future(_rewind(context, command))
         try:
             gone = await asyncio.shield(going)
         except asyncio.CancelledError:
-            _record(run, await going)
+            _record(run.kit.events, run.kit.files, await going)
             raise
         if isinstance(gone, str):
             return gone
-        _record(run, gone)
+        _record(run.kit.events, run.kit.files, gone)
     kit.stalls.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
         run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None
 
 
-def _record(run: LiveRun, gone: Sequence[Event] | str) -> None:
+def _record(events: Recorder, files: FileState, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
-    with run.kit.events.together():
+    with events.together():
         for event in gone:
-            run.kit.events.record(event)
-    run.kit.files.mark_changed()
+            events.record(event)
+    files.mark_changed()
 
 
-async def rewind_alone(ground: Ground, command: Rewind) -> str | None:
+async def rewind_after_end(context: UndoContext, command: Rewind) -> str | None:
     """Rewind a run that has no runner."""
-    if is_mid_step(ground.facts):
+    if is_mid_step(context.facts):
         return "the run stopped in the middle of a step: /resume it so that the step ends, then rewind"
-    gone = await _rewind(ground, command)
+    gone = await _rewind(context, command)
     if isinstance(gone, str):
         return gone
     for event in gone:
-        ground.record(event)
+        context.record(event)
     return None
 
 
-async def _rewind(ground: Ground, command: Rewind) -> Sequence[Event] | str:
+async def _rewind(context: UndoContext, command: Rewind) -> Sequence[Event] | str:
     """Restore the files. Returns the events to record, or why nothing was done."""
-    found = _target(ground, command.seq)
+    found = _target(context, command.seq)
     if isinstance(found, str):
         return found
-    chosen = ground.facts.changes.after(found.upto)
-    undone = await bring_back(ground, chosen) if chosen else None
+    chosen = context.facts.changes.after(found.upto)
+    undone = await bring_back(context, chosen) if chosen else None
     return [*([] if undone is None else [undone]), found, *_left(undone)]
 
 
-def _target(ground: Ground, seq: int) -> Rewound | str:
+def _target(context: UndoContext, seq: int) -> Rewound | str:
     """Return the rewind to that event, or why it is not possible."""
-    facts = ground.facts
-    if facts.spec.loop not in LOOPS:
+    facts = context.facts
+    if not facts.spec.loop.traits.has_one_conversation:
         return f"{facts.spec.loop.a_run} has no single conversation to rewind"
-    events = ground.journal.read(seq - 1, 1) if seq > 0 else []
+    events = context.journal.read(seq - 1, 1) if seq > 0 else []
     event = events[0].event if events and events[0].seq == seq else None
     match event:
         case Said(kind="task") if _is_the_task(facts, event):

@@ -32,19 +32,12 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
     running = asyncio.ensure_future(
         run_process(command.command, cwd=kit.workspace.root, env=kit.env, timeout=SECONDS, on_output=kept.add)
     )
-    run.shells.add(running)
     done: Finished | None = None
     how = "ended with the run"
     try:
-        await asyncio.wait({running})
-        done = None if running.cancelled() else running.result()
+        done = await _until_ended(running, run.shells)
         how = "interrupted" if done is None else _how(done)
-    except asyncio.CancelledError:
-        running.cancel()
-        await asyncio.wait({running})
-        raise
     finally:
-        run.shells.discard(running)
         kit.files.mark_changed()
         text = kept.value().decode("utf-8", "replace").rstrip()
         output = head_and_tail(text, _SHOWN)
@@ -65,11 +58,25 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
     return None
 
 
-def interrupt_shells(run: LiveRun) -> bool:
-    """End the running shell commands of the user. Returns false if there are none."""
-    for running in run.shells:
+async def _until_ended(running: asyncio.Task[Finished], shells: set[asyncio.Task[Finished]]) -> Finished | None:
+    """Return the result of the command, which is in `shells` meanwhile; None: it was interrupted."""
+    shells.add(running)
+    try:
+        await asyncio.wait({running})
+        return None if running.cancelled() else running.result()
+    except asyncio.CancelledError:
         running.cancel()
-    return bool(run.shells)
+        await asyncio.wait({running})
+        raise
+    finally:
+        shells.discard(running)
+
+
+def interrupt_shells(shells: set[asyncio.Task[Finished]]) -> bool:
+    """End the running shell commands of the user. Returns false if there are none."""
+    for running in shells:
+        running.cancel()
+    return bool(shells)
 
 
 def _how(done: Finished) -> str:
@@ -84,7 +91,7 @@ async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, s
     """
     kit = run.kit
     after = await kit.snapshots.take()
-    kit.background.account(after)
+    kit.background.note_tree(after)
     if not before or not after or before == after:
         return []
     try:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from ...facts.changes import Landed
 from ...facts.facts import RunFacts
@@ -22,7 +24,7 @@ _NAMED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class UndoContext:
     """What an undo needs of the run."""
 
     journal: Journal
@@ -43,38 +45,38 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
         if kit.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(
-            take_back(Ground(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record), command)
+            undo_changes(UndoContext(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record), command)
         )
         try:
             taken = await asyncio.shield(taking)
         except asyncio.CancelledError:
             taken = await taking
-            _tell(run, taken)
+            _record(run, taken)
             raise
-        return _tell(run, taken)
+        return _record(run, taken)
 
 
-def _tell(run: LiveRun, taken: str | Undone) -> str | None:
+def _record(run: LiveRun, taken: str | Undone) -> str | None:
     if isinstance(taken, str):
         return taken
     with run.kit.events.together():
         run.kit.events.record(taken)
-        run.messages.send(told_of(taken, run.facts))
+        run.messages.send(undo_prompt(taken, run.facts))
     run.kit.files.mark_changed()
     run.kit.stalls.person_said()
     return None
 
 
-async def undo_alone(ground: Ground, command: Undo) -> str | None:
+async def undo_after_end(context: UndoContext, command: Undo) -> str | None:
     """Undo changes of a run that has no runner."""
-    if is_mid_step(ground.facts):
+    if is_mid_step(context.facts):
         return "the run stopped in the middle of a step: /resume it so that the step ends, then undo"
-    taken = await take_back(ground, command)
+    taken = await undo_changes(context, command)
     if isinstance(taken, str):
         return taken
-    note = told_of(taken, ground.facts)
-    ground.record(taken)
-    ground.record(note)
+    note = undo_prompt(taken, context.facts)
+    context.record(taken)
+    context.record(note)
     return None
 
 
@@ -83,28 +85,34 @@ def is_mid_step(facts: RunFacts) -> bool:
     return bool(facts.open_steps or facts.main.unanswered())
 
 
-async def take_back(ground: Ground, command: Undo) -> str | Undone:
+async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     """Restore the files and record each. The caller records the returned result; a text says why nothing was undone."""
-    chosen = _chosen(ground.facts, command)
+    chosen = _chosen(context.facts, command)
     if isinstance(chosen, str):
         return chosen
-    return await bring_back(ground, chosen, step=command.step)
+    undone = await bring_back(context, chosen, step=command.step)
+    return msgspec.structs.replace(undone, path=command.path)
 
 
 async def bring_back(
-    ground: Ground, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
+    context: UndoContext, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
 ) -> Undone:
     """Restore these changes, given oldest first: they are the newest ones that were not undone."""
-    ways = Ways(ground.journal, ground.snapshots)
+    ways = Ways(context.journal, context.snapshots)
     for landed in reversed(chosen):
         await ways.add(landed)
-    files, kept = await _walk(ground, ways.found.values())
+    files, kept = await _walk(context, ways.found.values())
     return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *ways.lost]), by=by)
 
 
 def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
     """Return the changes to undo, oldest first, or why there are none."""
-    changes = facts.changes
+    changes, path = facts.changes, command.path
+    if path is not None:
+        found = [
+            replace(landed, files={path: landed.files[path]}) for landed in changes.standing if path in landed.files
+        ]
+        return found or f"{path}: no change of this run is left to undo"
     if command.step is not None:
         since = changes.since(command.step)
         if since is None:
@@ -117,7 +125,7 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
     )
 
 
-async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[str]]:
+async def _walk(context: UndoContext, ways: Iterable[Way]) -> tuple[list[str], list[str]]:
     """Restore the files. Returns the restored ones and a line for each other one. Deletions come first: a file may be
     in the way.
     """
@@ -127,17 +135,17 @@ async def _walk(ground: Ground, ways: Iterable[Way]) -> tuple[list[str], list[st
     for phase in ([w for w in all_ways if w.want is None], [w for w in all_ways if w.want is not None]):
         for start in range(0, len(phase), AT_ONCE):
             batch = phase[start : start + AT_ONCE]
-            said = await asyncio.gather(*(asyncio.to_thread(_put_back, ground, way) for way in batch))
+            said = await asyncio.gather(*(asyncio.to_thread(_restore, context, way) for way in batch))
             kept += [why for why in said if why is not None]
             for way in (way for way, why in zip(batch, said, strict=True) if why is None):
                 files.append(way.path)
-                if not _is_recorded(ground.facts, way):
-                    ground.record(way.moved())
+                if not _is_recorded(context.facts, way):
+                    context.record(way.moved())
     return files, kept
 
 
-def _put_back(ground: Ground, way: Way) -> str | None:
-    return Restorer(ground.workspace, way.folders.__contains__).restore(way.path, way.want, way.have)
+def _restore(context: UndoContext, way: Way) -> str | None:
+    return Restorer(context.workspace, way.folders.__contains__).restore(way.path, way.want, way.have)
 
 
 def _is_recorded(facts: RunFacts, way: Way) -> bool:
@@ -146,9 +154,11 @@ def _is_recorded(facts: RunFacts, way: Way) -> bool:
     return known is not None and known[1] == way.to_blob != way.from_blob
 
 
-def told_of(undone: Undone, facts: RunFacts) -> Prompted:
+def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:
     """Return what the model reads: which files were restored, and that the user did it."""
-    if undone.step is not None:
+    if undone.path is not None:
+        text = [f"The person undid all that was changed in {undone.path}."]
+    elif undone.step is not None:
         text = [f"The person undid everything that was changed since step {undone.step} began."]
     else:
         last = "last change" if undone.changes == 1 else f"last {undone.changes} changes"

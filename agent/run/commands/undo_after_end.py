@@ -26,11 +26,11 @@ from ...protocol import (
 from ...workspace import Leftovers, Snapshots, Workspace
 from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
-from .rewind import rewind_alone
-from .undo import Ground, undo_alone
+from .rewind import rewind_after_end
+from .undo import UndoContext, undo_after_end
 
 
-async def obey_alone(path: Path) -> None:
+async def handle_after_end(path: Path) -> None:
     """Obey each `Undo`, `Rewind`, `Judge` and `Merge` in the journal's inbox, and refuse the rest.
 
     Raises RunHeld, JournalError.
@@ -39,30 +39,30 @@ async def obey_alone(path: Path) -> None:
         journal = Journal.open(path)
         try:
             require_undamaged(journal)
-            ground = _ground(journal)
-            for command_id, command in journal.take():
-                why = await _obey(ground, command)
-                ground.record(_answer(command_id, command, why))
+            context = _context(journal)
+            for command_id, command in journal.inbox.take():
+                why = await _handle(context, command)
+                context.record(_answer(command_id, command, why))
         finally:
             journal.close()
 
 
-async def _obey(ground: Ground, command: Command | None) -> str | None:
+async def _handle(context: UndoContext, command: Command | None) -> str | None:
     match command:
         case Undo():
-            return await undo_alone(ground, command)
+            return await undo_after_end(context, command)
         case Rewind():
-            return await rewind_alone(ground, command)
+            return await rewind_after_end(context, command)
         case Judge() | Merge():
-            finder = ground.facts.finder
+            finder = context.facts.finder
             if finder is None:
-                return f"{ground.facts.spec.loop.a_run} has no findings or items"
-            return judge(finder, command, ground.record, has_model=ground.facts.spec.model.name != NO_MODEL)
+                return f"{context.facts.spec.loop.a_run} has no findings or items"
+            return judge(finder, command, context.record, has_model=context.facts.spec.model.name != NO_MODEL)
         case _:
             return STALE
 
 
-def _ground(journal: Journal) -> Ground:
+def _context(journal: Journal) -> UndoContext:
     facts = fold(journal.spec, journal.read())
 
     def record(event: Event) -> Stamped:
@@ -74,7 +74,7 @@ def _ground(journal: Journal) -> Ground:
     workspace = Workspace(
         Path(journal.spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path)
     )
-    return Ground(journal, facts, workspace, Snapshots(workspace, store), record)
+    return UndoContext(journal, facts, workspace, Snapshots(workspace, store), record)
 
 
 def _answer(command_id: int, command: Command | None, why: str | None) -> CommandTaken | CommandRefused:
@@ -87,7 +87,7 @@ def _answer(command_id: int, command: Command | None, why: str | None) -> Comman
 def main(path: str) -> int:
     """Run as the process that a view starts for such a command."""
     try:
-        asyncio.run(obey_alone(Path(path)))
+        asyncio.run(handle_after_end(Path(path)))
     except RundryError as error:
         print(f"rundry: {error}", file=sys.stderr)
         return 1

@@ -30,7 +30,7 @@ class Approved(msgspec.Struct, frozen=True):
 
 
 def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
-    """What the seal says, and what was approved since. Raises NotSetUp where the seal is damaged."""
+    """Return what the seal contains, and what was approved since. Raises NotSetUp if the seal is damaged."""
     if sealing.seal is None:
         return Approved({}, [], [])
     try:
@@ -48,7 +48,7 @@ def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
     return Approved(marks, sorted(lost), sealed.known)
 
 
-def lay_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, without: list[str]) -> None:
+def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, without: list[str]) -> None:
     """Bring every guarded path of a checkout to its approved content, and remove what was never approved.
 
     `without`: folders that are mounted. Raises NotSetUp, OSError.
@@ -56,7 +56,7 @@ def lay_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, 
     outside = tuple(f"{path}/" for path in without)
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:
         raise NotSetUp(f"{lost[0]} is guarded, and its approved content was too large to keep")
-    guard.depends.shadows.known = guard.depends.shadows.known & frozenset(found.known)
+    guard.depends.shadows.forget_new(found.known)
     restorer = SealRestorer(folder, folder.with_name(f"{folder.name}.aside"), Ledger(), lambda data: "")
     for path, mark in found.marks.items():
         if mark.kind not in _RESTORED or path.startswith(outside) or read_mark(folder, path).mark == mark:

@@ -14,11 +14,11 @@ from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...stops import Guard
 from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
-from ...workspace.checkout import OBJECTS, activate_submodules, lay_git, lay_tracked, leads_back
+from ...workspace.checkout import OBJECTS, activate_submodules, add_tracked_files, create_git_folder, leads_back
 from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ..setup.tree_tools import guard_of
-from .approved import approved, lay_approved
+from .approved import approved, write_approved
 from .dependencies import Mounted, unchanged
 from .not_set_up import NotSetUp
 
@@ -87,10 +87,10 @@ async def _made(result: Result, folder: Path) -> Checkout:
     if not stands_there:
         await asyncio.to_thread(_refuse_elsewhere, result, mounted)
     await asyncio.to_thread(folder.mkdir)
-    await _lay_files(result, folder, mounted)
+    await _write_files(result, folder, mounted)
     seen = root if stands_there else folder
     mounts = [(root / path, seen / path) for path in mounted.paths]
-    mounts += await _lay_git(result, folder, seen)
+    mounts += await _write_git(result, folder, seen)
     if result.sandbox.kind == "landlock":
         await asyncio.to_thread(_link, root, folder, mounted.paths)
     stage = Stage(folder, tuple(mounts), tuple(seen / path for path in mounted.empty))
@@ -98,9 +98,9 @@ async def _made(result: Result, folder: Path) -> Checkout:
     return Checkout(Workspace(seen), sandbox, result.env, None if stands_there else root)
 
 
-async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
+async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
     """Write the files of the snapshot, then the guarded files."""
-    for path in await result.snapshots.lay(result.tree, folder):
+    for path in await result.snapshots.write_to(result.tree, folder):
         if result.guard is None:
             raise NotSetUp(f"{path} is too large for a snapshot")
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -109,25 +109,25 @@ async def _lay_files(result: Result, folder: Path, mounted: Mounted) -> None:
     def lay() -> None:
         guard = result.guard or guard_of(result.journal.spec, folder, result.env)
         found = approved(result.journal, result.facts.sealing, guard)
-        lay_approved(result.journal, found, guard, folder, mounted.paths)
+        write_approved(result.journal, found, guard, folder, mounted.paths)
 
     await asyncio.to_thread(lay)
 
 
-async def _lay_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
+async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
     """Make repositories for the checkout where the workspace and its submodules have them. Returns what has to be
     mounted.
 
     `below`: the submodule; empty: the workspace itself.
     """
     root, place, shown = (each / below for each in (result.workspace.root, folder, seen))
-    own = await lay_git(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
+    own = await create_git_folder(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
     if own is None:
         return []
-    await lay_tracked(root if result.guard is not None else None, place, result.env, own)
+    await add_tracked_files(root if result.guard is not None else None, place, result.env, own)
     mounts = [(own, shown / OBJECTS)]
     for path in await activate_submodules(root, place, result.env, own):
-        mounts += await _lay_git(result, folder, seen, os.path.join(below, path))  # noqa: PTH118 - a relative text
+        mounts += await _write_git(result, folder, seen, os.path.join(below, path))  # noqa: PTH118 - a relative text
     return mounts
 
 

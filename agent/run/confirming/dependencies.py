@@ -43,7 +43,7 @@ class Dependencies:
             await asyncio.shield(self._task)
 
     async def close(self) -> None:
-        """Stop reading."""
+        """Stop reading, and wait until that is over."""
         self._closed.set()
         if self._task is not None:
             self._task.cancel()

@@ -15,6 +15,7 @@ from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
 from ...workspace import Snapshots, Workspace
 from ..damaged.admission import require_undamaged
 from ..setup.surroundings import commands_env, detect_sandbox
+from ..setup.usable_commands import require_usable_command
 from .checkout import Result
 from .trial import try_out
 
@@ -42,7 +43,10 @@ async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) ->
     try:
         require_undamaged(journal)
         facts = facts_of(journal)
-        verified = await _verify(journal, facts, _commands(journal.spec, facts, command), env)
+        commands = _commands(journal.spec, facts, command)
+        if command is not None and "/" not in command:  # a path can exist in the checkout alone
+            require_usable_command("--with", command, Path(journal.spec.home), env)
+        verified = await _verify(journal, facts, commands, env)
         world = facts.world
     finally:
         journal.close()

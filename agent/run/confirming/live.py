@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from ...facts.facts import RunFacts
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step import Kit, PersonInterrupted
+from ...workspace import Workspace
 from ...workspace.checkout import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
 from ..live.live_run import LiveRun
@@ -38,14 +41,14 @@ async def confirm(run: LiveRun) -> None:
 async def _confirm(kit: Kit) -> None:
     tree = await kit.snapshots.take()
     kit.facts.world = tree or None
-    mark = await _mark(kit, tree)
+    mark = await _mark(kit.facts, kit.workspace, kit.env, tree)
     before = kit.facts.verdicts.confirmation
     if before is not None and before.result is Confirmed.FAILED and before.mark == mark:
         same = Trial(result=before.result, detail=before.detail, output=before.output)
         _finish(kit, same, 0.0, mark=mark, left_out=before.left_out, repeated=True)
         return
     wanted = kit.facts.spec.predicates
-    kit.events.record(ConfirmationStarted(command=_joined(kit)))
+    kit.events.record(ConfirmationStarted(command=_joined(kit.facts)))
     result = Result(
         journal=kit.journal,
         facts=kit.facts,
@@ -75,7 +78,7 @@ def _finish(
 ) -> None:
     kit.events.record(
         ConfirmationFinished(
-            command=_joined(kit),
+            command=_joined(kit.facts),
             result=trial.result,
             detail=trial.detail,
             output=trial.output,
@@ -88,16 +91,16 @@ def _finish(
     )
 
 
-def _joined(kit: Kit) -> str:
-    return " && ".join(kit.facts.spec.predicates.confirming)
+def _joined(facts: RunFacts) -> str:
+    return " && ".join(facts.spec.predicates.confirming)
 
 
-async def _mark(kit: Kit, tree: str) -> str:
+async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], tree: str) -> str:
     """Return a mark of what a checkout would contain: files, approved content, commit."""
-    sealing = kit.facts.sealing
+    sealing = facts.sealing
     parts = [tree, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
     try:
-        repository = await Repository.find(kit.workspace.root, kit.env)
+        repository = await Repository.find(workspace.root, env)
         parts.append(await repository.head() if repository is not None else None)
     except GitFailed as error:
         parts.append(str(error))

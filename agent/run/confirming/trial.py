@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...protocol import Confirmed
-from ...step.checks.fair import surroundings
+from ...step.checks.fair import prepared_environment
 from ...stops import CheckResult, run_check
 from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout
@@ -53,9 +53,9 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
 
 
 async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
-    with surroundings(made.sandbox, made.env) as around:
+    with prepared_environment(made.sandbox, made.env) as environment:
         return await run_check(
-            command, made.workspace, env=around.env, timeout=seconds, sandbox=made.sandbox, empty=around.empty
+            command, made.workspace, env=environment.env, timeout=seconds, sandbox=made.sandbox, empty=environment.empty
         )
 
 

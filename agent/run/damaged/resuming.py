@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+from ...facts.facts import RunFacts
 from ...journal.integrity.damage import Damage
 from ...protocol import Charged, Prompted, RunResumed
-from ...step import Kit
-from ...workspace import PathRefused, SnapshotDamaged
+from ...step.resources.recorder import Recorder
+from ...workspace import PathRefused, SnapshotDamaged, Snapshots, Workspace
 
 _MOST = 20
 _NOTE = (
@@ -16,15 +17,21 @@ _NOTE = (
 )
 
 
-async def note_damage(kit: Kit, resumed: RunResumed, damage: Damage) -> RunResumed:
+async def note_damage(
+    facts: RunFacts, workspace: Workspace, snapshots: Snapshots, resumed: RunResumed, damage: Damage
+) -> RunResumed:
     """Return the resume event with the damage and the files that differ from the journal."""
     if not damage:
         return resumed
-    steps, seconds = _unrecorded(kit, damage)
+    steps, seconds = _unrecorded(facts, damage)
     return RunResumed(
         run_id=resumed.run_id,
         from_seq=resumed.from_seq,
-        notes=[*resumed.notes, f"resumed without damaged events: {damage.summary}", *await _file_notes(kit)],
+        notes=[
+            *resumed.notes,
+            f"resumed without damaged events: {damage.summary}",
+            *await _file_notes(facts, workspace, snapshots),
+        ],
         damaged=[link.seq for link in damage.broken],
         missing=damage.missing,
         lost_steps=steps,
@@ -32,39 +39,39 @@ async def note_damage(kit: Kit, resumed: RunResumed, damage: Damage) -> RunResum
     )
 
 
-def settle_spend(kit: Kit, damage: Damage, notes: list[str]) -> None:
+def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[str]) -> None:
     """Hold unreadable spend against the limits, and inform the model about what is missing."""
-    used = kit.facts.spending.used
+    used = facts.spending.used
     if not damage:
         return
     if damage.tail is not None:
         tokens = max(0, damage.tail.used.tokens - used.tokens)
         usd = max(0.0, damage.tail.used.usd - used.usd)
         if tokens or usd > 1e-9:
-            kit.events.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
-    if kit.facts.finder is not None:  # each item has its own conversation
+            events.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
+    if facts.finder is not None:  # each item has its own conversation
         return
     lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"
-    kit.events.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
+    events.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
 
 
-def _unrecorded(kit: Kit, damage: Damage) -> tuple[int, float]:
+def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
     """Return steps and seconds that only the record next to the journal contains."""
     if damage.tail is None:
         return 0, 0.0
-    used, known = damage.tail.used, kit.facts.spending.used
+    used, known = damage.tail.used, facts.spending.used
     return max(0, used.steps - known.steps), max(0.0, used.seconds - known.seconds)
 
 
-async def _file_notes(kit: Kit) -> list[str]:
+async def _file_notes(facts: RunFacts, workspace: Workspace, snapshots: Snapshots) -> list[str]:
     """Return one line for each file that matches neither the journal's last record of it nor the start."""
     names = [
-        path for path, (first, last) in sorted(kit.facts.changes.files.items()) if _differs(kit, path, first, last)
+        path for path, (first, last) in sorted(facts.changes.files.items()) if _differs(workspace, path, first, last)
     ]
-    world = kit.facts.world
-    if world and not kit.snapshots.too_large:
+    world = facts.world
+    if world and not snapshots.too_large:
         try:
-            found = await kit.snapshots.changes(world, kit.snapshots.fingerprint())
+            found = await snapshots.changes(world, snapshots.fingerprint())
         except SnapshotDamaged:  # a backup has no snapshots
             found = []
         names += [change.path for change in found if change.path not in names]
@@ -72,9 +79,9 @@ async def _file_notes(kit: Kit) -> list[str]:
     return [*lines, f"and {len(names) - _MOST} more files"] if len(names) > _MOST else lines
 
 
-def _differs(kit: Kit, path: str, first: str | None, last: str | None) -> bool:
+def _differs(workspace: Workspace, path: str, first: str | None, last: str | None) -> bool:
     try:
-        target = kit.workspace.resolve(path)
+        target = workspace.resolve(path)
         now = hashlib.sha256(target.read_bytes()).hexdigest() if target.exists() else None
     except (OSError, PathRefused):
         return True

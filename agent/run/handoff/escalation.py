@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...facts.common.handoff import ESCALATE
 from ...loops.state import stall_reason
-from ...protocol import Fault, Finish, HandoffRecord, Prompted, Reason, StallDetected
+from ...protocol import Fault, Finish, HandoffRecord, MessageKind, Prompted, Reason, StallDetected, StallEnd
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..live.live_run import LiveRun
 from .handoff import handoff_record
 
-OF_HANDOVER = "handover"
+OF_HANDOVER: MessageKind = "handover"
 """Kind of the program's message to a model that takes over."""
 _MOST = 8
 
@@ -41,6 +41,6 @@ def handover(before: str, reason: str, record: HandoffRecord) -> str:
     return "\n".join([*lines, "Take a different approach."])
 
 
-def _end(stall: StallDetected, response: str) -> Finish:
+def _end(stall: StallDetected, response: StallEnd) -> Finish:
     reason = Reason.HANDOFF if response == "handoff" else stall_reason(stall.kind)
     return Finish(reason=reason, detail=f"{stall.kind}: {stall.signature}")

@@ -24,6 +24,8 @@ from ...protocol import (
     Reason,
     Tried,
 )
+from ...protocol.tools.traits import tools_with
+from ...view.reducer.titles import stall_kind_words
 from ..suspect import suspect_digest
 
 LAST_ACTIONS = 8
@@ -35,7 +37,7 @@ _DIFF, _ALL_DIFFS = 4_000, 24_000
 _LARGEST = 1 << 20
 """Size in bytes up to which a file gets a diff."""
 _RESULT = 300
-_CHANGES = ("edit_file", "write_file")
+_CHANGES = tools_with("change")
 ASKS = "the model asks: "
 DECIDES = "someone has to decide: "
 """Prefix of a hand-off's reason if the model has a question."""
@@ -100,7 +102,7 @@ def suggested_action(facts: RunFacts, reason: str) -> str:
     if facts.asking.proposals:
         return "Look at the proposal, then approve or reject it."
     if facts.asking.turned_down:
-        return "Look at the proposal, then resume the run and approve or reject it."
+        return "Look at the proposal, then resume the run on a screen and decide there."
     failing = _failing(facts)
     if failing is not None and failing.suspect is not None:
         return "Look at which tests did not run, then accept or reject the result."
@@ -179,7 +181,7 @@ def _changed(path: str, before: str | None, after: str | None, load: LoadBlob, r
 
 def _tried(facts: RunFacts) -> list[Tried]:
     """Return stalls, failures and, if a check still fails, the changes that did not help."""
-    found = [(stall.signature, f"it stalled: {stall.kind}") for stall in facts.stalls]
+    found = [(stall.signature, f"it stalled: {stall_kind_words(stall.kind)}") for stall in facts.stalls]
     found += [_named(action, _first_line(action.result)) for action in facts.actions if action.ok is False]
     if _failing(facts) is not None:
         done = [action for action in facts.actions if action.ok and action.tool in _CHANGES]

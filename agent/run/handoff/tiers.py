@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from ...facts.common.handoff import TIER
 from ...protocol import (
@@ -68,8 +69,8 @@ class HandoffTiers:
                 return await self._ask_model(number, tier)
             case "command":
                 return await self._ask_command(number, tier)
-            case kind:
-                raise ValueError(f"{kind} is not a tier")
+            case _:
+                assert_never(tier.kind)
 
     async def _ask_person(self, number: int, tier: HandoffTier) -> bool:
         run, kit = self._run, self._run.kit

@@ -12,6 +12,7 @@ from ...protocol import Work, WorkResult
 from ...step import Kit, PersonInterrupted, perform, verify
 from ...step.resources.program_messages import ProgramMessages
 from ...workspace import Finished
+from ..children.child_runs import ChildRuns
 from ..passes.passes import Passes, has_passes
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
@@ -32,6 +33,8 @@ class LiveRun:
     """The search of an until-dry run; else None."""
     passes: Passes | None
     """The passes of an interval or improve run; else None."""
+    children: ChildRuns | None
+    """The child runs of a fix run; else None."""
     pool: Pool
     """The work that runs."""
     states: LoopStates
@@ -54,7 +57,7 @@ class LiveRun:
     @property
     def can_be_driven(self) -> bool:
         """Whether a user's manual changes would belong to something: to the run, or to the open pass."""
-        return self.passes is None or self.passes.is_open
+        return self.children is None and (self.passes is None or self.passes.is_open)
 
     @property
     def is_driven(self) -> bool:
@@ -62,18 +65,27 @@ class LiveRun:
         return self.facts.hands.wheel is not None
 
 
-def live_run(kit: Kit, messages: ProgramMessages, tools: Sequence[str], finder: Finder | None = None) -> LiveRun:
+def live_run(
+    kit: Kit,
+    messages: ProgramMessages,
+    tools: Sequence[str],
+    finder: Finder | None = None,
+    children: ChildRuns | None = None,
+) -> LiveRun:
     """Build the parts of a run."""
     files_at_rest = asyncio.Lock()
     passes = Passes(kit, tools) if has_passes(kit.facts.spec) else None
-    pool = Pool(_Works(kit, tools, finder, passes, files_at_rest).perform)
+    pool = Pool(_Works(kit, tools, finder, passes, children, files_at_rest).perform)
     requests = UserRequests(kit.activity, kit.gate)
+    if children is not None:
+        children.obey(requests)
     waits = Waits(kit.activity, requests, kit.clock)
     return LiveRun(
         kit=kit,
         tools=tools,
         finder=finder,
         passes=passes,
+        children=children,
         pool=pool,
         states=LoopStates(kit, finder, pool),
         requests=requests,
@@ -95,6 +107,7 @@ class _Works:
     tools: Sequence[str]
     finder: Finder | None
     passes: Passes | None
+    children: ChildRuns | None
     files_at_rest: asyncio.Lock
 
     async def perform(self, work: Work) -> WorkResult:
@@ -102,6 +115,8 @@ class _Works:
         async with self.files_at_rest:
             pass
         with self.kit.activity.in_progress():
+            if self.children is not None:
+                return await self.children.perform(work)
             if self.finder is not None:
                 return await self.finder.perform(work)
             if self.passes is not None and work.kind != "main":

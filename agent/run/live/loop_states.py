@@ -17,12 +17,16 @@ class LoopStates:
     def __init__(self, kit: Kit, finder: Finder | None, pool: Pool) -> None:
         self._kit, self._finder, self._pool = kit, finder, pool
         self._exhausted: tuple[Budget | None, str | None] = (None, None)
+        self._ending: list[WorkResult] = []
+        """Results that end a search, until its other works have ended too."""
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
         """Return the state now. `results`: of the work that has finished since the last decision."""
         kit, finder = self._kit, None
         if self._finder is not None:
             self._pool.take_request()
+            results = [*self._ending, *results]
+            self._ending = [one for one in results if one.fault or one.handoff] if self._pool.busy else []
             budget, detail = self._exhausted
             finder = self._finder.state(self._pool.busy, detail if budget == kit.facts.budget else None)
         now, price = kit.clock.now(), kit.models.current.price

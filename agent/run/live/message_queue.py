@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.facts import RunFacts
-from ...protocol import Said
+from ...protocol import Said, SaidKind
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.recorder import Recorder
 from ...step.resources.stall_watches import StallWatches
@@ -34,7 +34,7 @@ class MessageQueue:
         if queue:
             self._stalls.of(None).person_said()
         for queued_id in sorted(queue, key=lambda i: (i not in self._steers, i)):
-            kind = "steer" if queued_id in self._steers else "say"
+            kind: SaidKind = "steer" if queued_id in self._steers else "say"
             if not facts.spec.task and not any(m.role == "user" for m in facts.main.messages):
                 kind = "task"
             queued = queue[queued_id]

@@ -31,7 +31,7 @@ class Pool:
         return len(self._tasks)
 
     def start(self, works: Sequence[Work]) -> None:
-        """Start these work orders."""
+        """Start these work orders side by side."""
         for work in works:
             task = asyncio.ensure_future(self._perform(work))
             self._tasks[task] = work.work
@@ -81,7 +81,7 @@ class Pool:
         return results
 
     async def cancel(self) -> None:
-        """Cancel all work orders."""
+        """Cancel all work orders and wait until they ended."""
         tasks = list(self._tasks)
         self._tasks.clear()
         for task in tasks:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...gate import Gate
-from ...protocol import Finish, Reason
+from ...protocol import Finish, Reason, StopHow
 from ...step.resources.activity import Activity
 
 
@@ -12,13 +14,14 @@ class UserRequests:
 
     def __init__(self, activity: Activity, gate: Gate) -> None:
         self._activity, self._gate = activity, gate
-        self._stop: str | None = None
+        self._stop: StopHow | None = None
         self._stop_detail = ""
         self._wants_control = False
+        self._followers: list[Callable[[StopHow], None]] = []
 
     @property
-    def stop(self) -> str | None:
-        """`wrap_up` or `now` after a stop was requested; else None."""
+    def stop(self) -> StopHow | None:
+        """How the user asked the run to stop; None: nobody asked."""
         return self._stop
 
     @property
@@ -26,12 +29,18 @@ class UserRequests:
         """The reason for the stop, for the user."""
         return self._stop_detail
 
-    def ask_to_stop(self, how: str, detail: str) -> None:
+    def follow_stops(self, follower: Callable[[StopHow], None]) -> None:
+        """Call `follower` with each requested stop."""
+        self._followers.append(follower)
+
+    def ask_to_stop(self, how: StopHow, detail: str) -> None:
         """Interrupt what runs and stop the run. `how`: `wrap_up`, or `now`, which is final and also ends a wrap-up."""
         if self._stop != "now":
             self._stop, self._stop_detail = how, detail
         self._gate.cancel_all(detail)
         self._activity.interrupt("stop")
+        for follower in self._followers:
+            follower(how)
         self._activity.wake()
 
     def forget_stop(self) -> None:

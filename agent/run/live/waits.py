@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from ...facts.facts import RunFacts
-from ...protocol import Clock, Sleeping, Woken
+from ...protocol import Clock, Sleeping, Woken, WokenBy
 from ...step.resources.activity import Activity
 from ...step.resources.recorder import Recorder
 from ...step.resources.usage import Usage
@@ -82,10 +82,10 @@ class Sleeper:
             self._events.record(Woken(by=by, slept=self._clock.monotonic() - began))
         return by is not None
 
-    async def _ended_by(self, timer: asyncio.Future[None], requests: UserRequests) -> str | None:
+    async def _ended_by(self, timer: asyncio.Future[None], requests: UserRequests) -> WokenBy | None:
         """Return what ended the sleep, or None if the run has to stop."""
 
-        def who() -> str | None:
+        def who() -> WokenBy | None:
             if self._woken or requests.wants_control:
                 return "person"
             if self._facts.queue:

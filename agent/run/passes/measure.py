@@ -7,9 +7,9 @@ from statistics import median
 
 from ...protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step import Kit, PersonInterrupted
-from ...step.checks.fair import Surroundings, fair
+from ...step.checks.fair import CheckEnvironment, fair
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
-from ...workspace import Finished
+from ...workspace import Access, Finished
 
 _SHOWN = 200
 """Characters of the output of a failed score command."""
@@ -143,15 +143,15 @@ async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
     own, left = kit.facts.spec.predicates.timeout, kit.usage.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
-    async def run(around: Surroundings) -> Finished:
+    async def run(environment: CheckEnvironment) -> Finished:
         with kit.usage.running():
             running = kit.sandbox.run(
                 spec.score,
                 kit.workspace.root,
+                Access(empty=environment.empty),
                 cwd=kit.workspace.root,
-                env=around.env,
+                env=environment.env,
                 timeout=seconds,
-                empty=around.empty,
                 apart=True,
             )
             return await kit.activity.interruptible(running)

@@ -12,7 +12,7 @@ import msgspec
 
 from ...protocol import Branch, PassStarted, PatchKept
 from ...step import Kit
-from ...workspace import Change
+from ...workspace import Change, Snapshots
 from ...workspace.git import (
     GitState,
     bundle_of,
@@ -177,10 +177,10 @@ class PassRepository:
 
     def _state(self, name: str) -> GitState:
         if name not in self._states:
-            self._states[name] = stored_state(self._kit, name)
+            self._states[name] = stored_state(self._kit.snapshots, name)
         return self._states[name]
 
 
-def stored_state(kit: Kit, name: str) -> GitState:
+def stored_state(snapshots: Snapshots, name: str) -> GitState:
     """Return a state from the snapshot store. Raises SnapshotDamaged."""
-    return msgspec.json.decode(kit.snapshots.kept(name), type=GitState)
+    return msgspec.json.decode(snapshots.kept(name), type=GitState)

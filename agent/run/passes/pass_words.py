@@ -9,7 +9,6 @@ from ...facts.passes import PassFacts
 from ...loops.goal import feedback
 from ...loops.state import failing_checks
 from ...protocol import PassFinished
-from ...step import Kit
 
 LINE = 160
 """Characters of one line."""
@@ -18,22 +17,22 @@ TOLD = 12
 SUBJECT = 60
 
 
-def red(kit: Kit) -> str:
+def red(facts: RunFacts) -> str:
     """Describe which check is red."""
-    checks = failing_checks(kit.facts)
+    checks = failing_checks(facts)
     if checks:
         last = checks[-1]
         how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
         if last.suspect is not None:
             return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
         return f"the check `{cut(last.command, 60)}` is red ({how})"
-    judged = [one for one in kit.facts.verdicts.predicates.values() if not one.passed]
+    judged = [one for one in facts.verdicts.predicates.values() if not one.passed]
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "the success predicates do not hold"
 
 
-def opening(kit: Kit, passing: PassFacts, number: int) -> str:
+def opening(facts: RunFacts, passing: PassFacts, number: int) -> str:
     """Return the first message of a pass."""
-    spec = kit.facts.spec
+    spec = facts.spec
     parts = [f"Pass {number}. {spec.task}"]
     if passing.done:
         parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-TOLD:]))
@@ -43,7 +42,7 @@ def opening(kit: Kit, passing: PassFacts, number: int) -> str:
             f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
             "Improve it by one change, then call `finish`. The program measures; other changes are reverted."
         )
-    parts += [feedback(check) for check in failing_checks(kit.facts)]
+    parts += [feedback(check) for check in failing_checks(facts)]
     if passing.said:
         parts.append("The person said:\n" + "\n".join(passing.said))
     return "\n\n".join(parts)
@@ -63,9 +62,9 @@ def said_in(facts: RunFacts) -> str:
     return cut(text.split("\n", 1)[0], LINE)
 
 
-def message(kit: Kit, number: int, said: str, why: str) -> str:
+def message(facts: RunFacts, number: int, said: str, why: str) -> str:
     """Return the commit message: the model's summary, the task, the reason and the run."""
-    spec = kit.facts.spec
+    spec = facts.spec
     subject = cut(said or " ".join(spec.task.split()), SUBJECT)
     return f"rundry pass {number}: {subject}\n\n{spec.task.strip()}\n\n{why}\nRundry-Run: {spec.run_id}"
 
@@ -73,3 +72,9 @@ def message(kit: Kit, number: int, said: str, why: str) -> str:
 def cut(text: str, most: int) -> str:
     """Cut the text to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def said_in_pass(facts: RunFacts) -> str:
+    """Return the summary of the pass on one line: that of the chosen try, if there is one."""
+    chosen = None if facts.passing is None else facts.passing.chosen
+    return said_in(facts) if chosen is None else chosen.said

@@ -16,12 +16,10 @@ from ...loops.passes import BEGIN, CLOSE, TRY
 from ...loops.state import met, suspects_left
 from ...protocol import (
     Branch,
-    FileChanged,
     ImproveSpec,
     IntervalSpec,
     PassFinished,
     PassStarted,
-    PatchKept,
     Prompted,
     RunSpec,
     Work,
@@ -29,14 +27,16 @@ from ...protocol import (
 )
 from ...step import Kit, PersonInterrupted, verify
 from ...workspace import Change
-from ...workspace.git.repository import GitFailed, Repository, why_not_here
-from ...workspace.snapshots.patches import change_hash, patch_of
+from ...workspace.git.pass_preflight import why_not_here
+from ...workspace.git.repository import GitFailed, Repository
+from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
 from ..tries import Candidates
 from ..tries.verdict import look_at_predicates
 from .measure import Measured, judge_score, measure_baseline, record_no_score
+from .pass_end import PassEnd
 from .pass_repository import Moved, PassRepository
-from .pass_words import message, opening, red, said_in
+from .pass_words import message, opening, red, said_in_pass
 
 CUT = "the run ended in the middle of it"
 
@@ -53,6 +53,7 @@ class Passes:
         self.kit = kit
         self.candidates = Candidates(kit, tools)
         self._repository = PassRepository(kit, self._branch)
+        self._end = PassEnd(kit, self._repository)
         self._asks = True
         """Whether to ask a user about a suspect check before the pass is closed."""
 
@@ -116,7 +117,7 @@ class Passes:
     async def _begin(self) -> None:
         """Begin a pass from a clean snapshot, with its own conversation and a line for each earlier pass."""
         kit, number = self.kit, self.facts.number + 1
-        head, git, why_not = await self._ground()
+        head, git, why_not = await self._find_base()
         if why_not is not None:
             with kit.events.together():
                 kit.events.record(PassStarted(number=number, began=kit.clock.now()))
@@ -129,7 +130,7 @@ class Passes:
         kit.stalls.forget(None)
         green = met(LoopState(kit.facts)) is not None
         tries = 1 if self._improve is None else self._improve.tries
-        text, images = opening(kit, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
+        text, images = opening(kit.facts, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
         with kit.events.together():
             kit.events.record(
                 PassStarted(
@@ -145,16 +146,16 @@ class Passes:
             )
             kit.events.record(Prompted(kind="task", text=text, images=images))
 
-    async def _ground(self) -> tuple[str | None, str | None, str | None]:
+    async def _find_base(self) -> tuple[str | None, str | None, str | None]:
         """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
         try:
             found = await self._repository.find()
-            head, why = await self._start(found)
+            head, why = await self._head(found)
             return head, None if why else await self._repository.record(found), why
         except GitFailed as error:
             return None, None, str(error) if self._interval is not None else None
 
-    async def _start(self, found: Repository | None) -> tuple[str | None, str | None]:
+    async def _head(self, found: Repository | None) -> tuple[str | None, str | None]:
         root, protected = self.kit.workspace.root, self._branch.protected
         if self._interval is not None:
             why = await why_not_here(found, root, protected)
@@ -177,7 +178,7 @@ class Passes:
         started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.going_back is not None:
-            await self._roll_back(self._from(started), self.facts.going_back)
+            await self._end.roll_back(self._from(started), self.facts.going_back)
         elif started.tries == 1:
             await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
         else:
@@ -203,12 +204,12 @@ class Passes:
         moved = await self._repository.moved(started)
         if moved is not None and moved.history:  # a try changed the run's own HEAD or refs
             world = await self.kit.snapshots.take()
-            await self._keep(started, [], moved, world, found, "")
-            await self._roll_back(msgspec.structs.replace(started, world=world), self._going_back())
+            kept = await self._end.keep_patch(started, [], moved, world, found, "")
+            await self._end.roll_back(msgspec.structs.replace(started, world=world), kept)
             return WorkResult()
         changed = [end for end in self.facts.tries.values() if end is not None and end.files]
         verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
-        self._finish(started, verdict, found.why)
+        self._end.finish(started, verdict, found.why)
         return WorkResult()
 
     def _from(self, started: PassStarted) -> PassStarted:
@@ -228,10 +229,10 @@ class Passes:
         if not change and (self._improve is not None or moved is None or not moved.history):
             if changes or moved is not None:  # output of a check, or changes by git commands
                 why = "only a check changed files" if changes else why
-                await self._keep(started, changes, moved, world, Measured(False, why), "")
-                await self._roll_back(started, self._going_back())
+                kept = await self._end.keep_patch(started, changes, moved, world, Measured(False, why), "")
+                await self._end.roll_back(started, kept)
             else:
-                self._finish(started, "unchanged", why)
+                self._end.finish(started, "unchanged", why)
             return
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
         if found is None:
@@ -249,10 +250,10 @@ class Passes:
         if found.kept:
             left = [] if is_committed else await self._repository.forget_history(started, moved)
             files = [one.path for one in changes]
-            self._finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
+            self._end.finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
             return
-        await self._keep(started, changes, moved, world, found, change)
-        await self._roll_back(started, self._going_back())
+        kept = await self._end.keep_patch(started, changes, moved, world, found, change)
+        await self._end.roll_back(started, kept)
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
         """Return the verdict; None: a user has to be asked about a suspect check first.
@@ -264,10 +265,10 @@ class Passes:
         if wanted:
             fired = await look_at_predicates(kit)
             if fired is None:
-                accept_same_results(kit)
+                accept_same_results(kit.facts, kit.events)
                 fired = met(LoopState(kit.facts))
             if fired is None:
-                return None if started.tries == 1 and self.is_undecided else Measured(False, red(kit))
+                return None if started.tries == 1 and self.is_undecided else Measured(False, red(kit.facts))
             why = fired
         if self._improve is not None:
             return await judge_score(kit, self._improve, started.number, self.facts.chosen)
@@ -282,95 +283,6 @@ class Passes:
         """Return the commit and why it is kept; without commits the change stays in place. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
-        words = message(self.kit, started.number, self._said(), why)
+        words = message(self.kit.facts, started.number, said_in_pass(self.kit.facts), why)
         commit, remark = await self._repository.commit(started, moved, changes, words)
         return commit, f"{why}; {remark}" if remark else why
-
-    async def _keep(
-        self,
-        started: PassStarted,
-        changes: Sequence[Change],
-        moved: Moved | None,
-        world: str,
-        found: Measured,
-        change: str,
-    ) -> None:
-        """Store what is about to be rolled back."""
-        patch = self.kit.journal.keep(patch_of(changes))
-        bundle, commits = await self._repository.bundle(started, moved)
-        kept = PatchKept(
-            number=started.number,
-            why=found.why,
-            patch=patch,
-            world=world,
-            git=None if moved is None else moved.state,
-            bundle=bundle,
-            commits=commits,
-            history=[] if moved is None else moved.history,
-            files=[one.path for one in changes],
-            change=change,
-            unmeasured=not found.is_measured,
-        )
-        self.kit.events.record(kept, durable=True)
-
-    def _going_back(self) -> PatchKept:
-        assert self.facts.going_back is not None  # the facts now contain it
-        return self.facts.going_back
-
-    async def _roll_back(self, started: PassStarted, kept: PatchKept) -> None:
-        """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""
-        kit, world = self.kit, started.world or ""
-        changes = await kit.snapshots.changes(world, kept.world or "")
-        left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
-        left += await self._repository.roll_back(started, kept)
-        kit.files.mark_changed()
-        is_undone = bool(kept.history) and self._improve is None
-        stays = {line.partition(":")[0] for line in left}
-        with kit.events.together():
-            for one in changes:
-                if one.path not in stays and one.path in kit.facts.changes.files:
-                    kit.events.record(self._moved_back(one))
-            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
-            self._finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
-
-    def _moved_back(self, one: Change) -> FileChanged:
-        keep = self.kit.journal.keep
-        return FileChanged(
-            path=one.path,
-            by="restore",
-            before=None if one.after is None else keep(one.after),
-            after=None if one.before is None else keep(one.before),
-        )
-
-    def _finish(
-        self,
-        started: PassStarted,
-        verdict: str,
-        why: str,
-        *,
-        files: Sequence[str] = (),
-        commit: str | None = None,
-        change: str = "",
-        left: Sequence[str] = (),
-    ) -> None:
-        self.kit.events.record(
-            PassFinished(
-                number=started.number,
-                verdict=verdict,
-                why=why,
-                said=self._said(),
-                files=list(files),
-                commit=commit,
-                change=change,
-                repeats=self.facts.changes.get(change) if change else None,
-                left=list(left),
-                tries=started.tries,
-                candidate=self.facts.chosen.candidate if self.facts.chosen is not None else 0,
-            ),
-            durable=True,
-        )
-
-    def _said(self) -> str:
-        """Return the summary of the pass on one line."""
-        chosen = self.facts.chosen
-        return said_in(self.kit.facts) if chosen is None else chosen.said

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from ...facts.changes import Landed
 from ...facts.facts import RunFacts
-from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone
+from ...journal import Journal
+from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
 from ...step import Kit, note_lost_command
-from ..commands.undo import Ground, bring_back
+from ...workspace import Workspace
+from ..commands.undo import UndoContext, bring_back
+from ..item_trees.joining import finish_joins
 from ..live.live_run import LiveRun
+from ..tries.worktrees import remove_all
 
+_IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again in a new worktree"
 _LOST = "unknown: the program stopped during this action; the file of the item was restored"
 
 
@@ -20,17 +25,31 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
     kit, facts = run.kit, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.broken_off:
         return None
+    if facts.search.parallel > 1:
+        await _leave_worktrees(kit, facts)
+        return None
     await _note_what_was_lost(kit, facts)
     since = min(flight.seq for flight in facts.finder.broken_off)
     chosen: list[Landed] = [landed for landed in facts.changes.standing if landed.seq > since]
     if not chosen:
         return None
     undone = await bring_back(
-        Ground(kit.journal, facts, kit.workspace, kit.snapshots, kit.events.record), chosen, by="program"
+        UndoContext(kit.journal, facts, kit.workspace, kit.snapshots, kit.events.record), chosen, by="program"
     )
     kit.events.record(undone)
     kit.files.mark_changed()
     return undone
+
+
+async def _leave_worktrees(kit: Kit, facts: RunFacts) -> None:
+    """Finish the merges that were begun, and remove the worktrees: what was not merged is worked again."""
+    steps = {work: number for number, work in facts.open_steps.items() if has_own_tree(work)}
+    work = next(iter(steps), None)
+    record = kit.events.bound(steps.get(work), work)
+    for call_id, proposal in list(facts.asking.approved.items()):
+        record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_WORKTREE, summary="unknown"))
+    await finish_joins(kit)
+    await remove_all(kit)
 
 
 async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
@@ -41,19 +60,21 @@ async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
         work = next((work for work in broken_off if work in steps), None)
         record = kit.events.bound(steps.get(work), work)
         if proposal.path is not None:
-            _note_write(kit, proposal, record)
+            _note_write(kit.journal, kit.facts, kit.workspace, proposal, record)
         elif before := facts.changes.world_before(call_id):
             await note_lost_command(kit, before, record)
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
 
 
-def _note_write(kit: Kit, proposal: ProposalOpened, record: Record) -> None:
+def _note_write(
+    journal: Journal, facts: RunFacts, workspace: Workspace, proposal: ProposalOpened, record: Record
+) -> None:
     """Record a write if the file shows that it happened."""
     path = proposal.path or ""
-    target = kit.workspace.root / path
+    target = workspace.root / path
     data = target.read_bytes() if target.is_file() else None
-    known = kit.facts.changes.files.get(path)
-    if proposal.after is None or data is None or data != kit.journal.blob(proposal.after):
+    known = facts.changes.files.get(path)
+    if proposal.after is None or data is None or data != journal.blob(proposal.after):
         return
     if known is None or known[1] != proposal.after:
         record(

@@ -36,7 +36,7 @@ async def begin_here(
             journal.keep(data)
     finally:
         journal.close()
-    return await run_here(path, on_event=on_event, notes=notes, outside=checked)
+    return await run_here(path, on_event=on_event, notes=notes, outside=checked, tell=tell)
 
 
 async def run_here(
@@ -56,7 +56,7 @@ async def run_here(
     """
     journal = Journal.open(path)
     try:
-        stale = [command_id for command_id, _ in journal.untaken()]
+        stale = [command_id for command_id, _ in journal.inbox.untaken()]
     finally:
         journal.close()
     order = Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=False, notes=list(notes))

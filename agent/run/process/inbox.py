@@ -21,7 +21,8 @@ from ...protocol import (
     Undo,
     command_type,
 )
-from ..commands.obey import obey
+from ...step.resources.recorder import Recorder
+from ..commands.handle_command import handle_command
 from ..commands.reconfigure import OpenModel
 from ..live.live_run import LiveRun
 
@@ -64,28 +65,33 @@ class Inbox:
     async def look(self) -> None:
         """Obey the commands in the inbox. Slow commands run as tasks, so that a stop need not wait for them."""
         async with self._looking:
-            for command_id, command in self._run.kit.journal.take():
+            for command_id, command in self._run.kit.journal.inbox.take():
                 if command is None:
-                    _answer(self._run, command_id, None, "this version does not know that command")
+                    _answer(self._run.kit.events, command_id, None, "this version does not know that command")
                 elif command_id in self._left:
-                    _answer(self._run, command_id, command, STALE)
+                    _answer(self._run.kit.events, command_id, command, STALE)
                 elif isinstance(command, SLOW):
-                    slow = asyncio.ensure_future(self._obey(command_id, command))
+                    slow = asyncio.ensure_future(self._handle(command_id, command))
                     slow.add_done_callback(lambda _: self._writes.wake())
                     self._slow.add(slow)
                     await asyncio.sleep(0)  # it begins now, so no step comes first
                 else:
-                    await self._obey(command_id, command)
+                    await self._handle(command_id, command)
             self._run.kit.activity.wake()
 
-    async def _obey(self, command_id: int, command: Command) -> None:
-        _answer(self._run, command_id, command, await obey(self._run, command_id, command, self._open_model))
+    async def _handle(self, command_id: int, command: Command) -> None:
+        _answer(
+            self._run.kit.events,
+            command_id,
+            command,
+            await handle_command(self._run, command_id, command, self._open_model),
+        )
         self._run.kit.activity.wake()
 
 
-def _answer(run: LiveRun, command_id: int, command: Command | None, why: str | None) -> None:
+def _answer(events: Recorder, command_id: int, command: Command | None, why: str | None) -> None:
     kind = command_type(command) if command is not None else "unknown"
     if why is None:
-        run.kit.events.record(CommandTaken(command_id=command_id, command=kind))
+        events.record(CommandTaken(command_id=command_id, command=kind))
     else:
-        run.kit.events.record(CommandRefused(command_id=command_id, command=kind, why=why))
+        events.record(CommandRefused(command_id=command_id, command=kind, why=why))

@@ -23,7 +23,7 @@ async def watch_for_parking(run: LiveRun) -> None:
         kit.activity.wake()
         release_due(kit)
         if kit.headless and not kit.watched():
-            kit.gate.settle_alone()
+            kit.gate.settle_by_policy()
         at_gate = bool(kit.gate.open or kit.facts.asking.questions)
         if not (run.waits.is_for_person or kit.activity.is_resting or at_gate) or kit.watched():
             alone_since = None

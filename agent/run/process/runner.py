@@ -19,7 +19,6 @@ from ...protocol import (
     Finish,
     JournalError,
     JournalUnwritable,
-    LoopKind,
     Outcome,
     Reason,
     Refusal,
@@ -31,6 +30,7 @@ from ...protocol import (
 from ...step import Kit
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_told
+from ..children.child_runs import ChildRuns
 from ..client.start_request import Order
 from ..confirming import Dependencies
 from ..damaged.admission import admit_damage
@@ -48,7 +48,7 @@ from ..setup.tools_on_offer import tools_of
 from .calling import call_hook
 from .inbox import Inbox
 from .parking import watch_for_parking
-from .signals import Signals, heard
+from .signals import Signals, received_signals
 
 OnEvent = Callable[[Stamped], None]
 
@@ -59,13 +59,25 @@ async def run_order(
     outside: Outside | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Drive the ordered run to its outcome. `tell` gets a line when reading a long journal takes a while.
+    """Drive the ordered run to its outcome. `tell` gets a line when the user has to wait before it begins.
+
+    Signals end it with an outcome.
 
     Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError if a run that had
     begun cannot continue: it stays unchanged.
     """
+    with received_signals() as signals:
+        try:
+            return await _run_claimed(order, on_event, outside or Outside(), signals, tell)
+        finally:
+            await close_connections()
+
+
+async def _run_claimed(
+    order: Order, on_event: OnEvent, outside: Outside, signals: Signals, tell: Callable[[str], None]
+) -> Outcome:
     path = Path(order.journal)
-    with claim(path), heard() as signals:
+    with claim(path):
         journal = Journal.open(path)
         try:
             with reading_told(journal, tell):
@@ -73,14 +85,13 @@ async def run_order(
                 facts = facts_of(journal)
                 keeper = ViewKeeper(journal, facts)
             on_event = keeper.heard_by(on_event)
-            return await _run(journal, facts, damage, order, on_event, outside or Outside(), signals)
+            return await _run(journal, facts, damage, order, on_event, outside, signals, tell)
         except JournalError as error:
             if journal.has_written:
                 raise JournalUnwritable(str(error)) from error
             raise
         finally:
             journal.close()
-            await close_connections()
 
 
 async def _run(
@@ -91,9 +102,10 @@ async def _run(
     on_event: OnEvent,
     outside: Outside,
     signals: Signals,
+    tell: Callable[[str], None],
 ) -> Outcome:
     making = asyncio.ensure_future(
-        assemble(Inputs(journal=journal, facts=facts, order=order, outside=outside, on_event=on_event))
+        assemble(Inputs(journal=journal, facts=facts, order=order, outside=outside, on_event=on_event, tell=tell))
     )
     signals.on = lambda _: making.cancel()
     try:
@@ -111,16 +123,28 @@ async def _run(
     try:
         if isinstance(kit.models.of_run, RemoteModel):
             await kit.models.of_run.encoding_loaded()
-        run = live_run(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside))
-        return await _watch_over(
-            run, Beginning(order, assembled.notes, damage), assembled.dependencies, outside, signals
-        )
+        children = _children_of(kit, outside)
+        run = live_run(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside), children)
+        begun = Beginning(order, assembled.notes, damage)
+        return await _watch_over(run, begun, assembled.dependencies, outside, signals)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - here the runner ends
         return _broke(kit, error)
     finally:
         await kit.activity.close()
+        kit.ancestors.close()
+
+
+def _children_of(kit: Kit, outside: Outside) -> ChildRuns | None:
+    """Return the child runs of a fix run, or None for other loops."""
+    if not kit.facts.spec.loop.traits.has_children:
+        return None
+
+    async def run_child(order: Order, on_event: OnEvent) -> Outcome:
+        return await _run_claimed(order, on_event, outside, Signals(), lambda line: None)
+
+    return ChildRuns(kit, run_child)
 
 
 async def _watch_over(
@@ -167,6 +191,8 @@ async def _drive_to_end(
         results += await resume(run, beginning)
         if run.passes is not None:
             await run.passes.candidates.sweep()
+        if run.children is not None:
+            run.children.reconcile()
     else:
         begin(run, beginning)
     dependencies.begin()
@@ -204,7 +230,7 @@ def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
 async def _baseline(run: LiveRun) -> None:
     """Run the predicates first: a goal that is already met needs no model."""
     facts = run.facts
-    if facts.spec.loop not in (LoopKind.GOAL, LoopKind.PACED) or facts.step:
+    if not facts.spec.loop.traits.ends_on_predicates or facts.step:
         return
     if not facts.verdicts.checks or never_started(facts) is not None:
         await check_predicates(run)

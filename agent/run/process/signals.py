@@ -18,7 +18,7 @@ class Signals:
 
 
 @contextlib.contextmanager
-def heard() -> Generator[Signals]:
+def received_signals() -> Generator[Signals]:
     """Handle signals within the context. A signal that was ignored (`nohup`) stays ignored."""
     loop = asyncio.get_running_loop()
     signals = Signals()

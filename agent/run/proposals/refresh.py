@@ -11,7 +11,7 @@ from ...gate.entries import in_conflict, rebased
 from ...gate.stored.drafts import is_of_a_file, stored_draft
 from ...journal import Journal, claim
 from ...protocol import ProposalOpened, ProposalRebased
-from ...reports.waiting import what_waits
+from ...reports.run_state import run_state
 from ...workspace import Workspace
 from ..damaged.admission import require_undamaged
 
@@ -24,7 +24,7 @@ def refresh_proposals(path: Path) -> None:
         journal = Journal.open(path)
         try:
             require_undamaged(journal)
-            shown, store = what_waits(journal).lasting(), journal.path.with_suffix(".snapshots")
+            shown, store = run_state(journal).lasting(), journal.path.with_suffix(".snapshots")
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
             for opened in facts_of(journal).asking.proposals.values():
                 if opened.proposal_id in shown and is_of_a_file(opened):

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...gate import Ruling
+from ...facts.facts import RunFacts
+from ...gate import Gate, Ruling
 from ...gate.notes import said as words_of
 from ...gate.ruling import approved
 from ...gate.stored.drafts import is_of_a_file, stored_draft
@@ -21,7 +22,8 @@ from ...protocol import (
     ToolFinished,
     WorkResult,
 )
-from ...step import Kit, PersonInterrupted, perform_calls, settle_lost_command, verify
+from ...step import PersonInterrupted, perform_calls, settle_lost_command, verify
+from ...step.resources.recorder import Recorder
 from ...step.tool_calls.gated.at_gate import rule_again
 from ...tools import parse_arguments
 from ..live.live_run import LiveRun
@@ -40,13 +42,13 @@ async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResul
     the open proposals if no user is attached.
     """
     kit, facts = run.kit, run.facts
-    _close_works(kit)
+    _close_works(kit.facts, kit.events)
     world, facts.world = facts.world, kit.snapshots.fingerprint() or None
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()
     record = kit.events.bound(facts.step, None)
-    _close_lost(run, dangling, record)
+    _close_lost(run.facts, dangling, record)
     try:
         with kit.activity.in_progress():
             return await _answer(run, dangling, world, said, record)
@@ -69,8 +71,8 @@ async def _answer(
 ) -> Sequence[WorkResult]:
     kit, facts = run.kit, run.facts
     said = said or next((queued.text for queued in facts.queue.values()), None)
-    if said and not kit.watched() and (waiting := _undecided(run, dangling)):
-        _answer_with(run, dangling, waiting, said, record)
+    if said and not kit.watched() and (waiting := _undecided(run.facts, run.kit.gate, dangling)):
+        _answer_with(run.kit.gate, dangling, waiting, said, record)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
@@ -85,47 +87,46 @@ async def _answer(
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    acted = await perform_calls(kit, again, record, names=run.tools)
-    if dangling and not acted.left_open:
+    outcome = await perform_calls(kit, again, record, names=run.tools)
+    if dangling and not outcome.left_open:
         await kit.world.refresh()
-        await verify(kit, record, claim=acted.ended_with == "finish")
-    return [WorkResult(steps=1, handoff=acted.handoff)]
+        await verify(kit, record, claim=outcome.ended_with == "finish")
+    return [WorkResult(steps=1, handoff=outcome.handoff)]
 
 
-def _close_works(kit: Kit) -> None:
+def _close_works(facts: RunFacts, events: Recorder) -> None:
     """Close what the work of a search left open; it starts again from its beginning."""
-    facts = kit.facts
     for work, conversation in facts.conversations.items():
         for call in conversation.unanswered() if work is not None else ():
             text = "not run: the program stopped"
-            kit.events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
+            events.record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=False, result=text), work=work)
     for number, work in list(facts.open_steps.items()):
         if work is not None:
-            kit.events.record(StepFinished(number=number), step=number, work=work)
+            events.record(StepFinished(number=number), step=number, work=work)
 
 
-def _close_lost(run: LiveRun, dangling: Sequence[ToolCall], record: Record) -> None:
+def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -> None:
     """Close proposals that cannot be shown again, because their call has a result."""
     calls = {call.call_id for call in dangling}
-    for opened in list(run.facts.asking.proposals.values()):
+    for opened in list(facts.asking.proposals.values()):
         if opened.call_id not in calls:
             record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
 
 
-def _undecided(run: LiveRun, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
-    found = [run.facts.asking.waiting_for(call.call_id) for call in dangling]
-    given = run.kit.gate.later.given
+def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
+    found = [facts.asking.waiting_for(call.call_id) for call in dangling]
+    given = gate.later.given
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
 
 def _answer_with(
-    run: LiveRun, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
+    gate: Gate, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
     """Answer the open proposals with the user's message, like a message that arrives while the gate waits."""
     why = f"the person said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
-        run.kit.gate.later.take(opened.proposal_id)
+        gate.later.take(opened.proposal_id)
         record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="person", reason=why))
     for call in dangling:
         _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
@@ -152,7 +153,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
         return None
     if target.is_file() and target.read_bytes() == draft.after:
         return _note_written(run, call, opened, after, record)
-    ruling = _ruling_of(run, call, approved(draft, by="person"))
+    ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
     gated = await rule_again(kit, call, arguments, ruling, record)
     result = gated.result
@@ -171,23 +172,23 @@ def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: s
         run.kit.files.mark_changed()
         changed = FileChanged(path=path, by="model", before=opened.before, after=after)
         record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
-    note = _note(run, call)
+    note = _note(run.facts, call)
     text = f"{DONE}\n{note}" if note else DONE
     record(ToolFinished(call_id=call.call_id, tool=call.tool, ok=True, result=text, summary="written"))
 
 
-def _ruling_of(run: LiveRun, call: ToolCall, ruling: Ruling) -> Ruling:
+def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
     """Return the ruling with its content from the journal."""
-    decided = run.facts.asking.decisions.get(call.call_id)
+    decided = facts.asking.decisions.get(call.call_id)
     if decided is None:
         return ruling
     edited = decided.decision == "approve" and decided.after is not None
-    return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(run, call), edited=edited)
+    return msgspec.structs.replace(ruling, by=decided.by, note_for_model=_note(facts, call), edited=edited)
 
 
-def _note(run: LiveRun, call: ToolCall) -> str:
+def _note(facts: RunFacts, call: ToolCall) -> str:
     """Return what the model has to know about the decision."""
-    decided = run.facts.asking.decisions.get(call.call_id)
+    decided = facts.asking.decisions.get(call.call_id)
     if decided is None or decided.by != "person":
         return ""
     lines = [f"the person accepted {decided.taken} hunks of your change."] if decided.decision == "part" else []

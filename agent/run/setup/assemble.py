@@ -10,7 +10,7 @@ import msgspec
 
 from ...config import remember_rule
 from ...facts.facts import RunFacts
-from ...gate import Gate
+from ...gate import Gate, GatedTree, SessionPolicy
 from ...model import RemoteModel
 from ...protocol import Model, Refusal, Rule, RunSpec
 from ...step.resources.file_state import FileState
@@ -24,6 +24,8 @@ from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
 from .build_kit import Assembled, build, committing
 from .inputs import Inputs
+from .patience import told
+from .search import check_executor
 from .small_window import refuse_window
 from .surroundings import commands_env, detect_sandbox, missing_guarantees
 from .tree_tools import guard_of
@@ -33,6 +35,8 @@ from .worktree_preflight import check_run_folder, check_snapshots, make_run_work
 async def assemble(inputs: Inputs) -> Assembled:
     """Assemble the run. Raises Refusal or UserError if the model is unreachable or a limit cannot be kept."""
     spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.outside.env, more=OWN_GIT)
+    if facts.started:
+        await check_executor(spec)
     folder_notes = await check_run_folder(spec, facts, git_env)
     model, notes = await _checked_model(inputs)
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]
@@ -40,15 +44,16 @@ async def assemble(inputs: Inputs) -> Assembled:
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, ModelsInUse(model, env), git)
     kit = assembled.kit
-    notes += [*tree_notes, *await _start_snapshots(spec, kit.snapshots)]
-    if missing := missing_guarantees(tree.sandbox, tree.gate.rules):
+    listing = f"listing the files of {spec.workspace}"
+    notes += [*tree_notes, *await told(_start_snapshots(spec, kit.snapshots), inputs.tell, f"{listing}, for undo")]
+    if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
         notes += await hooks_left_out(tree.workspace.root, git_env)
     if git.commits is not None:
         notes += await git.commits.first_look()
-    notes += await kit.guarded.start()
-    for line in not_held_unguarded(kit):
+    notes += await told(kit.guarded.start(), inputs.tell, f"{listing}, for the guard")
+    for line in not_held_unguarded(kit.facts, kit.sandbox, kit.guard):
         kit.guarded.say_not_held(line)
     if not facts.started:
         notes += [*kit.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
@@ -76,9 +81,10 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     workspace = Workspace(Path(spec.workspace), private=private, leftovers=Leftovers(journal.path))
     notes = workspace.leftovers.sweep()
     rules = list(inputs.facts.rules)
-    sandbox = await detect_sandbox(spec.gate, workspace.root, journal.path.parent, rules=lambda: rules)
-    sandbox.leftovers = workspace.leftovers
-    await sandbox.probe(workspace.root)
+    sandbox = await detect_sandbox(
+        spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, leftovers=workspace.leftovers
+    )
+    await told(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
@@ -94,8 +100,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
 
 async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
     """Take the first snapshot of a run that may change files, and return notes. Raises Refusal."""
-    if spec.finder is not None and not spec.finder.traits.changes_files:  # other searches only read
-        snapshots.too_large = "this run changes no files"
+    if not spec.changes_files:
         return []
     await snapshots.start()
     check_snapshots(spec, snapshots)
@@ -107,22 +112,25 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
     see.
     """
     journal, facts, changes, outside = inputs.journal, inputs.facts, inputs.order.changes, inputs.outside
-    policy = journal.spec.gate
-    gate = Gate(
-        workspace=workspace,
-        keep=journal.keep,
-        policy=msgspec.structs.replace(policy, on_ask=changes.on_ask or policy.on_ask),
-        guard=guard.matches,
-        sandbox=sandbox.kind,
-        attended=journal.watched,
-        clock=outside.clock,
+    wanted = journal.spec.gate
+    policy = SessionPolicy(
+        msgspec.structs.replace(
+            wanted,
+            mode=changes.gate or facts.gate_mode,
+            on_ask=changes.on_ask or wanted.on_ask,
+            unsandboxed_ok=wanted.unsandboxed_ok or changes.unsandboxed_ok,
+        ),
+        rules=rules,
         persist=lambda rule: remember_rule(workspace.root, rule, dict(outside.env)),
     )
-    gate.given_ids = lambda: facts.asking.proposal_ids
-    gate.rules = rules
-    gate.mode = changes.gate or facts.gate_mode
-    gate.unsandboxed_ok = gate.unsandboxed_ok or changes.unsandboxed_ok
-    return gate
+    return Gate(
+        GatedTree(workspace=workspace, guard=guard.matches, sandbox=sandbox.kind),
+        policy,
+        keep=journal.keep,
+        attended=journal.views.watched,
+        clock=outside.clock,
+        given_ids=lambda: facts.asking.proposal_ids,
+    )
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:

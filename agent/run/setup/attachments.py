@@ -8,15 +8,16 @@ from ...facts.facts import RunFacts
 from ...images import check_attached, no_images
 from ...journal import Journal
 from ...protocol import ImageRef, Model, Refusal, RunSpec
-from ...step import Kit, accepts_images
+from ...step import accepts_images
+from ...step.resources.models_in_use import ModelsInUse
 from ..client.start_request import Order
 
 IN_A_SEARCH = "a search does not accept images: describe in words what they show"
 
 
-def refuse_images(kit: Kit, images: Sequence[ImageRef]) -> str | None:
+def refuse_images(journal: Journal, facts: RunFacts, models: ModelsInUse, images: Sequence[ImageRef]) -> str | None:
     """Return why a message with these images is not accepted, or None."""
-    return _refused(images, kit.models.current, kit.facts, kit.journal)
+    return _refused(images, models.current, facts, journal)
 
 
 def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: Model) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...journal.integrity.damage import Damage
 from ...loops import LoopState
 from ...loops.state import suspect
@@ -28,7 +29,9 @@ from ...protocol import (
     Said,
     WorkResult,
 )
-from ...step import Kit, charge_lost_calls, system_prompt
+from ...step import charge_lost_calls, system_prompt
+from ...step.resources.models_in_use import ModelsInUse
+from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
 from ..client.start_request import Order, ResumeChanges
 from ..commands.control_report import end_manual_control
@@ -63,7 +66,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             task=spec.task,
             workspace=spec.workspace,
             model=kit.models.current.name,
-            budget=kept_budget(kit),
+            budget=kept_budget(kit.facts, kit.models),
             journal=str(kit.journal.path),
             local=kit.models.current.local,
             window=kit.models.current.window,
@@ -72,11 +75,13 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             sees_images=kit.models.current.sees_images,
             sandbox=kit.sandbox.kind,
             network=kit.sandbox.network,
-            not_held=missing_guarantees(kit.sandbox, kit.gate.rules),
+            not_held=missing_guarantees(kit.sandbox, kit.gate.policy.rules),
             gate=spec.gate.mode,
             instructions=spec.instructions,
             world=kit.snapshots.fingerprint() or None,
             finder=spec.finder,
+            fix=spec.fix,
+            parent=spec.parent,
             interval=spec.interval,
             paced=spec.paced,
             improve=spec.improve,
@@ -84,7 +89,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
         )
     )
     kit.guarded.seal(kit.events.record)
-    if run.finder is None:
+    if run.finder is None and run.children is None:
         kit.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
         kit.events.record(Said(text=spec.task, kind="task", images=spec.images))
@@ -119,18 +124,18 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = concurrent_runs(facts.spec, kit.journal.path, kit.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_said(before)]
-    not_held = missing_guarantees(kit.sandbox, kit.gate.rules)
+    not_held = missing_guarantees(kit.sandbox, kit.gate.policy.rules)
     resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
-    resumed = await note_damage(kit, resumed, damage)
+    resumed = await note_damage(kit.facts, kit.workspace, kit.snapshots, resumed, damage)
     kit.events.record(resumed, durable=bool(damage))
     kit.guarded.seal(kit.events.record)
     charge_lost_calls(kit, arrived)
-    settle_spend(kit, damage, resumed.notes[len(notes) :])
-    _change_limits(kit, changes.limits)
-    if (kept := kept_budget(kit)) != facts.budget:
+    settle_spend(kit.facts, kit.events, damage, resumed.notes[len(notes) :])
+    _change_limits(kit.facts, kit.events, changes.limits)
+    if (kept := kept_budget(kit.facts, kit.models)) != facts.budget:
         kit.events.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        kit.events.record(switched(run, kit.models.current, changes.model))
+        kit.events.record(switched(run.tools, run.facts, kit.models.current, changes.model))
     if changes.gate is not None:
         kit.events.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
@@ -139,7 +144,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         await roll_back_items(run)
         run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
-        kit.gate.later.given[changes.decision.proposal_id] = changes.decision
+        kit.gate.decide_later(changes.decision)
     results = await settle(run, said=changes.hint)
     await end_manual_control(kit)
     if changes.accept is not None and not facts.main.unanswered():
@@ -168,19 +173,19 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
     return False
 
 
-def _change_limits(kit: Kit, limits: Mapping[str, LimitValue]) -> None:
+def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, LimitValue]) -> None:
     for name, value in limits.items():
         if name in BUDGET and not isinstance(value, str):
-            kit.events.record(BudgetChanged(budget=replace_budget(kit.facts.budget, name, value)))
+            events.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))
     others = {name: value for name, value in limits.items() if name not in BUDGET}
     if others:
-        kit.events.record(LimitsChanged(limits=others))
+        events.record(LimitsChanged(limits=others))
 
 
-def kept_budget(kit: Kit) -> Budget:
+def kept_budget(facts: RunFacts, models: ModelsInUse) -> Budget:
     """Return the limits without one that cannot be kept: USD, if the model has no price."""
-    budget = kit.facts.budget
-    return budget if kit.models.current.price is not None else msgspec.structs.replace(budget, usd=None)
+    budget = facts.budget
+    return budget if models.current.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
 def _said(before: RunEnded | None) -> list[str]:

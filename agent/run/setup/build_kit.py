@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ...facts.common.handoff import ESCALATE
 from ...facts.facts import RunFacts
 from ...journal import Journal
-from ...protocol import Snapshotted
+from ...protocol import Snapshotted, StallEnd
 from ...step import OVER_QUOTA, Kit
 from ...step.checks.guarded import Guarded
 from ...step.resources.activity import Activity
+from ...step.resources.ancestors import Ancestors
 from ...step.resources.file_state import World
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.program_messages import ProgramMessages
@@ -70,6 +71,7 @@ class _Core:
 
     models: ModelsInUse
     usage: Usage
+    ancestors: Ancestors
     activity: Activity
     guarded: Guarded
     events: Recorder
@@ -80,14 +82,18 @@ class _Core:
 def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> Assembled:
     """Build the objects of the run."""
     journal, facts = inputs.journal, inputs.facts
-    usage = Usage(facts, inputs.outside.clock, models)
+    ancestors = Ancestors.of(facts)
+    if ancestors.parent is not None:
+        journal.views.include(ancestors.parent.views)
+    usage = Usage(facts, inputs.outside.clock, models, ancestors)
     activity = Activity(facts, usage)
     guarded = Guarded(tree, journal, facts, activity)
-    listeners = [*([] if git.commits is None else [git.commits.hear]), inputs.on_event]
-    events = Recorder(journal, facts, listeners, own=[guarded.hear])
+    listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
+    events = Recorder(journal, facts, listeners, own=[guarded.on_event])
     core = _Core(
         models=models,
         usage=usage,
+        ancestors=ancestors,
         activity=activity,
         guarded=guarded,
         events=events,
@@ -101,7 +107,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
 def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
     journal, facts, clock = inputs.journal, inputs.facts, inputs.outside.clock
     events, guarded = core.events, core.guarded
-    snapshots = Snapshots(tree.workspace, inputs.store, on_take=lambda world: _record_snapshot(events, facts, world))
+    snapshots = _snapshots(inputs, tree, events)
     background = Background(
         tree, snapshots, journal, clock, read_only=guarded.read_only, record=events.record, send=core.messages.send
     )
@@ -114,6 +120,7 @@ def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
         events=events,
         activity=core.activity,
         usage=core.usage,
+        ancestors=core.ancestors,
         models=core.models,
         gate=tree.gate,
         workspace=tree.workspace,
@@ -129,22 +136,32 @@ def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
         background=background,
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
-        watched=journal.watched,
+        watched=journal.views.watched,
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,
-        headless=not inputs.order.linger,
+        headless=inputs.order.is_headless,
         commits=git.commits,
         hooks=git.hooks,
         constrained=constrained_edits(tree, facts, tools),
     )
 
 
-def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> str:
+def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
+    facts = inputs.facts
+    return Snapshots(
+        tree.workspace,
+        inputs.store,
+        on_take=lambda world: _record_snapshot(events, facts, world),
+        why_none=None if facts.spec.changes_files else "this run changes no files",
+    )
+
+
+def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:
     """Return what a stall leads to: a stronger model once, if one is set; then the user's choice."""
     spec = journal.spec
     if spec.escalate is not None and spec.finder is None and not facts.handing.escalated:
         return ESCALATE
-    return changes.on_stall or spec.on_stall or ("handoff" if journal.watched() else "stop")
+    return changes.on_stall or spec.on_stall or ("handoff" if journal.views.watched() else "stop")
 
 
 def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:

@@ -62,7 +62,7 @@ def _unfinished(path: Path) -> RunSpec | None:
 
 def _only_reads(spec: RunSpec) -> bool:
     """Return whether the run is a search that changes no file."""
-    return spec.finder is not None and not spec.finder.traits.changes_files
+    return not spec.changes_files
 
 
 def _overlap(one: Path, other: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,9 @@ class Inputs:
     outside: Outside
     on_event: Listener
     """Shows the events of the run."""
+
+    tell: Callable[[str], None] = lambda line: None
+    """Gets a line when the user has to wait."""
 
     @property
     def store(self) -> Path:

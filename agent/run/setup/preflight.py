@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from ...facts.facts import RunFacts
+from ...finder.checking import no_file_matches, unmatched
 from ...model import RemoteModel, close_connections, is_direct, refuse_missing_key
-from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped
-from ...workspace import OWN_GIT, command_env
+from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped, UserError
+from ...workspace import OWN_GIT, Workspace, command_env
 from ..outcome import ended_event, outcome_of
 from .assemble import unpriced
 from .attachments import refuse_blind, refuse_images_of_search
 from .beginning import bare_start
 from .inputs import Outside
+from .patience import Tell, told
+from .search import check_executor
 from .small_window import refuse_window
 from .validate_spec import check_usable
 from .worktree_preflight import check_run_folder, check_size
-
-Found = TypeVar("Found")
-Tell = Callable[[str], None]
 
 _PATIENT_SECONDS = 0.4
 """Seconds after which the user is informed: local servers and keys are checked in milliseconds."""
@@ -39,7 +37,7 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
     await _check_spec(spec, outside)
     refuse_missing_key(asked, outside.env)
     try:
-        model = await _told(_open(spec, outside), tell, _waits_for(asked))
+        model = await told(_open(spec, outside), tell, _waits_for(asked), after=_PATIENT_SECONDS)
         if isinstance(model, RemoteModel) and model.needs_litellm:
             tell(loading(asked))
             await model.prepare()
@@ -55,10 +53,20 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
 
 async def _check_spec(spec: RunSpec, outside: Outside) -> None:
     """Check what needs no model: impossible options, and a folder in which no pass can start."""
-    check_usable(spec)
+    await asyncio.to_thread(check_usable, spec, outside.env)
+    await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
     await check_run_folder(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
     await check_size(spec)
+    await check_executor(spec)
+
+
+def _refuse_unmatched(spec: RunSpec) -> None:
+    """Raise UserError if a glob of a migration matches no file, so that nothing would be checked."""
+    if spec.finder is not None and spec.finder.check is not None:
+        root = Path(spec.workspace)
+        if unmet := unmatched(spec.finder.globs, Workspace(root)):
+            raise UserError(no_file_matches(unmet, root))
 
 
 def refuse_unpriced(spec: RunSpec, model: Model) -> None:
@@ -86,17 +94,6 @@ def _waits_for(spec: ModelSpec) -> str:
     if spec.api_base is not None:
         return f"asking the model server at {spec.api_base}"
     return f"asking whether {spec.name} can be reached" if is_direct(spec.name) else loading(spec)
-
-
-async def _told(work: Awaitable[Found], tell: Tell, line: str) -> Found:
-    task = asyncio.ensure_future(work)
-    try:
-        done, _ = await asyncio.wait({task}, timeout=_PATIENT_SECONDS)
-        if not done:
-            tell(line)
-        return await task
-    finally:
-        task.cancel()
 
 
 def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...finder.finder import Finder
 from ...finder.workers import Worker
 from ...model import NO_MODEL
-from ...protocol import FinderSpec, LoopKind
+from ...protocol import FinderSpec, RunSpec
 from ...step import Kit
+from ..item_trees import Worktrees
 from .inputs import Outside
+from .surroundings import key_names
+
+if TYPE_CHECKING:
+    from ...finder.crawl import Crawler
 
 
 def search_of(kit: Kit, outside: Outside) -> Finder | None:
     """Return the search, or None for other loops."""
     spec = kit.facts.spec
-    if spec.loop is not LoopKind.UNTIL_DRY or spec.finder is None:
+    if not spec.loop.traits.has_search or spec.finder is None:
         return None
     has_model = kit.models.of_run.name != NO_MODEL
-    return Finder(kit, spec.finder, worker_of(kit, spec.finder), has_model=has_model, open_model=outside.open_model)
+    trees = Worktrees(kit, spec.finder.parallel) if spec.finder.parallel > 1 else None
+    worker = worker_of(kit, spec.finder)
+    return Finder(kit, spec.finder, worker, has_model=has_model, open_model=outside.open_model, trees=trees)
 
 
 def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
@@ -24,7 +33,7 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
     if spec.traits.fetches_pages:
         from ...finder.crawl import Crawler
 
-        return Crawler(
+        crawler = Crawler(
             [seed.value for seed in spec.seeds],
             rate=spec.rate,
             include=spec.include,
@@ -32,8 +41,11 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
             robots=spec.robots,
             clock=kit.clock,
         )
+        return crawler if spec.executor is None else _remote(kit, spec, crawler)
     if spec.worker is None:
         return None
+    if spec.executor is not None:
+        return _remote(kit, spec, None)
     if spec.worker.python is not None:
         from ...finder.workers.python import PythonWorker
 
@@ -53,3 +65,21 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
         sandbox=kit.sandbox,
         seconds=spec.worker.timeout,
     )
+
+
+async def check_executor(spec: RunSpec) -> None:
+    """Check the Dask cluster of a search. Raises UserError."""
+    if spec.finder is None or spec.finder.executor is None:
+        return
+    from ...config.finder.executor import read_executor
+    from ...finder.remote.cluster import check_cluster
+
+    await check_cluster(read_executor(spec.finder.executor))
+
+
+def _remote(kit: Kit, spec: FinderSpec, crawler: Crawler | None) -> Worker:
+    """Return the worker that sends the items to a Dask cluster."""
+    from ...finder.remote.assemble import remote_worker
+
+    names = key_names(kit.facts.spec.model, kit.facts.model_spec)
+    return remote_worker(kit, spec, crawler=crawler, provider_key_names=names)

@@ -8,10 +8,10 @@ import msgspec
 
 from ...facts.search.finding import LensFacts
 from ...finder.lenses import prompts
-from ...finder.lenses.asking import READING
-from ...finder.migrate import TOOLS as FIXER_TOOLS
+from ...finder.migrate import fixer_tools
 from ...model import Counter
 from ...protocol import CONSTRAINED, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
+from ...protocol.tools.traits import reading_tools
 from ...step import system_prompt
 from ...step.constrained import ASK
 from ...step.fitting.fixed import Count
@@ -64,14 +64,13 @@ def _needed(spec: RunSpec, count: Count) -> int:
 
 def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
     """Return the tokens of the longest prompt of its lenses or of its fixer; 0: no model is used."""
-    web = ["fetch_url"] if finder.hosts else []
     if finder.check is not None:
         systems = [prompts.fixer(spec.task, spec.workspace, finder.check)]
-        tools = [*FIXER_TOOLS, *web]
+        tools = fixer_tools(finder.hosts)
     else:
         lenses = [LensFacts(lens.name, lens.prompt) for lens in finder.lenses]
         systems = [prompts.searcher(spec.task, spec.workspace, lens, finder.paths) for lens in lenses]
-        tools = [*READING, *web, "report"]
+        tools = [*reading_tools(finder.hosts), "report"]
     needed = required_tools(spec)
     each = [needed_room(system, offered(tools), "", count, needed=needed) + _PASS for system in systems]
     return max(each, default=0)

@@ -51,7 +51,7 @@ def tool_context(
         command_seconds=lambda: facts.spec.command_timeout,
         fetcher=Fetcher(finder.hosts) if finder is not None and finder.hosts else None,
         background=background.names,
-        rules=tree.gate.rules,
+        rules=tree.gate.policy.rules,
         read_only=guarded.read_only,
         live=background.output,
     )

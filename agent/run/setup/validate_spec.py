@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...config import near
 from ...gate import nonsense
-from ...protocol import LoopKind, RunSpec, UserError
+from ...protocol import RunSpec, UserError
 from ...stops import require_usable
 from ...tools import TOOLS, Fetcher
 from .tools_on_offer import tools_of
+from .usable_commands import require_usable_commands
 from .worktree_preflight import branch_of
 
 
-def check_usable(spec: RunSpec) -> None:
-    """Raise UserError that names the option and the fix. Reads only the spec and the workspace."""
+def check_usable(spec: RunSpec, env: Mapping[str, str]) -> None:
+    """Raise UserError that names the option and the fix. Reads only the spec, the workspace and the user's PATH."""
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
-    if spec.loop is LoopKind.UNTIL_DRY and spec.finder is None:
-        raise UserError("--loop until-dry: say what to search with rundry find FILE.toml, or --recipe crawl URL")
+    if spec.loop.traits.has_search and spec.finder is None:
+        raise UserError(f"--loop {spec.loop}: say what to search with rundry find FILE.toml, or --recipe crawl URL")
+    if spec.loop.traits.has_children and spec.fix is None:
+        raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     branch = branch_of(spec)
     origin = branch.worktree_of if branch is not None else None
     require_usable(spec.predicates, Path(origin or spec.workspace))
+    require_usable_commands(spec, env)
     offered = tools_of(spec)
     for action in spec.predicates.require:
         tool = action.partition(":")[0]

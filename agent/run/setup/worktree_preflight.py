@@ -14,7 +14,8 @@ from ...facts.facts import RunFacts
 from ...loops.improve import NO_BUDGET, is_finite
 from ...protocol import Branch, Predicates, Refusal, RunSpec
 from ...workspace import Snapshots
-from ...workspace.git.repository import GitFailed, Repository, repository_top, why_not_here
+from ...workspace.git.pass_preflight import why_not_here
+from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
 
 
@@ -68,20 +69,31 @@ async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, st
 
 
 def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
-    """Refuse a pass that could not be rolled back. Raises Refusal."""
+    """Refuse a pass that could not be rolled back, and worktrees that could not be merged. Raises Refusal."""
     if snapshots.too_large and branch_of(spec) is not None:
         raise Refusal(_no_roll_back(snapshots.too_large))
+    if snapshots.too_large and _is_parallel(spec):
+        raise Refusal(_no_merge(snapshots.too_large))
 
 
 async def check_size(spec: RunSpec) -> None:
     """Refuse the same before the snapshot store exists. Raises Refusal."""
     branch = branch_of(spec)
-    if branch is None:
+    if branch is None and not _is_parallel(spec):
         return
+    origin = branch.worktree_of if branch is not None else None
     try:
-        await asyncio.to_thread(measure, Path(branch.worktree_of or spec.workspace))
+        await asyncio.to_thread(measure, Path(origin or spec.workspace))
     except TooLarge as error:
-        raise Refusal(_no_roll_back(str(error))) from None
+        raise Refusal(_no_merge(str(error)) if branch is None else _no_roll_back(str(error))) from None
+
+
+def _is_parallel(spec: RunSpec) -> bool:
+    return spec.finder is not None and spec.finder.parallel > 1
+
+
+def _no_merge(why: str) -> str:
+    return f"{why}, so worktrees could not be merged: leave --parallel out, or add what is not needed to .gitignore"
 
 
 def _no_roll_back(why: str) -> str:

@@ -72,19 +72,19 @@ class Candidates:
         """Make the worktree and kit of a try. Raises GitFailed, SnapshotDamaged, OSError."""
         kit = self._kit
         await self._drop(candidate)
-        place = tries_folder(kit) / f"{started.number}.{candidate}"
+        place = tries_folder(kit.journal, kit.facts, kit.workspace) / f"{started.number}.{candidate}"
         await remove_worktree(kit, place)
         kit.events.record(
             TryStarted(number=started.number, candidate=candidate, tries=started.tries, place=str(place)),
             work=name,
             durable=True,
         )
-        root = await make_worktree(kit, place, started.world or "")
+        root = await make_worktree(kit.workspace, kit.snapshots, kit.env, place, started.world or "")
         made, facts = await kit_of_try(kit, root, name, f"try {candidate} of {started.tries}", started)
         base = await made.snapshots.take()
         attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
         self._live[candidate] = attempt
-        made.events.record(Prompted(kind="system", text=system_words(made)))
+        made.events.record(Prompted(kind="system", text=system_words(made.facts)))
         text = opening_words(kit, made, started.number, candidate, started.tries)
         images = [*kit.facts.spec.images, *self._facts.images]
         made.events.record(Prompted(kind="task", text=text, images=images))
@@ -122,7 +122,7 @@ class Candidates:
         end = self._facts.tries[best.candidate]
         assert end is not None and end.world is not None and best.score is not None  # it was measured
         base = self._kit.facts.world = await self._kit.snapshots.take()
-        edited = await edited_since(self._kit, started, end, base)
+        edited = await edited_since(self._kit.snapshots, started, end, base)
         if edited:
             decision = await decide_conflict(self._kit, best, edited, base, may_hand_over=may_hand_over)
             if decision == "hand over":
@@ -225,7 +225,7 @@ class Candidates:
         changes = [one for one in await kit.snapshots.changes(chosen.base, chosen.world) if one.path in files]
         with kit.events.together():
             for change in changes:
-                event = file_changed(kit, change, "model")
+                event = file_changed(kit.journal, change, "model")
                 if change.path not in known or known[change.path][1] != event.after:
                     kit.events.record(event)
         return None
@@ -235,7 +235,7 @@ class Candidates:
         kit, started = self._kit, self._facts.last
         for lost in list(self._facts.lost):
             patch, files = None, list[str]()
-            root = await workspace_in(kit, Path(lost.place))
+            root = await workspace_in(kit.workspace, Path(lost.place))
             if root is not None and started is not None and started.number == lost.number:
                 snapshots = Snapshots(Workspace(root), kit.journal.path.with_suffix(".snapshots"))
                 try:

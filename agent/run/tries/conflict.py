@@ -6,6 +6,7 @@ from typing import Literal
 
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
 from ...step import Kit
+from ...workspace import Snapshots
 from ..handoff.handoff import DECIDES
 
 KEEP = "Keep the edits"
@@ -13,13 +14,13 @@ REPLACE = "Replace them with the try"
 _NAMED = 6
 
 
-async def edited_since(kit: Kit, started: PassStarted, end: TryFinished, base: str) -> list[str]:
+async def edited_since(snapshots: Snapshots, started: PassStarted, end: TryFinished, base: str) -> list[str]:
     """Return the files of a try that differ both from the start of its pass and from the try.
 
     `base`: the snapshot of the run's tree now. Raises SnapshotDamaged.
     """
-    moved = {change.path for change in await kit.snapshots.changes(started.world or "", base)}
-    other = {change.path for change in await kit.snapshots.changes(base, end.world or "")}
+    moved = {change.path for change in await snapshots.changes(started.world or "", base)}
+    other = {change.path for change in await snapshots.changes(base, end.world or "")}
     return [path for path in end.files if path in moved & other]
 
 

@@ -19,4 +19,4 @@ async def why_red(kit: Kit) -> str | None:
     """Return which predicate does not hold; None: all hold, or there are none. Raises PersonInterrupted."""
     if not kit.facts.spec.predicates.exist or await look_at_predicates(kit) is not None:
         return None
-    return red(kit)
+    return red(kit.facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...facts.facts import RunFacts
 from ...facts.passes import PassFacts
 from ...protocol import TryFinished, TryMeasured
 from ...step import Kit, system_prompt
@@ -22,9 +23,9 @@ _WAYS = (
 _OTHER = "As try {candidate}, pick a part of the code that is not the obvious one."
 
 
-def system_words(kit: Kit) -> str:
+def system_words(facts: RunFacts) -> str:
     """Return the system prompt of a try; `kit` is the try's."""
-    return system_prompt(kit.facts.spec)
+    return system_prompt(facts.spec)
 
 
 def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) -> str:
@@ -32,7 +33,7 @@ def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) 
     assert kit.facts.passing is not None  # tries belong to a pass
     way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
     told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
-    return f"{opening(kit, kit.facts.passing, number)}\n\n{told}"
+    return f"{opening(kit.facts, kit.facts.passing, number)}\n\n{told}"
 
 
 def summary(passing: PassFacts, tries: int) -> str:

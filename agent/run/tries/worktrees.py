@@ -6,14 +6,18 @@ import asyncio
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from ...facts.facts import RunFacts
+from ...journal import Journal
 from ...protocol import try_name
 from ...step import Kit
-from ...workspace.checkout import lay_tracked
+from ...workspace import Snapshots, Workspace
+from ...workspace.checkout import add_tracked_files
 from ...workspace.git import drop_refs_made_in, places_of
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ..passes.pass_repository import stored_state
@@ -28,28 +32,30 @@ class _Command(msgspec.Struct):
     command: str = ""
 
 
-def tries_folder(kit: Kit) -> Path:
+def tries_folder(journal: Journal, facts: RunFacts, workspace: Workspace) -> Path:
     """The folder of all tries of the run: next to the journals, or in the temp folder if that is in the workspace."""
-    run_id = kit.facts.spec.run_id
-    folder = Path(os.path.realpath(kit.journal.path.parent.parent)) / FOLDER
-    if folder.is_relative_to(os.path.realpath(kit.workspace.root)):
+    run_id = facts.spec.run_id
+    folder = Path(os.path.realpath(journal.path.parent.parent)) / FOLDER
+    if folder.is_relative_to(os.path.realpath(workspace.root)):
         return Path(os.path.realpath(tempfile.gettempdir())) / f"rundry-tries-{run_id}"
     return folder / f"{run_id}.tries"
 
 
-async def make_worktree(kit: Kit, place: Path, world: str) -> Path:
+async def make_worktree(
+    workspace: Workspace, snapshots: Snapshots, env: Mapping[str, str], place: Path, world: str
+) -> Path:
     """Make the worktree with the files of the snapshot `world`, and return its folder that is the workspace.
 
     Raises GitFailed, SnapshotDamaged, OSError.
     """
     await asyncio.to_thread(place.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
-    found = await Repository.find(kit.workspace.root, kit.env)
+    found = await Repository.find(workspace.root, env)
     if found is None or await found.head() is None:
         await asyncio.to_thread(place.mkdir)
-        await _lay(kit, place, world)
+        await _write_snapshot(workspace, snapshots, place, world)
         return place
     places = await places_of(found)
-    root = _same_folder(kit.workspace.root, places.top, place)
+    root = _same_folder(workspace.root, places.top, place)
     if root == place:
         await found.must("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), "HEAD")
         await found.at(place).must("read-tree", "HEAD")
@@ -57,16 +63,16 @@ async def make_worktree(kit: Kit, place: Path, world: str) -> Path:
         await found.must("worktree", "add", "--quiet", "--detach", str(place), "HEAD")
         await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
         await asyncio.to_thread(root.mkdir, parents=True, exist_ok=True)
-    await _lay(kit, root, world)
-    await lay_tracked(kit.workspace.root, root, kit.env, places.common / "objects")
+    await _write_snapshot(workspace, snapshots, root, world)
+    await add_tracked_files(workspace.root, root, env, places.common / "objects")
     return root
 
 
-async def workspace_in(kit: Kit, place: Path) -> Path | None:
+async def workspace_in(workspace: Workspace, place: Path) -> Path | None:
     """Return the folder in a worktree that is the workspace, or None if it does not exist."""
-    top = repository_top(kit.workspace.root)
+    top = repository_top(workspace.root)
     is_git = top is not None and (place / ".git").exists()
-    root = _same_folder(kit.workspace.root, top, place) if top is not None and is_git else place
+    root = _same_folder(workspace.root, top, place) if top is not None and is_git else place
     return root if await asyncio.to_thread(root.is_dir) else None
 
 
@@ -75,7 +81,7 @@ async def remove_worktree(kit: Kit, place: Path) -> None:
     try:
         found = await Repository.find(kit.workspace.root, kit.env)
         if found is not None:
-            await _drop_refs(kit, found, place)
+            await _drop_refs(kit.facts, kit.snapshots, found, place)
             await found.ask("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
         pass  # the folder is removed; git forgets it with the next `git worktree prune`
@@ -84,7 +90,7 @@ async def remove_worktree(kit: Kit, place: Path) -> None:
 
 async def remove_all(kit: Kit) -> None:
     """Remove every worktree of this run's tries."""
-    folder = tries_folder(kit)
+    folder = tries_folder(kit.journal, kit.facts, kit.workspace)
     for place in await asyncio.to_thread(_below, folder):
         await remove_worktree(kit, place)
     await asyncio.to_thread(drop_folder, folder)
@@ -98,21 +104,21 @@ def drop_folder(folder: Path) -> None:
             folder.parent.rmdir()
 
 
-async def _drop_refs(kit: Kit, found: Repository, place: Path) -> None:
+async def _drop_refs(facts: RunFacts, snapshots: Snapshots, found: Repository, place: Path) -> None:
     """Remove the refs that the try made. Raises GitFailed."""
-    started = None if kit.facts.passing is None else kit.facts.passing.last
+    started = None if facts.passing is None else facts.passing.last
     if started is None or started.git is None or not await asyncio.to_thread((place / ".git").is_file):
         return
     tree = await found.open(place)
     number, _, candidate = place.name.partition(".")
     if tree is not None:
-        commands = _commands_of(kit, try_name(int(number), int(candidate)))
-        await drop_refs_made_in(tree, stored_state(kit, started.git), commands)
+        commands = _commands_of(facts, try_name(int(number), int(candidate)))
+        await drop_refs_made_in(tree, stored_state(snapshots, started.git), commands)
 
 
-def _commands_of(kit: Kit, work: str) -> list[str]:
+def _commands_of(facts: RunFacts, work: str) -> list[str]:
     """Return the commands that a try asked for."""
-    conversation = kit.facts.conversations.get(work)
+    conversation = facts.conversations.get(work)
     calls = [] if conversation is None else [call for message in conversation.messages for call in message.calls]
     found: list[str] = []
     for call in calls:
@@ -130,7 +136,7 @@ def _below(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-async def _lay(kit: Kit, root: Path, world: str) -> None:
-    for path in await kit.snapshots.lay(world, root):  # too large for the snapshot store
+async def _write_snapshot(workspace: Workspace, snapshots: Snapshots, root: Path, world: str) -> None:
+    for path in await snapshots.write_to(world, root):  # too large for the snapshot store
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        await asyncio.to_thread(shutil.copy2, kit.workspace.root / path, root / path, follow_symlinks=False)
+        await asyncio.to_thread(shutil.copy2, workspace.root / path, root / path, follow_symlinks=False)

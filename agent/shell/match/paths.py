@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from ...system import real_path
 from ..line_reader import Line
 
 
@@ -16,7 +17,7 @@ def named_paths(line: Line, root: Path) -> list[str]:
     words = [text for part in line.parts for word in part.texts[1:] for text in _pieces(word) if text]
     for word in (word for word in (*words, *line.writes) if "\0" not in word):
         for folder in folders:
-            for place in (Path(os.path.normpath(folder / word)), Path(os.path.realpath(folder / word))):
+            for place in (Path(os.path.normpath(folder / word)), real_path(folder / word)):
                 if place != root and place.is_relative_to(root):
                     paths[place.relative_to(root).as_posix()] = None
     return list(paths)

@@ -12,7 +12,9 @@ import msgspec
 
 from ...protocol import Prompted, Record
 from ...stops.guarding import check_environment
-from ...workspace import Sandbox, SnapshotDamaged
+from ...workspace import Sandbox, SnapshotDamaged, Snapshots
+from ..tool_calls.background import Background
+from .guarded import Guarded
 
 if TYPE_CHECKING:
     from ..resources.kit import Kit
@@ -22,7 +24,7 @@ TRIES = 3
 _NAMED = 3
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class CheckEnvironment(msgspec.Struct, frozen=True):
     """What a check runs with."""
 
     env: Mapping[str, str]
@@ -33,7 +35,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 async def fair(
     kit: Kit,
     name: str,
-    run: Callable[[Surroundings], Awaitable[T]],
+    run: Callable[[CheckEnvironment], Awaitable[T]],
     passed: Callable[[T], bool],
     record: Record,
     *,
@@ -46,86 +48,83 @@ async def fair(
     workspace must stay unchanged. Raises PersonInterrupted.
     """
     guarded = kit.guarded
-    why: str | None = None
     tried = 0
     while True:
         tried += 1
-        notes = await guarded.settle(record, name, full=full)
-        _say(record, notes)
-        async with _alone(kit, record):
+        _say(record, notes := await guarded.settle(record, name, full=full))
+        async with _background_suspended(kit.guarded, kit.background, record):
             # Restored files have new times, and background commands may have written until now.
             again = bool(notes or kit.background.names())
             before = await guarded.differences(full=full) if again else []
             stamps, world = guarded.stamps(), kit.snapshots.fingerprint()
             kit.guarded.drop_bytecode()
-            with surroundings(kit.sandbox, kit.env) as around:
-                result = await run(around)
+            with prepared_environment(kit.sandbox, kit.env) as environment:
+                result = await run(environment)
             if not passed(result):
                 return result, None
             found = await guarded.tolerate_outputs(await guarded.differences(full=full))
             touched = guarded.touched_since(stamps)
-            moved = await _moved(kit, name, world) if whole else []
+            moved = await _moved(kit.snapshots, kit.guarded, kit.background, name, world) if whole else []
         names = [one.path for one in (*before, *found)] or touched or moved
-        if not names and (why := guarded.why_not()) is None:
+        why = _why(names, is_guarded=bool(before or found or touched)) if names else guarded.why_not()
+        if why is None:
             return result, None
-        if names:
-            why = _why(names, is_guarded=bool(before or found or touched))
         if tried == TRIES or not names:
             _say(record, await guarded.settle(record, name, full=full))
             return result, why
 
 
 @asynccontextmanager
-async def _alone(kit: Kit, record: Record) -> AsyncGenerator[None]:
+async def _background_suspended(guarded: Guarded, background: Background, record: Record) -> AsyncGenerator[None]:
     """Keep background commands from writing to the workspace."""
-    stopped = await kit.background.hold()
+    stopped = await background.suspend()
     try:
         for name in stopped:
             line = f"`{name}` is suspended while a check runs: it could write to the workspace"
-            if kit.guarded.say_not_held(line):
+            if guarded.say_not_held(line):
                 record(Prompted(kind="background", text=f"{line}."))
         yield
     finally:
-        await kit.background.let_go()
+        await background.resume()
 
 
-class surroundings:
+class prepared_environment:
     """Provide the environment of a check with a private empty folder, which is removed afterwards."""
 
     def __init__(self, sandbox: Sandbox, env: Mapping[str, str]) -> None:
         self._sandbox, self._env = sandbox, env
 
-    def __enter__(self) -> Surroundings:
+    def __enter__(self) -> CheckEnvironment:
         temp = self._sandbox.temp
         self._folder = tempfile.TemporaryDirectory(prefix="check-", dir=temp, ignore_cleanup_errors=True)
         empty = Path(self._folder.name)
         seen = Path("/tmp") / empty.name if self._sandbox.kind == "bubblewrap" else empty
-        return Surroundings(check_environment(self._env, seen), empty)
+        return CheckEnvironment(check_environment(self._env, seen), empty)
 
     def __exit__(self, *how: object) -> None:
         with suppress(OSError):
             self._folder.cleanup()
 
 
-async def _moved(kit: Kit, name: str, before: str) -> list[str]:
+async def _moved(snapshots: Snapshots, guarded: Guarded, background: Background, name: str, before: str) -> list[str]:
     """Return the files that changed during the check, except those that it changes each time. Empty
     if that is unknown.
     """
     if not before:
         return []
-    after = await kit.snapshots.take()
-    kit.background.account(after)
+    after = await snapshots.take()
+    background.note_tree(after)
     if not after or after == before:
         return []
     try:
-        changes = await kit.snapshots.changes(before, after)
+        changes = await snapshots.changes(before, after)
     except SnapshotDamaged:
         return []
     paths = {change.path for change in changes if change.kind != "added"}
-    own = kit.guarded.outputs.setdefault(name, set())
-    foreign = sorted(paths - own)
+    own = guarded.outputs.setdefault(name, set())
+    others = sorted(paths - own)
     own |= paths
-    return foreign
+    return others
 
 
 def _why(names: list[str], *, is_guarded: bool) -> str:

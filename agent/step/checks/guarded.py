@@ -61,7 +61,7 @@ class Guarded:
         try:
             if facts.seal is not None:
                 known = self._seals.load(self._journal.blob(facts.seal))
-                depends.shadows.known = depends.shadows.known & frozenset(known)
+                depends.shadows.forget_new(known)
                 for path, blob in facts.written.items():
                     self._wrote(path, blob)
                 for path, kept in facts.kept.items():
@@ -72,7 +72,11 @@ class Guarded:
         except (KeyError, msgspec.DecodeError):
             notes.append("the guard's record of this run is damaged: the present content counts as approved")
         paths = [path for path in depends.files if self._guard.matches(path)]
-        await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
+        try:
+            await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
+        except asyncio.CancelledError:
+            self._seals.stop()  # a thread cannot be cancelled, and the process would wait for it
+            raise
         with self._journal.transaction():
             self._seals.keep_approved()
         self.not_held = not_held_lines(
@@ -95,7 +99,7 @@ class Guarded:
         paths = sorted(self._seals.existing, key=lambda path: (path not in own, path.count("/"), path))
         return [self._root / path for path in paths]
 
-    def hear(self, stamped: Stamped) -> None:
+    def on_event(self, stamped: Stamped) -> None:
         """Approve the content that a tool of the run wrote to a guarded path, because someone approved that change."""
         changed = stamped.event
         if self._guard and isinstance(changed, FileChanged) and changed.by not in ("command", "background"):

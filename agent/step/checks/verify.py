@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...facts.verdicts import digest_of
+from ...journal import Journal
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
 from ...stops import (
     CheckResult,
@@ -21,8 +23,11 @@ from ...stops import (
     judge_schema,
     run_check,
 )
+from ...workspace import Workspace
+from ..resources.file_state import FileState
 from ..resources.kit import Kit
-from .fair import Surroundings, fair
+from ..resources.usage import Usage
+from .fair import CheckEnvironment, fair
 from .loose_files import loose_mark
 
 MOST_MISSING = 50
@@ -38,64 +43,64 @@ async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = Fals
     wanted = kit.facts.spec.predicates
     if not wanted.exist:
         return
-    is_due = baseline or await _is_due(kit, claim=claim)
+    is_due = baseline or await _is_due(kit.facts, kit.workspace, kit.files, claim=claim)
     if is_due:
         for command in wanted.until:
             await _check(kit, command, record, baseline=baseline, compared=compared)
     for path in wanted.until_py:
-        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit, f"until-py {path}")):
+        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit.facts, f"until-py {path}")):
             await _judge_python(kit, path, record)
     for path in wanted.until_file:
         _judged(judge_file(path, kit.workspace), record)
     for action in wanted.require:
-        _judged(judge_required(action, _deeds(kit)), record)
-    if wanted.schema is not None and (claim or _is_stale(kit, f"schema {wanted.schema}")):
+        _judged(judge_required(action, _deeds(kit.facts, kit.workspace)), record)
+    if wanted.schema is not None and (claim or _is_stale(kit.facts, f"schema {wanted.schema}")):
         await _judge_schema(kit, wanted.schema, record)
     kit.files.note_verified(kit.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
-        kit.files.note_mark(await _files(kit))
+        kit.files.note_mark(await _files(kit.workspace))
 
 
-def _is_stale(kit: Kit, name: str) -> bool:
+def _is_stale(facts: RunFacts, name: str) -> bool:
     """Return whether its verdict is about another answer than the present one."""
-    verdicts = kit.facts.verdicts
-    return name in verdicts.predicates and not verdicts.is_about(name, kit.facts.answer)
+    verdicts = facts.verdicts
+    return name in verdicts.predicates and not verdicts.is_about(name, facts.answer)
 
 
-async def _is_due(kit: Kit, *, claim: bool) -> bool:
+async def _is_due(facts: RunFacts, workspace: Workspace, files: FileState, *, claim: bool) -> bool:
     """Return whether checks are due: always at a claim, and if a check has no verdict that counts."""
-    wanted = kit.facts.spec.predicates
-    checks = kit.facts.verdicts.checks
+    wanted = facts.spec.predicates
+    checks = facts.verdicts.checks
     if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
         return True
     match wanted.verify:
         case Verify.EVERY_STEP:
             return True
         case Verify.ON_CHANGE:
-            if not kit.files.is_verified_at(kit.facts.world) or (kit.files.unverified and kit.facts.world is None):
+            if not files.is_verified_at(facts.world) or (files.unverified and facts.world is None):
                 return True
-            return kit.files.unverified and await _files(kit) != (kit.files.verified_mark or "")
+            return files.unverified and await _files(workspace) != (files.verified_mark or "")
         case Verify.ON_CLAIM:
             return False
 
 
-async def _files(kit: Kit) -> str | None:
+async def _files(workspace: Workspace) -> str | None:
     """Return a mark of the files, including ignored ones: a check may read them."""
-    return await asyncio.to_thread(loose_mark, kit.workspace.root)
+    return await asyncio.to_thread(loose_mark, workspace.root)
 
 
 async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
     record(CheckStarted(command=command))
 
-    async def run(around: Surroundings) -> CheckResult:
+    async def run(environment: CheckEnvironment) -> CheckResult:
         with kit.usage.running():
             checking = run_check(
                 command,
                 kit.workspace,
-                env=around.env,
-                timeout=_seconds(kit),
+                env=environment.env,
+                timeout=_seconds(kit.facts, kit.usage),
                 sandbox=kit.sandbox,
-                empty=around.empty,
+                empty=environment.empty,
             )
             return await kit.activity.interruptible(checking)
 
@@ -108,7 +113,9 @@ def check_finished(
 ) -> CheckFinished:
     """Return the event of a finished check. A check that does not count or is suspect has not passed."""
     passed = result.passed and uncounted is None
-    suspicion = compare(_reference(kit, result.command), result.counted) if passed and compared else None
+    suspicion = (
+        compare(_reference(kit.journal, kit.facts, result.command), result.counted) if passed and compared else None
+    )
     counted = None if result.counted is None else kit.journal.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,
@@ -129,24 +136,24 @@ def check_finished(
     )
 
 
-def _reference(kit: Kit, command: str) -> Counted | None:
+def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | None:
     """Return what this check counted first, or None."""
-    sha = kit.facts.verdicts.references.get(command)
+    sha = facts.verdicts.references.get(command)
     try:
-        return None if sha is None else msgspec.json.decode(kit.journal.blob(sha), type=Counted)
+        return None if sha is None else msgspec.json.decode(journal.blob(sha), type=Counted)
     except (KeyError, msgspec.DecodeError):  # a damaged journal
         return None
 
 
 async def _judge_python(kit: Kit, path: str, record: Record) -> None:
-    async def run(around: Surroundings) -> Verdict:
+    async def run(environment: CheckEnvironment) -> Verdict:
         with kit.usage.running():
             judging = judge_python(
                 path,
                 kit.workspace,
-                _state(kit),
-                env=around.env,
-                timeout=_seconds(kit),
+                _state(kit.facts, kit.usage),
+                env=environment.env,
+                timeout=_seconds(kit.facts, kit.usage),
                 sandbox=kit.sandbox,
                 approved=kit.guarded.approved(),
             )
@@ -156,17 +163,24 @@ async def _judge_python(kit: Kit, path: str, record: Record) -> None:
 
 
 async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
-    async def run(around: Surroundings) -> Verdict:
+    async def run(environment: CheckEnvironment) -> Verdict:
         with kit.usage.running():
             judging = judge_schema(
-                path, kit.facts.answer, kit.workspace, env=around.env, timeout=_seconds(kit), sandbox=kit.sandbox
+                path,
+                kit.facts.answer,
+                kit.workspace,
+                env=environment.env,
+                timeout=_seconds(kit.facts, kit.usage),
+                sandbox=kit.sandbox,
             )
             return await kit.activity.interruptible(judging)
 
     await _judge_fairly(kit, f"schema {path}", run, record)
 
 
-async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Awaitable[Verdict]], record: Record) -> None:
+async def _judge_fairly(
+    kit: Kit, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
+) -> None:
     """Record the verdict, which counts only for the present answer."""
     answer = digest_of(kit.facts.answer)
     verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
@@ -175,9 +189,9 @@ async def _judge_fairly(kit: Kit, name: str, run: Callable[[Surroundings], Await
     _judged(verdict, record, answer)
 
 
-def _seconds(kit: Kit) -> float:
+def _seconds(facts: RunFacts, usage: Usage) -> float:
     """Return the check's own time-out, or the rest of the run's time if that is shorter."""
-    own, left = kit.facts.spec.predicates.timeout, kit.usage.seconds_for_work()
+    own, left = facts.spec.predicates.timeout, usage.seconds_for_work()
     return own if left is None else max(1.0, min(own, left))
 
 
@@ -193,20 +207,18 @@ def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None
     )
 
 
-def _deeds(kit: Kit) -> Deeds:
-    facts = kit.facts
+def _deeds(facts: RunFacts, workspace: Workspace) -> Deeds:
     return Deeds(
         actions=facts.actions,
         applied=facts.applied,
         last_edit=facts.last_edit,
         is_watched=facts.world is not None,
-        root=kit.workspace.root,
+        root=workspace.root,
     )
 
 
-def _state(kit: Kit) -> dict[str, object]:
+def _state(facts: RunFacts, usage: Usage) -> dict[str, object]:
     """Return the data for a predicate of the user: the outcome's fields so far, the last answer, the actions."""
-    facts = kit.facts
     return {
         "run_id": facts.spec.run_id,
         "task": facts.spec.task,
@@ -215,7 +227,7 @@ def _state(kit: Kit) -> dict[str, object]:
         "steps": facts.spent.steps,
         "tokens": msgspec.to_builtins(facts.spent.tokens),
         "usd": None if facts.spent.unpriced else facts.spent.usd,
-        "seconds": kit.usage.spent().seconds,
+        "seconds": usage.spent().seconds,
         "files_changed": facts.files_changed,
         "actions": [
             {"step": a.step, "tool": a.tool, "arguments": a.arguments, "ok": a.ok, "result": a.result}

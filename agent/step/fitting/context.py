@@ -46,6 +46,8 @@ class _Shaped:
 
     conversation: Conversation
     fixed: Fixed
+    images: int
+    """Number of images that a line of text replaces."""
     is_task_cut: bool
     count_all: Count
 
@@ -72,21 +74,19 @@ def fit(
     fit, old images are dropped, then texts are cut.
     """
     gone = conversation.forgotten
-    limited, images = limit_images(conversation, count, room // 2)
-    shaped = _shape(limited, tools, count, room, needed, share)
+    shaped = _shape(conversation, tools, count, room, needed, share)
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
     if tokens <= room and most is None:
-        return Fitted(messages, tokens, gone + conversation.upto, 0, 0, cut, images, shaped.fixed, fits=True)
+        return Fitted(messages, tokens, gone + conversation.upto, 0, 0, cut, shaped.images, shaped.fixed, fits=True)
     target = min(int(window * TARGET), room)
     if most is not None:
         room = target = min(target, most)
-        limited, images = limit_images(conversation, count, target // 2)
-        shaped = _shape(limited, tools, count, target, needed, share)
+        shaped = _shape(conversation, tools, count, target, needed, share)
     upto = _new_upto(shaped.conversation, shaped.count, target)
     trimmed = _from(shaped.conversation, upto)
-    dropped = len(messages) - len(trimmed)
+    dropped, images = len(messages) - len(trimmed), shaped.images
     before, tokens = tokens, shaped.count(trimmed)
     if tokens > room:
         trimmed, old = drop_old_images(trimmed, shaped.count, room)
@@ -105,7 +105,10 @@ def _shape(
     needed: Collection[str],
     share: float | None,
 ) -> _Shaped:
-    """Shorten the system prompt and the tools, and a first message that leaves no room for them and a round."""
+    """Replace images that need more than half of the room. Shorten the system prompt and the tools, and a first message
+    that leaves no room for them and a round.
+    """
+    conversation, images = limit_images(conversation, count, room // 2)
     messages = list(conversation.messages)
     place = next((i for i, m in enumerate(messages) if m.role == "system"), None)
     system = "" if place is None else messages[place].text
@@ -121,7 +124,7 @@ def _shape(
     fixed = shorten_fixed(system, tools, count=count, space=max(0, room - task), share=share, needed=needed)
     if place is not None:
         messages[place] = msgspec.structs.replace(messages[place], text=fixed.system)
-    return _Shaped(Conversation(messages, upto=conversation.upto), fixed, is_cut, count)
+    return _Shaped(Conversation(messages, upto=conversation.upto), fixed, images, is_cut, count)
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:

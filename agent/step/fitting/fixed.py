@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...protocol import Message, ToolSpec
+from ...protocol.tools.traits import TOOL_TRAITS, LeftOut
 from ...tools.brief import brief
 from ..prompt import Instructions, split_instructions, without_spared
 
@@ -22,9 +23,15 @@ _LEAST_SHARE = 0.1
 """Share that the instructions keep until optional tools are left out."""
 _LEAST = 60
 """Tokens below which part of the instructions is useless."""
-_COMFORT = frozenset({"update_plan", "start_command", "stop_command", "ask_person"})
-_SEARCH = _COMFORT | {"fetch_url", "search", "list_files"}
-_ALL_BUT_FILES = _SEARCH | {"run_command"}
+
+
+def _left_out(*when: LeftOut) -> frozenset[str]:
+    return frozenset(name for name, tool in TOOL_TRAITS.items() if tool.left_out in when)
+
+
+_COMFORT = _left_out("first")
+_SEARCH = _left_out("first", "second")
+_ALL_BUT_FILES = _left_out("first", "second", "third")
 """Optional tools: a task can be done with reading, editing and writing files alone."""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...facts.facts import RunFacts
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..model_call.images_shown import shown_to
 from ..resources.kit import Kit
+from ..resources.models_in_use import ModelsInUse
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
@@ -51,16 +53,18 @@ def fit_turn(
     )
 
 
-def too_small(kit: Kit, work: str | None, tools: Sequence[ToolSpec]) -> str:
+def too_small(
+    facts: RunFacts, models: ModelsInUse, constrained: Constrained | None, work: str | None, tools: Sequence[ToolSpec]
+) -> str:
     """Say why even the shortest prompt does not fit."""
-    conversation = kit.facts.conversation(work)
+    conversation = facts.conversation(work)
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
-    more = ASK if kit.constrained is not None and work is None else ""
-    room = needed_room(system, tools, task, kit.models.current.count, needed=required_tools(kit.facts.spec), more=more)
+    more = ASK if constrained is not None and work is None else ""
+    room = needed_room(system, tools, task, models.current.count, needed=required_tools(facts.spec), more=more)
     return (
-        f"{kit.models.current.name}, {kit.models.current.window} tokens: this window is too small for the task; "
-        f"the smallest one that works has {smallest_for(kit.models.current, room)} tokens"
+        f"{models.current.name}, {models.current.window} tokens: this window is too small for the task; "
+        f"the smallest one that works has {smallest_for(models.current, room)} tokens"
     )
 
 
@@ -70,9 +74,9 @@ def smallest_for(model: Model, room: int) -> int:
     return smallest_window(room, max_output=short)
 
 
-def file_space(kit: Kit) -> FileSpace:
+def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
     """Return the tokens for the file that a constrained edit shows."""
-    model, conversation = kit.models.current, kit.facts.main
+    model, conversation = models.current, facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
     users = [i for i, m in enumerate(messages) if m.role == "user"]

@@ -1,4 +1,4 @@
-"""One model call: admitted, streamed into the journal, charged, and tried again where a fault allows it."""
+"""Make one model call: admit it, stream it into the journal, charge it, and retry it if the fault allows that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ...journal import Journal
 from ...protocol import (
+    Budget,
     CallAdmitted,
     ContextTrimmed,
     Fault,
@@ -17,14 +19,18 @@ from ...protocol import (
     ModelFault,
     Record,
     Request,
+    Spent,
     ToolSpec,
 )
-from ...stops import Exhausted, Grant, Margin, admit, reserve_for
+from ...stops import Exhausted, Grant, Margin, Reserve, admit, reserve_for, tighter
 from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.context import Fitted
 from ..fitting.turn import fit_turn, too_small
 from ..resources.activity import PersonInterrupted
+from ..resources.ancestors import of_run
 from ..resources.kit import Kit
+from ..resources.models_in_use import ModelsInUse
+from ..resources.prompt_limits import PromptLimits
 from .holds import release_due
 from .images_shown import is_about_images
 from .stream import Reply, Stream
@@ -33,14 +39,14 @@ RETRIES = 3
 TRIMS = 3
 """How often a prompt that a provider refuses as too long is halved."""
 ASK_ABOVE = 60.0
-"""Seconds: a longer wait that a provider asks for is not waited out silently."""
+"""Seconds. A longer wait that a provider requests is shown to the user."""
 _BILLED = frozenset({"cut", "stalled", "timeout", "deadline", "chant"})
 """Faults after which the provider may send a bill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The call failed for good, after the retries that it deserved."""
+    """The call failed permanently, after all its retries."""
 
     text: str
     retryable: bool
@@ -57,21 +63,34 @@ def prepare(
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
-    """Fit the conversation to the window and ask the budget, after holds whose time is over were released."""
+    """Fit the conversation to the window and ask the budget, after releasing holds whose time is over."""
     release_due(kit)
     fitted = fit_turn(kit, work, tools, form)
-    return fitted, _admit(kit, fitted.tokens, wrap_up=wrap_up)
+    return fitted, admit_call(kit, fitted.tokens, wrap_up=wrap_up)
 
 
-def _admit(kit: Kit, prompt_tokens: int, *, wrap_up: bool, retry: bool = False) -> Grant | Exhausted:
-    budget, price = kit.facts.budget, kit.models.current.price
+def admit_call(kit: Kit, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False) -> Grant | Exhausted:
+    """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
+    reserve = reserve_for(kit.facts.budget, kit.models.current.price, kit.models.current.window)
+    found = _admit(kit, kit.facts.budget, kit.usage.spent(), reserve, prompt_tokens, wrap_up=wrap_up, retry=retry)
+    for run_id, budget, spent in kit.ancestors.limits(kit.usage.uncounted()):
+        if isinstance(found, Exhausted):
+            return found
+        above = _admit(kit, budget, spent, Reserve(), prompt_tokens, wrap_up=wrap_up, retry=retry)
+        found = of_run(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
+    return found
+
+
+def _admit(
+    kit: Kit, budget: Budget, spent: Spent, reserve: Reserve, prompt_tokens: int, *, wrap_up: bool, retry: bool
+) -> Grant | Exhausted:
     return admit(
         budget,
-        kit.usage.spent(),
+        spent,
         prompt_tokens,
-        price=price,
+        price=kit.models.current.price,
         margin=Margin(kit.facts.margins),
-        reserve=reserve_for(budget, price, kit.models.current.window),
+        reserve=reserve,
         window=kit.models.current.window,
         max_output=kit.models.current.max_output,
         wrap_up=wrap_up,
@@ -91,9 +110,9 @@ async def call(
     wrap_up: bool = False,
     form: Constrained | None = None,
 ) -> CallResult:
-    """The reply to the fitted conversation. Every attempt is admitted on its own. Raises PersonInterrupted.
+    """Return the reply to the fitted conversation. Every attempt is admitted separately. Raises PersonInterrupted.
 
-    A model that is switched while a call runs answers the next one, or the next attempt of this one.
+    If the model is switched while a call runs, the new model answers the next attempt.
     """
     while True:
         with kit.models.keep_current() as other_waits:
@@ -103,8 +122,8 @@ async def call(
             return result
         fitted, _ = prepare(kit, work, tools, form, wrap_up=wrap_up)
         if not fitted.fits:
-            return Failed(too_small(kit, work, tools), retryable=False)
-        again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+            return Failed(too_small(kit.facts, kit.models, kit.constrained, work, tools), retryable=False)
+        again = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
         grant = again
@@ -122,12 +141,15 @@ class _Attempts:
     form: Constrained | None
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
-        """None: another model is to make the next attempt."""
+        """Return the result; None: the next attempt is made with another model."""
         kit, record, wrap_up = self.kit, self.record, self.wrap_up
         attempt = trims = 0
-        _note_trim(kit, fitted, record)
+        _note_trim(kit.models, kit.prompts, fitted, record)
         while True:
-            record(_admitted(kit, fitted, grant, wrap_up=wrap_up))
+            admitted = _admitted(kit.models, fitted, grant, wrap_up=wrap_up)
+            if (refused := kit.ancestors.hold(admitted, self.work or kit.work)) is not None:
+                return refused
+            record(admitted)
             fault = await _attempt(kit, record, fitted, grant, self.form)
             if isinstance(fault, Reply):
                 return fault
@@ -135,9 +157,9 @@ class _Attempts:
                 trims += 1
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = shorter
-                _note_trim(kit, fitted, record)
+                _note_trim(kit.models, kit.prompts, fitted, record)
             elif is_about_images(fault, kit.models.current.name, fitted.messages):
-                return _images_refused(fault, kit, fitted, record)
+                return _images_refused(fault, kit.models, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
@@ -150,13 +172,13 @@ class _Attempts:
             else:
                 record(Fault(kind=fault.kind, text=fault.text))
                 return _given_up(fault, kit, fitted, wrap_up=wrap_up)
-            again = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+            again = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
             if isinstance(again, Exhausted):
                 return again
             grant = again
 
     def _shorter(self, refused: Fitted) -> Fitted | None:
-        """About half of a prompt that the provider refused as too long; None: it cannot be shortened."""
+        """Return about half of a prompt that the provider refused as too long; None: it cannot be shortened."""
         kit = self.kit
         kit.prompts.note_refused(kit.models.current.name, refused.tokens)
         shorter = fit_turn(kit, self.work, self.tools, self.form, most=refused.tokens // 2)
@@ -170,7 +192,10 @@ async def _attempt(
     grant: Grant,
     form: Constrained | None,
 ) -> Reply | ModelFault:
-    """The reply, or why there is none. Whatever ends it, what may be billed is charged. Raises PersonInterrupted."""
+    """Return the reply, or why there is none.
+
+    Whatever ends the attempt, what may be billed is charged. Raises PersonInterrupted.
+    """
     stream = Stream(kit, record, fitted, grant, form)
     request = Request(
         messages=fitted.messages if form is None else plain_messages(fitted.messages),
@@ -178,7 +203,7 @@ async def _attempt(
         schema=SCHEMA if form is not None and not form.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
-        blobs=_blobs(kit, fitted.messages),
+        blobs=_blobs(kit.journal, fitted.messages),
     )
     try:
         with kit.usage.running():
@@ -192,20 +217,20 @@ async def _attempt(
         raise
 
 
-def _blobs(kit: Kit, messages: Sequence[Message]) -> dict[str, bytes]:
-    """Content of the messages' images and opaque parts."""
+def _blobs(journal: Journal, messages: Sequence[Message]) -> dict[str, bytes]:
+    """Return the content of the images and opaque parts of these messages, by blob."""
     shas = {image.sha for m in messages for image in m.images}
     shas |= {m.opaque.sha for m in messages if m.opaque is not None}
     found: dict[str, bytes] = {}
     for sha in shas:
-        with suppress(KeyError):  # a journal that lost a blob: the message goes without it
-            found[sha] = kit.journal.blob(sha)
+        with suppress(KeyError):  # the journal lost the blob, so the message is sent without it
+            found[sha] = journal.blob(sha)
     return found
 
 
-def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record) -> Failed:
-    """Later calls go without these images, so that the conversation is not stuck; this one was about them."""
-    model = kit.models.current
+def _images_refused(fault: ModelFault, models: ModelsInUse, fitted: Fitted, record: Record) -> Failed:
+    """Leave these images out of later calls, so that the conversation can continue. Return the failure of this call."""
+    model = models.current
     shas = sorted({image.sha for message in fitted.messages for image in message.images})
     is_known_to_see = model.sees_images is True
     what = "refused the images of this call" if is_known_to_see else "does not accept images"
@@ -215,14 +240,14 @@ def _images_refused(fault: ModelFault, kit: Kit, fitted: Fitted, record: Record)
     return Failed(text, retryable=False)
 
 
-def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
-    images = kit.prompts.more_images(fitted.images)
+def _note_trim(models: ModelsInUse, prompts: PromptLimits, fitted: Fitted, record: Record) -> None:
+    images = prompts.more_images(fitted.images)
     if fitted.dropped or fitted.shortened or images > 0:
         record(
             ContextTrimmed(
                 dropped_messages=fitted.dropped,
                 dropped_tokens=fitted.dropped_tokens,
-                window=kit.models.current.window,
+                window=models.current.window,
                 upto=fitted.upto,
                 shortened=fitted.shortened,
                 images=fitted.images,
@@ -230,19 +255,19 @@ def _note_trim(kit: Kit, fitted: Fitted, record: Record) -> None:
         )
 
 
-def _admitted(kit: Kit, fitted: Fitted, grant: Grant, *, wrap_up: bool) -> CallAdmitted:
+def _admitted(models: ModelsInUse, fitted: Fitted, grant: Grant, *, wrap_up: bool) -> CallAdmitted:
     return CallAdmitted(
         prompt_tokens=fitted.tokens,
         max_tokens=grant.max_tokens,
         worst_usd=grant.worst_usd,
         worst_tokens=grant.worst_tokens,
-        model=kit.models.current.name,
+        model=models.current.name,
         wrap_up=wrap_up,
     )
 
 
 def _wait_before_retry(fault: ModelFault, attempt: int, seconds_left: float | None) -> float | None:
-    """Seconds until the next attempt, with jitter; None where there is none."""
+    """Return the seconds until the next attempt, with jitter; None: there is no further attempt."""
     if not fault.retryable or attempt >= RETRIES:
         return None
     wait = fault.retry_after if fault.retry_after is not None else 2**attempt * random.uniform(0.5, 1.0)
@@ -253,7 +278,7 @@ def _wait_before_retry(fault: ModelFault, attempt: int, seconds_left: float | No
 
 def _given_up(fault: ModelFault, kit: Kit, fitted: Fitted, *, wrap_up: bool) -> Failed | Exhausted:
     if fault.kind == "deadline":
-        end = _admit(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+        end = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(end, Exhausted):
             return end
         return Exhausted(resource="seconds", detail=f"time budget: {fault.text}")

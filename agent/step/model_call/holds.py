@@ -1,4 +1,4 @@
-"""What a provider may still bill for a call that was cut: held against the limits, and released by the clock."""
+"""Costs that a provider may still bill for an interrupted call: held against the limits until they expire."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from ...protocol import HoldReleased, Model
 from ..resources.kit import Kit
 
 LONGEST_ANSWER = 600.0
-"""Seconds that a provider generates at most for a client that left: OpenAI and Anthropic end a request after ten
-minutes."""
+"""Seconds for which a provider generates for a client that disconnected: OpenAI and Anthropic stop after 10 minutes."""
 LONGEST_LOCAL = 60.0
-"""The same for a server on this machine or network: llama.cpp, Ollama and vLLM stop when the client goes away."""
+"""The same for a server on this machine or network: llama.cpp, Ollama and vLLM stop when the client disconnects."""
 
 
 def held_until(now: float, model: Model) -> float:
-    """Unix time at which the rest of a cut call can no longer be billed."""
+    """Return the Unix time at which the rest of an interrupted call can no longer be billed."""
     return now + (LONGEST_LOCAL if model.local else LONGEST_ANSWER)
 
 
 def release_due(kit: Kit) -> None:
-    """Record that holds whose time is over are released, also where the clock was set back meanwhile."""
+    """Record the release of holds whose time is over, also if the clock was set back meanwhile."""
     now = kit.clock.now()
 
     def is_over(seq: int, until: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""Which images of a conversation a model gets."""
+"""Choose the images of a conversation that are sent to a model."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
 
 _OF_IMAGES = re.compile(r"\bimages?\b|image_?(url|input)|multi-?modal|mmproj|support(s|ed)? vision|vision input", re.I)
 _KINDS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
-"""What providers answer: mostly 400, OpenRouter 404, llama.cpp 500."""
+"""The faults with which providers refuse images: mostly 400, OpenRouter 404, llama.cpp 500."""
 
 
 def accepts_images(model: Model, facts: RunFacts) -> bool:
-    """False: a message with an image makes no sense for this model."""
+    """Return whether the model can use a message with an image."""
     return model.sees_images is not False and facts.refused_images.get(model.name) != []
 
 
 def shown_to(model: Model, facts: RunFacts, conversation: Conversation) -> Conversation:
-    """The conversation as that model gets it: a line of text stands for each image that it does not see."""
+    """Return the conversation as it is sent to that model: a line of text replaces each image that it does not get."""
     refused = facts.refused_images.get(model.name, ())
     sees = accepts_images(model, facts)
 
@@ -34,7 +34,7 @@ def shown_to(model: Model, facts: RunFacts, conversation: Conversation) -> Conve
 
 
 def is_about_images(fault: ModelFault, model: str, messages: list[Message]) -> bool:
-    """The provider refused the call because of its images."""
+    """Return whether the provider refused the call because of its images."""
     if fault.kind not in _KINDS or not any(message.images for message in messages):
         return False
     return _OF_IMAGES.search(fault.text.replace(model, "")) is not None

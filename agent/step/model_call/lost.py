@@ -1,4 +1,4 @@
-"""Calls that a runner had made when it died: nobody knows their bill, so they are charged at their worst."""
+"""Charge calls that a runner had made when it died. Their bill is unknown, so the worst case is assumed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .holds import held_until
 
 
 def charge_lost_calls(kit: Kit, arrived: Mapping[str | None, str]) -> None:
-    """What arrived is charged as an estimate, the rest of the admitted worst case is held against the limits.
+    """Charge what arrived as an estimate, and hold the rest of the admitted worst case against the limits.
 
     `arrived`: the text of each conversation's answer that was cut off.
     """

@@ -1,9 +1,9 @@
-"""One attempt at a model call: its parts go into the journal, merged, and what it cost is charged."""
+"""Make one attempt at a model call: record the parts of its answer, and charge what it cost."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -14,8 +14,10 @@ from ...protocol import (
     Charged,
     Clock,
     EndPart,
+    FinishKind,
     Opaque,
     OpaquePart,
+    Part,
     ReasoningArrived,
     ReasoningKept,
     ReasoningPart,
@@ -35,23 +37,23 @@ from ..resources.kit import Kit
 from .holds import held_until
 
 FLUSH_SECONDS = 1 / 30
-"""Text reaches the journal at most this often: one event a token costs seven times as much."""
+"""Text is written to the journal at most this often: one event for each token costs seven times as much."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What one call brought."""
+    """The answer to one call."""
 
     calls: list[ToolCall] = field(default_factory=list[ToolCall])
     text: str = ""
-    finish: str = "stop"
+    finish: FinishKind = "stop"
 
 
 class Stream:
-    """One attempt: parts into the journal, merged; what it cost, known or estimated."""
+    """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
     def __init__(self, kit: Kit, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None) -> None:
-        """`form`: what makes calls of the answer's text, where no tools are on offer."""
+        """`form` makes calls of the answer's text if no tools are offered."""
         self._kit, self._record, self._fitted, self._grant = kit, record, fitted, grant
         self._form = form
         self.began = False
@@ -63,8 +65,22 @@ class Stream:
         self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), kit.clock, guard())
 
     async def run(self, request: Request) -> Reply:
-        """The whole reply, charged and in the journal. Raises ModelFault; what had arrived is in the journal then."""
-        parts = self._kit.models.current.stream(request)
+        """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
+        end, usage, opaque = await self._receive(self._kit.models.current.stream(request))
+        if usage is not None:
+            self._charge(usage)
+        else:
+            self.charge_estimate(whole=True)
+        self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
+        if self._form is not None:
+            self._reply.calls = self._form.read(self._reply.text)
+        if opaque is not None and self._form is None:
+            self._keep(opaque, usage)
+        self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
+        return self._reply
+
+    async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, Tokens | None, Opaque | None]:
+        """Record the parts as they arrive. Returns the end, the usage and the provider's own data, if they came."""
         end: EndPart | None = None
         usage: Tokens | None = None
         opaque: Opaque | None = None
@@ -94,20 +110,13 @@ class Stream:
             close = getattr(parts, "aclose", None)
             if close is not None:
                 await close()
-        if usage is not None:
-            self._charge(usage)
-        else:
-            self.charge_estimate(whole=True)
-        self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
-        if self._form is not None:
-            self._reply.calls = self._form.read(self._reply.text)
-        if opaque is not None and self._form is None:
-            self._keep(opaque, usage)
-        self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
-        return self._reply
+        return end, usage, opaque
 
     def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
-        """The parts become a blob: they go back byte for byte, and their text never reaches a screen or an export."""
+        """Store the data as a blob.
+
+        It is sent back to the provider byte for byte, and no screen or export shows its text.
+        """
         data = msgspec.json.encode(opaque.data)
         tokens = (
             self._kit.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
@@ -129,7 +138,9 @@ class Stream:
         )
 
     def charge_estimate(self, *, whole: bool = False) -> None:
-        """From what arrived; a cut stream's difference to the admitted worst case is held against the limits."""
+        """Charge an estimate from what arrived. The rest of the admitted worst case of a cut stream is held against the
+        limits; `whole`: the stream was complete.
+        """
         if self._charged:
             return
         self._charged = True
@@ -157,7 +168,7 @@ class Stream:
 
 
 class Merger:
-    """Pieces of text, put together until they are worth an event. A key that is split over pieces stays hidden."""
+    """Merges pieces of text into larger events. A key that is split over pieces stays hidden."""
 
     def __init__(self, write: Callable[[str], object], clock: Clock, guard: StreamRedactor) -> None:
         self._write, self._clock, self._guard = write, clock, guard
@@ -166,7 +177,7 @@ class Merger:
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, text: str) -> None:
-        """Takes a piece; it is written now or within FLUSH_SECONDS."""
+        """Take in a piece, which is written now or within FLUSH_SECONDS."""
         self._held.append(text)
         if self._clock.monotonic() - self._last >= FLUSH_SECONDS:
             self._flush()
@@ -174,7 +185,7 @@ class Merger:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
 
     def end(self) -> None:
-        """Writes all that is held: the text is over, or something else comes before it goes on."""
+        """Write everything that is held back, because the text ended or something else follows."""
         self._flush()
         if rest := self._guard.flush():
             self._write(rest)

@@ -1,4 +1,4 @@
-"""A summary by the model that replaces the old rounds (docs/requirements.md 8.7). Not a step, but admitted."""
+"""Replace old rounds by a summary of the model (docs/requirements.md 8.7). It is not a step, but is admitted."""
 
 from __future__ import annotations
 
@@ -7,40 +7,41 @@ from dataclasses import dataclass
 
 from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Interrupted, Message, Prompted
-from ...stops import Exhausted, Margin, admit, reserve_for
+from ...stops import Exhausted
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted
 from ..resources.kit import Kit
-from .call import Failed, call
+from ..resources.models_in_use import ModelsInUse
+from .call import Failed, admit_call, call
 from .images_shown import shown_to
 
 WORK = "compact"
-"""Its events are no part of the run's own conversation."""
+"""The name of this work order. Its events do not belong to the conversation of the run."""
 _PROMPT = (
     "The conversation so far is replaced by a summary that you write now; you will read nothing else of it. Keep what "
-    "is needed to go on: what the person wants, in their words where they matter; what was done and found, with paths "
-    "and names; decisions and why; what failed; what is open. No greeting, no comment on the summary itself. You have "
-    "no tools for this answer."
+    "is needed to continue: what the person wants, in their words where they matter; what was done and found, with "
+    "paths and names; decisions and why; what failed; what is open. No greeting, no comment on the summary itself. You "
+    "have no tools for this answer."
 )
 _KEPT_SHARE = 0.15
-"""Of the window, that the newest rounds may take to stay as they are."""
+"""Share of the window up to which the newest rounds are kept unchanged."""
 _KEPT_ROUNDS = 2
 _FEWEST = 3
-"""Messages, the task among them, below which a summary is not worth its price."""
+"""Number of messages, with the task, below which a summary is not worth its price."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotSummarised:
-    """Why there is none."""
+    """The reason why there is no summary."""
 
     why: str
 
 
 async def summarise(kit: Kit) -> ConversationCut | NotSummarised:
-    """The cut, priced and not recorded yet. The caller holds the run still."""
+    """Return the cut with its price; it is not recorded yet. The caller keeps the run from continuing meanwhile."""
     conversation = kit.facts.main
-    kept = _kept(conversation, kit)
+    kept = _kept(conversation, kit.models)
     old = len([m for m in conversation.messages if m.role != "system"]) - kept
     if old < _FEWEST:
         return NotSummarised("there is nothing to compact yet")
@@ -56,46 +57,35 @@ async def summarise(kit: Kit) -> ConversationCut | NotSummarised:
     trial.apply(cut, kit.facts.last_seq)
     after = count(trial.current(), ())
     if after >= before:
-        return NotSummarised(f"the summary is no shorter than what it replaces ({after} of {before} tokens): all stays")
+        return NotSummarised(f"the summary is not shorter than what it replaces ({after} of {before} tokens): not used")
     return ConversationCut(summary=said, kept=kept, tokens_before=before, tokens_after=after, usd=cut.usd)
 
 
-def _kept(conversation: Conversation, kit: Kit) -> int:
-    """How many of the newest messages stay: whole rounds, as far as they are small."""
+def _kept(conversation: Conversation, models: ModelsInUse) -> int:
+    """Return how many of the newest messages are kept: whole rounds, while they are small."""
     messages = conversation.messages
     first = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages))
     starts = [
         i for i, m in enumerate(messages) if m.role in ("user", "assistant") and i >= max(first + 1, conversation.upto)
     ][-_KEPT_ROUNDS:]
-    room = kit.models.current.window * _KEPT_SHARE
-    start = next((i for i in starts if kit.models.current.count(messages[i:], ()) <= room), len(messages))
+    room = models.current.window * _KEPT_SHARE
+    start = next((i for i in starts if models.current.count(messages[i:], ()) <= room), len(messages))
     return len(messages) - start
 
 
 async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
-    """The model's words."""
+    """Return the summary that the model wrote."""
     record = kit.events.bound(None, WORK)
     kit.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
     record(Prompted(kind="compact", text=_PROMPT))
-    model, budget = kit.models.current, kit.facts.budget
+    model = kit.models.current
     fitted = fit(
         shown_to(model, kit.facts, kit.facts.conversation(WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),
     )
-    grant = admit(
-        budget,
-        kit.usage.spent(),
-        fitted.tokens,
-        price=model.price,
-        margin=Margin(kit.facts.margins),
-        reserve=reserve_for(budget, model.price, model.window),
-        window=model.window,
-        max_output=model.max_output,
-        retry=True,  # it is no step
-        now=kit.clock.now(),
-    )
+    grant = admit_call(kit, fitted.tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:

@@ -1,14 +1,14 @@
-"""The last call of a run that stops early: no tools, from what was set aside for it (docs/requirements.md 3.5)."""
+"""The last call of a run that stops early: without tools, paid from the reserve (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 
 from ...facts.conversation import last_text
 from ...protocol import Interrupted, Prompted
-from ...stops import Exhausted, Grant, Margin, admit, reserve_for
+from ...stops import Exhausted, Grant
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
 from ..resources.kit import Kit
-from .call import call
+from .call import admit_call, call
 from .images_shown import shown_to
 from .stream import Reply
 
@@ -17,15 +17,15 @@ _PROMPT = (
     "in a few sentences, and say plainly what is not finished and what could not be verified."
 )
 _USEFUL = 128
-"""Tokens of an answer below which the prompt is trimmed further instead."""
+"""Length of an answer in tokens below which the prompt is trimmed further instead."""
 _SMALLEST = 200
-"""Tokens of a prompt below which there is nothing left to say."""
+"""Length of a prompt in tokens below which a wrap-up is useless."""
 
 
 async def wrap_up(kit: Kit, why: str) -> str | None:
-    """The model's last words, or None where not even they fit the limits. Counts as no step.
+    """Return the model's last words; None: not even they fit the limits. It does not count as a step.
 
-    What was said already is not asked for again, while no step came after it.
+    An earlier wrap-up is not repeated if no step followed it.
     """
     if kit.facts.wrapped_up:
         return last_text(kit.facts.main.messages)
@@ -45,9 +45,8 @@ async def wrap_up(kit: Kit, why: str) -> str | None:
 
 
 def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
-    """The longest history whose last call the reserve still admits."""
+    """Return the longest history with which the reserve still admits the last call."""
     model, budget = kit.models.current, kit.facts.budget
-    reserve = reserve_for(budget, model.price, model.window)
     room = model.window * 3 // 4
     if budget.tokens is not None:
         room = min(room, max(budget.tokens - kit.usage.spent().counted_tokens, 0) * 2 // 3)
@@ -55,18 +54,7 @@ def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
         fitted = fit(shown, count=model.count, window=model.window, room=room)
-        grant = admit(
-            budget,
-            kit.usage.spent(),
-            fitted.tokens,
-            price=model.price,
-            margin=Margin(kit.facts.margins),
-            reserve=reserve,
-            window=model.window,
-            max_output=model.max_output,
-            wrap_up=True,
-            now=kit.clock.now(),
-        )
+        grant = admit_call(kit, fitted.tokens, wrap_up=True)
         if not isinstance(grant, Exhausted):
             best = (fitted, grant)
             if grant.max_tokens >= _USEFUL:

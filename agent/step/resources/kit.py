@@ -9,7 +9,7 @@ from typing import Any
 from ...facts.facts import RunFacts
 from ...gate import Gate
 from ...journal import Journal
-from ...protocol import Clock
+from ...protocol import Clock, StallEnd
 from ...stops import Guard, Quotas
 from ...tools import ToolContext
 from ...workspace import Sandbox, Snapshots, Workspace
@@ -19,6 +19,7 @@ from ..constrained import Constrained
 from ..tool_calls.background import Background
 from ..tool_calls.commits import Commits
 from .activity import Activity
+from .ancestors import Ancestors
 from .file_state import FileState, World
 from .models_in_use import ModelsInUse
 from .prompt_limits import PromptLimits
@@ -40,6 +41,8 @@ class Kit:
     """What runs, and how a user interrupts it. Tries share it with their run."""
     usage: Usage
     """What was used of the limits."""
+    ancestors: Ancestors
+    """The runs above a child run, whose budgets hold for it too."""
     models: ModelsInUse
     gate: Gate
     workspace: Workspace
@@ -61,7 +64,7 @@ class Kit:
     prompts: PromptLimits
     watched: Callable[[], bool]
     """Returns whether a view is attached, so that a user can be asked."""
-    stall_ends: Callable[[], str]
+    stall_ends: Callable[[], StallEnd]
     """Returns what a repeated stall leads to now: `handoff` or `stop`."""
     before_acting: Callable[[], Coroutine[Any, Any, None]]
     """Waits for what has to be known before the first tool runs."""

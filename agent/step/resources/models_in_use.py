@@ -21,7 +21,7 @@ class ModelsInUse:
 
     @property
     def of_run(self) -> Model:
-        """The run's own model."""
+        """Return the model of the run itself."""
         return self._of_run
 
     @property

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from ...facts.facts import RunFacts
 from ...protocol import Clock, LoopKind, Spent
 from ...stops import reserve_for
+from .ancestors import Ancestors
 from .models_in_use import ModelsInUse
 from .stopwatch import Stopwatch
 
@@ -14,14 +15,21 @@ from .stopwatch import Stopwatch
 class Usage:
     """Amounts and seconds of a run or of one of its tries, which share the stopwatch."""
 
-    def __init__(self, facts: RunFacts, clock: Clock, models: ModelsInUse, stopwatch: Stopwatch | None = None) -> None:
-        self._facts, self._clock, self._models = facts, clock, models
+    def __init__(
+        self,
+        facts: RunFacts,
+        clock: Clock,
+        models: ModelsInUse,
+        ancestors: Ancestors,
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
+        self._facts, self._clock, self._models, self._ancestors = facts, clock, models, ancestors
         self._stopwatch = Stopwatch(clock) if stopwatch is None else stopwatch
         self._holds_seen: dict[int, float] = {}
 
     def for_try(self, facts: RunFacts) -> Usage:
         """Return the usage of a try: the same time, with its facts."""
-        return Usage(facts, self._clock, self._models, self._stopwatch)
+        return Usage(facts, self._clock, self._models, self._ancestors, self._stopwatch)
 
     def running(self) -> AbstractContextManager[None]:
         """Count the seconds of the block as busy."""
@@ -34,12 +42,7 @@ class Usage:
         """
         facts = self._facts
         spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
-        running = facts.admitted.values()
-        return spent + Spent(
-            seconds=self.uncounted(),
-            held_tokens=sum(call.worst_tokens for call in running),
-            held_usd=sum(call.worst_usd or 0.0 for call in running),
-        )
+        return spent + facts.spending.in_flight + Spent(seconds=self.uncounted())
 
     def uncounted(self) -> float:
         """Return busy seconds that no `StepFinished` has recorded yet."""
@@ -50,11 +53,17 @@ class Usage:
         return self._stopwatch.count()
 
     def seconds_left(self) -> float | None:
-        """Return the seconds until the time limit or the deadline, whichever is sooner; None without either."""
-        budget = self._facts.budget
-        left = [] if budget.seconds is None else [budget.seconds - self.spent().seconds]
-        if budget.deadline is not None:
-            left.append(budget.deadline - self._clock.now())
+        """Return the seconds until the time limit or the deadline of this run or of one above, whichever is sooner.
+
+        None: no run has either.
+        """
+        left: list[float] = []
+        above = [(budget, spent) for _, budget, spent in self._ancestors.limits(self.uncounted())]
+        for budget, spent in ((self._facts.budget, self.spent()), *above):
+            if budget.seconds is not None:
+                left.append(budget.seconds - spent.seconds)
+            if budget.deadline is not None:
+                left.append(budget.deadline - self._clock.now())
         return min(left, default=None)
 
     def seconds_for_work(self) -> float | None:

@@ -10,7 +10,7 @@ from ...gate import CommandDraft
 from ...journal import Journal
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools import ToolResult
-from ...workspace import Family, Finished, HeadTail, Sandbox, Snapshots
+from ...workspace import Access, Family, Finished, HeadTail, Sandbox, Snapshots
 from ...workspace.processes.write_hold import WriteHold
 from ..resources.tree import Tree
 
@@ -31,14 +31,14 @@ class _Job:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
-        """Who ended it; empty if it was not ended by anybody."""
+        """How the command was ended, in words; empty if it ended by itself."""
         self.task: asyncio.Task[Finished]
         self.family: Family | None = None
         """Its processes."""
         self._say, self._said, self._pause = say, "", _FIRST
         self._timer: asyncio.TimerHandle | None = None
 
-    def hear(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Take the next bytes of its output."""
         self.output.add(piece)
         if self._timer is None:
@@ -110,7 +110,7 @@ class Background:
         world = await self._snapshots.take()
         if self._world is None:
             self._world = world or None
-        job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._heard(name, line))
+        job = _Job(name, draft.command, self._clock.monotonic(), lambda line: self._report(name, line))
         self._jobs[name] = job
         record(BackgroundStarted(name=name, command=draft.command))
         sandbox = Sandbox() if draft.unsandboxed else self._tree.sandbox
@@ -118,13 +118,11 @@ class Background:
             sandbox.run(
                 draft.command,
                 self._tree.workspace.root,
+                Access(network=draft.network, writable=draft.writable, read_only=self._read_only()),
                 cwd=draft.cwd,
                 env=self._tree.env,
                 timeout=draft.timeout,
-                on_output=job.hear,
-                network=draft.network,
-                writable=draft.writable,
-                read_only=self._read_only(),
+                on_output=job.feed,
                 may_configure=True,  # everything that it changed is checked when it is noticed
                 on_start=job.started,
             )
@@ -145,8 +143,8 @@ class Background:
         )
         return ToolResult(ok=True, text=text, summary="runs")
 
-    async def hold(self) -> list[str]:
-        """Keep the commands from writing to the workspace until `let_go`. Returns the names of those that were
+    async def suspend(self) -> list[str]:
+        """Keep the commands from writing to the workspace until `resume`. Returns the names of those that were
         suspended.
         """
         async with self._holding:
@@ -163,7 +161,7 @@ class Background:
                     stopped.append(job.name)
             return stopped
 
-    async def let_go(self) -> None:
+    async def resume(self) -> None:
         """Resume the commands after a check."""
         async with self._holding:
             self._held -= 1
@@ -179,11 +177,11 @@ class Background:
         return await self._end(job, f"stopped by the {by}", record)
 
     async def end_all(self, how: str) -> None:
-        """End all of them."""
+        """End all background commands of the run."""
         for job in list(self._jobs.values()):
             await self._end(job, how, self._record)
 
-    def account(self, world: str | None) -> None:
+    def note_tree(self, world: str | None) -> None:
         """Record that the change up to this tree has another author."""
         if self._world is not None and world:
             self._world = world
@@ -230,5 +228,5 @@ class Background:
         record(ended)
         return ended
 
-    def _heard(self, name: str, line: str) -> None:
+    def _report(self, name: str, line: str) -> None:
         self._record(BackgroundSaid(name=name, line=line))

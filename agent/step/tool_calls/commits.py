@@ -54,7 +54,7 @@ class Commits:
         self._said.add(why)
         return [f"--commit: nothing is committed: {why}"]
 
-    def hear(self, stamped: Stamped) -> None:
+    def on_event(self, stamped: Stamped) -> None:
         """Note what the run itself does to files between two edits of the model."""
         if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
             self._follow(stamped.event, driven=self._is_driven())

@@ -10,26 +10,28 @@ from pathlib import Path
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...protocol import (
     Fault,
     JournalError,
     PlanChanged,
-    QuestionAnswered,
-    QuestionAsked,
     Record,
     ToolCall,
     ToolCalled,
     ToolFinished,
-    Waiting,
 )
+from ...protocol.tools.traits import ending_tool
 from ...stops import reject_finish
-from ...tools import TOOLS, EditFile, Parsed, ToolResult, WriteFile, parse_arguments, read
+from ...tools import TOOLS, EditFile, Parsed, ToolContext, ToolResult, WriteFile, parse_arguments, read
+from ...workspace import Workspace
 from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted
 from ..resources.kit import Kit
-from .acted import Acted, OnEnding
+from .background import Background
+from .call_results import CallResults, OnEnding
 from .commands import CommandEnded
 from .gated.at_gate import at_gate
+from .question import ask_person
 from .review import as_one_review, file_behind, raise_worst
 
 _SKIPPED = {
@@ -41,9 +43,6 @@ _SKIPPED = {
     "deadline": "not run: the deadline passed",
 }
 OVER_QUOTA = "over quota"
-NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
-HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
-
 READS_AT_ONCE = 8
 """Reads that run in parallel. The time-out of each starts with its own work, not with the answer."""
 
@@ -63,52 +62,74 @@ async def act(
     work: str | None,
     names: Sequence[str],
     on_ending: OnEnding | None = None,
-) -> Acted:
+) -> CallResults:
     """Answer all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
 
     A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted at the end.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
-    made = _parsed(calls, names)
+    made, outcome = _parsed(calls, names), CallResults(work, on_ending)
+    if len(made) == 1 and _ends_work(made[0]):
+        _end_at_once(kit, made[0], record, outcome)
+        return outcome
     with kit.events.together():
         for one in made:
             record(_called(one))
-    return await _perform(kit, made, record, Acted(work, on_ending))
+    return await _perform(kit, made, record, outcome)
 
 
-async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> Acted:
+def _end_at_once(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> None:
+    """Commit the call, its result and what follows from it together: a report that is recorded is never left undone."""
+    refusal = kit.quotas.take(one.call.tool, kit.clock.monotonic(), kit.facts.step)
+    with kit.events.together():
+        record(_called(one))
+        result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA) if refusal else _end_work(one, outcome)
+        _conclude(one, result, 0.0, record, outcome)
+
+
+def _conclude(one: _Call, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+    """Record the result, and what follows from a call that ended the work. Call it inside a transaction."""
+    _finish(one, result, seconds, record, outcome)
+    if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.on_ending is not None:
+        outcome.on_ending(outcome.work, one.call.tool, outcome.ending)
+
+
+async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> CallResults:
     """Like `act`, for calls that are in the journal, when a run resumes."""
-    return await _perform(kit, _parsed(calls, names), record, Acted())
+    return await _perform(kit, _parsed(calls, names), record, CallResults())
 
 
 def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
     return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
 
 
-async def _perform(kit: Kit, made: Sequence[_Call], record: Record, acted: Acted) -> Acted:
+async def _perform(kit: Kit, made: Sequence[_Call], record: Record, outcome: CallResults) -> CallResults:
+    outcome.places = _places(made, kit.tools.workspace.root)
     try:
         for batch in _batches(made, kit.tools.workspace.root):
-            await _together(kit, batch, record, acted)
-            if acted.left_open:
+            await _together(kit, batch, record, outcome)
+            if outcome.left_open:
                 break
     except PersonInterrupted as how:
-        answered = {call.call_id for call, _, _ in acted.results} | acted.left_open
+        answered = {call.call_id for call, _, _ in outcome.results} | outcome.left_open
         for one in made:
             if one.call.call_id not in answered:
-                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, acted)
+                _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, outcome)
         raise
-    return acted
+    return outcome
 
 
-async def _together(kit: Kit, batch: Sequence[_Call], record: Record, acted: Acted) -> None:
+async def _together(kit: Kit, batch: Sequence[_Call], record: Record, outcome: CallResults) -> None:
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
-        await _answer(kit, batch[0], record, acted)
+        await _answer(kit, batch[0], record, outcome)
     elif _is_read(batch[0]):
-        ends = await asyncio.gather(*(_answer(kit, one, record, acted) for one in batch), return_exceptions=True)
+        ends = await asyncio.gather(*(_answer(kit, one, record, outcome) for one in batch), return_exceptions=True)
         raise_worst([end for end in ends if end is not None])
     else:
-        raise_worst(await as_one_review(kit, batch, lambda one, tell: _answer(kit, one, tell, acted), record))
+        raise_worst(
+            await as_one_review(kit.activity, batch, lambda one, tell: _answer(kit, one, tell, outcome), record)
+        )
 
 
 def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
@@ -128,6 +149,13 @@ def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
     return batches
 
 
+def _places(made: Sequence[_Call], root: Path) -> dict[str, tuple[int, int]]:
+    """Return the place of the file of each change, if the answer changes several files."""
+    found = {one.call.call_id: file for one in made if (file := _file(one, root)) is not None}
+    files = list(dict.fromkeys(found.values()))
+    return {name: (files.index(file) + 1, len(files)) for name, file in found.items()} if len(files) > 1 else {}
+
+
 def _file(one: _Call, root: Path) -> str | None:
     """Return the path that a change of one file affects."""
     match one.parsed.arguments:
@@ -138,11 +166,15 @@ def _file(one: _Call, root: Path) -> str | None:
 
 
 def _ends(one: _Call) -> bool:
-    return one.parsed.error is None and TOOLS[one.call.tool].kind in ("finish", "end")
+    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect in ("finish", "end")
+
+
+def _ends_work(one: _Call) -> bool:
+    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect == "end"
 
 
 def _is_read(one: _Call) -> bool:
-    return one.parsed.error is None and TOOLS[one.call.tool].kind == "read"
+    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect == "read"
 
 
 def _called(one: _Call) -> ToolCalled:
@@ -150,7 +182,7 @@ def _called(one: _Call) -> ToolCalled:
     return ToolCalled(call_id=one.call.call_id, tool=one.call.tool, arguments=arguments, repaired=one.parsed.repaired)
 
 
-def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acted: Acted) -> None:
+def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     record(
         ToolFinished(
             call_id=one.call.call_id,
@@ -163,10 +195,10 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, acte
             disturbed=result.disturbed,
         )
     )
-    acted.results.append((one.call, one.parsed, result))
+    outcome.results.append((one.call, one.parsed, result))
 
 
-async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
+async def _answer(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> None:
     """Give one call its one result. An error of the program is sent to the model and kept with its traceback."""
     before = kit.clock.monotonic()
     if one.parsed.error is not None:
@@ -175,9 +207,9 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:
-            result = await _run(kit, one, record, acted)
+            result = await _run(kit, one, record, outcome)
         except PersonInterrupted as how:
-            _finish(one, _interrupted(how), kit.clock.monotonic() - before, record, acted)
+            _finish(one, _interrupted(how), kit.clock.monotonic() - before, record, outcome)
             raise
         except JournalError:
             raise
@@ -186,12 +218,10 @@ async def _answer(kit: Kit, one: _Call, record: Record, acted: Acted) -> None:
             record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
             result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
     if result is None:
-        acted.left_open.add(one.call.call_id)
+        outcome.left_open.add(one.call.call_id)
         return
     with kit.events.together():
-        _finish(one, result, kit.clock.monotonic() - before, record, acted)
-        if acted.ending is not None and acted.ended_with == one.call.tool and acted.on_ending is not None:
-            acted.on_ending(acted.work, one.call.tool, acted.ending)
+        _conclude(one, result, kit.clock.monotonic() - before, record, outcome)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
@@ -201,90 +231,66 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
-    match TOOLS[one.call.tool].kind:
+async def _run(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+    match TOOLS[one.call.tool].traits.effect:
         case "read":
             with kit.usage.running():
                 return await kit.activity.interruptible(read(one.call.tool, one.parsed.arguments, kit.tools))
         case "ask":
-            return await _ask(kit, one, record, acted)
+            return await ask_person(kit, one.call, one.parsed, record, outcome)
         case "finish":
-            return _judge_finish(kit, one, acted)
+            return _judge_finish(kit.tools, kit.facts, kit.workspace, one, outcome)
         case "end":
-            return _end_work(one, acted)
+            return _end_work(one, outcome)
         case "plan":
-            return _keep_plan(kit, one, record)
+            return _keep_plan(kit.tools, one, record)
         case "stop":
-            return await _stop_command(kit, one, record)
+            return await _stop_command(kit.tools, kit.background, one, record)
         case "change" | "command":
-            return await _at_gate(kit, one, record, acted)
+            return await _at_gate(kit, one, record, outcome)
 
 
-async def _at_gate(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult | None:
+async def _at_gate(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
-    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=acted.work is None and kit.work is None)
-    acted.handoff = gated.handoff or acted.handoff
+    place, may_stay = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and kit.work is None
+    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=may_stay, place=place)
+    outcome.handoff = gated.handoff or outcome.handoff
     if gated.is_rejected:
-        acted.rejected.add(one.call.call_id)
+        outcome.rejected.add(one.call.call_id)
     return gated.result
 
 
-async def _stop_command(kit: Kit, one: _Call, record: Record) -> ToolResult:
+async def _stop_command(tools: ToolContext, background: Background, one: _Call, record: Record) -> ToolResult:
     """Stop a background command. It needs no gate, because the model started it."""
-    name = kit.tools.named(one.parsed.arguments)
-    ended = await kit.background.stop(name, "model", record)
+    name = tools.named(one.parsed.arguments)
+    ended = await background.stop(name, "model", record)
     if ended is None:
-        running = ", ".join(kit.background.names()) or "nothing"
+        running = ", ".join(background.names()) or "nothing"
         return ToolResult(ok=False, text=f"nothing runs under `{name}`; running: {running}", summary="not there")
     return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
-def _keep_plan(kit: Kit, one: _Call, record: Record) -> ToolResult:
-    lines = kit.tools.plan(one.parsed.arguments)
+def _keep_plan(tools: ToolContext, one: _Call, record: Record) -> ToolResult:
+    lines = tools.plan(one.parsed.arguments)
     record(PlanChanged(lines=lines))
     return ToolResult(ok=True, text="the plan is kept", summary=f"{len(lines)} lines")
 
 
-async def _ask(kit: Kit, one: _Call, record: Record, acted: Acted) -> ToolResult:
-    """Wait for the user's answer. If nobody is there, the run is handed off or the model decides."""
-    question, name = kit.tools.question(one.parsed.arguments), one.call.call_id
-    if name in kit.facts.asking.answers:
-        return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
-    if not kit.watched():
-        return _nobody_answers(kit, question.question, acted)
-    record(QuestionAsked(question_id=name, question=question.question, options=question.options))
-    record(Waiting(why="question"))
-    asked = kit.facts.asking.questions
-    await kit.activity.interruptible(
-        kit.activity.until(lambda: name not in asked or (kit.headless and not kit.watched()))
-    )
-    if name in asked:
-        result = _nobody_answers(kit, question.question, acted)
-        record(QuestionAnswered(question_id=name, text=result.text, by="program"))
-        return result
-    return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
-
-
-def _nobody_answers(kit: Kit, question: str, acted: Acted) -> ToolResult:
-    if kit.gate.policy.on_ask == "refuse":
-        return ToolResult(ok=True, text=NOBODY, summary="nobody there")
-    acted.handoff = f"the model asks: {question}"
-    return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")
-
-
-def _end_work(one: _Call, acted: Acted) -> ToolResult:
+def _end_work(one: _Call, outcome: CallResults) -> ToolResult:
     """End the work. Only the first such call counts."""
-    if acted.ending is not None:
+    if outcome.ending is not None:
         return ToolResult(ok=False, text="this step already ended with such a call", summary="said already")
-    acted.ended_with, acted.ending = one.call.tool, msgspec.to_builtins(one.parsed.arguments)
+    outcome.ended_with, outcome.ending = ending_tool(one.call.tool), msgspec.to_builtins(one.parsed.arguments)
     return ToolResult(ok=True, text="noted", summary="noted")
 
 
-def _judge_finish(kit: Kit, one: _Call, acted: Acted) -> ToolResult:
-    answer, citations = kit.tools.finish(one.parsed.arguments)
-    rejection = reject_finish(answer, citations, kit.workspace, kit.facts.touched())
+def _judge_finish(
+    tools: ToolContext, facts: RunFacts, workspace: Workspace, one: _Call, outcome: CallResults
+) -> ToolResult:
+    answer, citations = tools.finish(one.parsed.arguments)
+    rejection = reject_finish(answer, citations, workspace, facts.touched())
     if rejection is not None:
         return ToolResult(ok=False, text=f"finish rejected: {rejection}", summary="rejected")
-    acted.ended_with = "finish"
-    checked = " The check decides whether the goal is met." if kit.facts.spec.predicates.exist else ""
+    outcome.ended_with = "finish"
+    checked = " The check decides whether the goal is met." if facts.spec.predicates.exist else ""
     return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")

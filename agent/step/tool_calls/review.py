@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...protocol import Event, JournalError, Record, Stamped, Waiting
-from ..resources.activity import PersonInterrupted
-from ..resources.kit import Kit
+from ..resources.activity import Activity, PersonInterrupted
 
 T = TypeVar("T")
 
 
 async def as_one_review(
-    kit: Kit, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
+    activity: Activity, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
 ) -> list[BaseException]:
     """Answer all changes. Each begins when the one before it is done or waits for a user. Returns what they raised.
 
@@ -28,10 +27,10 @@ async def as_one_review(
     async def in_turn(at: int, change: T) -> None:
         await turns[at].wait()
         try:
-            kit.activity.raise_if_interrupted()
+            activity.raise_if_interrupted()
             await answer(change, _until_waiting(record, turns[at + 1]))
         except JournalError:
-            kit.activity.interrupt("stop")
+            activity.interrupt("stop")
             raise
         finally:
             turns[at + 1].set()

@@ -13,7 +13,7 @@ class Tail:
         self._end = bytearray()
         self._dropped = 0
 
-    def hear(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
         """Take the next bytes."""
         self._end += data
         if (more := len(self._end) - _KEPT) > 0:

@@ -7,13 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from ...shell.words import UNKNOWN
-from ...system import walk_folders
-from ...workspace.seals.names import SKIPPED
 from ..executed import Started, executed
-from .helper_names import is_helper, is_test, is_test_helper
+from .dependencies import Depends
+from .helper_names import is_helper, is_test_helper, test_files
 from .imports import imports_of
 from .installed import package_files, package_of, venv_files, venv_places, venvs_of
 from .programs import outside_programs, own_programs, program_files, program_folders
@@ -22,38 +19,12 @@ from .tool_table import Tool, names_in_scripts, tools_of
 
 _MOST = 600
 """Most scripts whose imports are read."""
-_VENV = "pyvenv.cfg"
-"""File that marks a Python environment. The tests of its packages are not the project's."""
-_MOST_FILES = 100_000
-"""Most files that are searched for tests."""
 _MOST_PACKAGES = 60
 """Most installed packages of the tests that are guarded file by file."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 _SUFFIXES = (".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".lua")
 _ENDINGS = ("js", "mjs", "cjs", "ts", "mts", "json", "yml", "yaml", "toml")
 _PREFIXES = (Path("/usr"), Path("/usr/local"))
-
-
-class Depends(msgspec.Struct):
-    """The files and patterns that decide a verdict, found before the run begins."""
-
-    files: set[str] = msgspec.field(default_factory=set[str])
-    """Paths relative to the workspace, whether they exist or not."""
-    patterns: set[str] = msgspec.field(default_factory=set[str])
-    """gitignore-style globs."""
-    holding: set[tuple[str, str]] = msgspec.field(default_factory=set[tuple[str, str]])
-    """Pairs of a glob and a text: a matching file counts only if it contains the text."""
-    outside: set[str] = msgspec.field(default_factory=set[str])
-    """Absolute paths outside the workspace that configure a tool."""
-    places: set[str] = msgspec.field(default_factory=set[str])
-    """Folders of installed packages and programs, inside or outside the workspace."""
-    goals: set[str] = msgspec.field(default_factory=set[str])
-    """Paths of `files` at which a folder decides as well as a file."""
-    work: set[str] = msgspec.field(default_factory=set[str])
-    """Modules of the workspace that a script of the check imports and that count as code under test."""
-    programs: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    """Workspace folders in PATH, and names of programs that a new file there would replace."""
-    shadows: Shadows = msgspec.field(default_factory=lambda: Shadows((), (), Path("/nonexistent")))
 
 
 def depends_on(commands: Iterable[str], predicates: Iterable[str], root: Path, env: Mapping[str, str]) -> Depends:
@@ -231,7 +202,7 @@ class _Search:
 
     def _tests(self) -> None:
         """Add helper modules of the tests that a runner finds, and the folders from which tests are imported."""
-        for path in self._test_files():
+        for path in test_files(self._root):
             self._follow(path, of_test=True)
         if not self._has_python:
             return
@@ -242,21 +213,6 @@ class _Search:
         for folder in ("src", "lib", "tests", "test"):
             if (self._root / folder).is_dir() and not (self._root / folder / "__init__.py").exists():
                 self._roots[folder] = None
-
-    def _test_files(self) -> list[str]:
-        found: list[str] = []
-        count, start = 0, len(str(self._root)) + 1
-        for top, folders, files in walk_folders(self._root):
-            is_installed = _VENV in files
-            folders[:] = [] if is_installed else [name for name in folders if name not in SKIPPED]
-            if is_installed:
-                continue
-            below = f"{top[start:]}/" if len(top) > start else ""
-            found += [path for name in files if is_test(path := below + name)]
-            count += len(files)
-            if count > _MOST_FILES:
-                break
-        return sorted(found)
 
     def _tools(self, tools: Iterable[Tool]) -> None:
         for tool in tools:

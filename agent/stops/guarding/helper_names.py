@@ -5,6 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
+from ...system import walk_folders
+from ...workspace.seals.names import SKIPPED
+
+_VENV = "pyvenv.cfg"
+"""File that marks a Python environment. The tests of its packages are not the project's."""
+_MOST_FILES = 100_000
+"""Most files that are searched for tests."""
+
 _HELPER = re.compile(
     r"(^|_)(tests?|testing|testutils?|specs?|checks?|checker|checking|verif\w*|judg\w*|assert\w*|oracle|expect\w*"
     r"|golden|scorer|scoring|grader|grading|fixtures?|helpers?|harness|conftest|mocks?|validat\w*|smoke|accept\w*"
@@ -59,3 +67,20 @@ def is_helper(file: str, script: str, root: Path) -> bool:
     if place != folder and not place.startswith(f"{folder}/"):
         return False
     return not (root / folder / "__init__.py").exists() or bool(_FOLDERS.match(folder) or _HELPER.search(stem))
+
+
+def test_files(root: Path) -> list[str]:
+    """Return the tests of a workspace, as sorted paths relative to it. Python environments are left out."""
+    found: list[str] = []
+    count, start = 0, len(str(root)) + 1
+    for top, folders, files in walk_folders(root):
+        is_installed = _VENV in files
+        folders[:] = [] if is_installed else [name for name in folders if name not in SKIPPED]
+        if is_installed:
+            continue
+        below = f"{top[start:]}/" if len(top) > start else ""
+        found += [path for name in files if is_test(path := below + name)]
+        count += len(files)
+        if count > _MOST_FILES:
+            break
+    return sorted(found)

@@ -20,6 +20,10 @@ class Shadows:
         self.known: frozenset[str] = frozenset(self._standing(workspace)) if self._names else frozenset()
         """Modules with such names that existed at the start."""
 
+    def forget_new(self, known: Iterable[str]) -> None:
+        """Treat the modules that are not in `known` as new ones, although they exist."""
+        self.known &= frozenset(known)
+
     def matches(self, path: str) -> bool:
         """Return whether a file at this path is a new module with the name of one that the check imports."""
         if not self._names:

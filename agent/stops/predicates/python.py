@@ -35,22 +35,11 @@ async def judge_python(
     its own folder. `approved`: SHA-256 of the guarded files by path relative to the workspace. `timeout`: seconds.
     """
     name = f"until-py {script}"
-    file, _, function = script.rpartition(":")
-    path = workspace.root / file
     mark = f"rundry-verdict-{secrets.token_hex(16)} "
     try:
-        source = None if path.is_relative_to(workspace.root) else path.read_text(encoding="utf-8")
+        question = _question(script, workspace.root) | {"mark": mark, "approved": dict(approved or {}), "state": state}
     except (OSError, UnicodeDecodeError) as error:
-        return Verdict(name, False, f"{file} cannot be read: {error}")
-    question = {
-        "mark": mark,
-        "file": str(path),
-        "function": function,
-        "source": source,
-        "root": str(workspace.root),
-        "approved": dict(approved or {}),
-        "state": state,
-    }
+        return Verdict(name, False, f"{script.rpartition(':')[0]} cannot be read: {error}")
     finished = await sandbox.run(
         [sys.executable, "-I", "-B", "-c", (_APART / "boot.py").read_text(encoding="utf-8")],
         workspace.root,
@@ -64,6 +53,14 @@ async def judge_python(
     if finished.error is not None:
         return Verdict(name, False, f"it could not be started: {finished.error}")
     return _read_verdict(name, finished, mark, sandbox)
+
+
+def _question(script: str, root: Path) -> dict[str, object]:
+    """Return what to call. A file outside the workspace is read here: the sandboxed process may not read it."""
+    file, _, function = script.rpartition(":")
+    path = root / file
+    source = None if path.is_relative_to(root) else path.read_text(encoding="utf-8")
+    return {"file": str(path), "function": function, "source": source, "root": str(root)}
 
 
 def _block(data: bytes) -> bytes:

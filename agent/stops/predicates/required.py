@@ -11,14 +11,15 @@ from typing import Protocol, cast
 import msgspec
 
 from ...protocol import UserError
+from ...protocol.tools.traits import tools_with
 from ...shell.words import UNKNOWN, simple_commands
 from ..verdict import Verdict
 from .commands_run import has_run
 
 AFTER_LAST_EDIT = "after-last-edit"
 AS_WRITTEN = "{} ran as a command of the model: what else its line did is not checked"
-_COMMANDS = ("run_command", "start_command")
-_WRITERS = ("edit_file", "write_file")
+_COMMANDS = tools_with("command")
+_WRITERS = tools_with("change")
 _OF_FILES = (*_WRITERS, "read_file")
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+from ...protocol import StallKind
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A tool call and its result."""
 
     action: str
-    """The tool's name."""
+    """Name of the tool."""
     arguments: Any = None
     result: str = ""
     ok: bool = True
@@ -43,10 +45,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A stall that a detector found, and how to respond to it."""
 
-    kind: str
-    """`repeat`, `error`, `same-error`, `refused`, `cycle`, `oscillation`, `monologue`, `empty`, `stagnation`, `poll`,
-    `chant` or `tool-errors`."""
+    kind: StallKind
     signature: str
     """What is repeated, in a few words."""
-    response: str
+    response: Literal["hint", "stop"]
     """`hint`: send a hint to the model. `stop`: it already got a hint; end the run or hand it off."""

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ...protocol import StallKind
 from .chant import find_chant
+from .entries import Entry, Poll, Sign, count_in_a_row, distinct_calls, entry_of, entry_of_plans
 from .observation import Call, Observation
-from .signature import canonical, digest, plain_words, readable, settled, shortened
+from .signature import canonical, digest, readable, settled, shortened
 
 REFUSED = 3
 """Refused calls in a row that are a stall. The model gets a hint one call earlier."""
@@ -19,45 +21,13 @@ SAME_ERROR = 6
 CYCLE_ROUNDS, CYCLE_LONGEST = 3, 5
 OSCILLATION_WINDOW, OSCILLATION_DISTINCT, OSCILLATION_VISITS = 6, 2, 3
 MONOLOGUE, EMPTY = 3, 3
-WITHOUT_FACT = 14
-SCORE_ROUNDS = 6
+WITHOUT_FACT, SCORE_ROUNDS = 14, 6
 POLLS, POLL_SECONDS = 40, 900.0
 DRY_ROUNDS = 2
 _WORLDS, _FACTS = 1_000, 1_000
 """Most states of the workspace and most facts that are remembered; older ones are forgotten."""
 _KEEP = CYCLE_ROUNDS * CYCLE_LONGEST
 _SAYS_NOTHING = re.compile(r"(?:exit(?: code| status)?:? ?\d+|no output|error|failed|empty|\W)*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A sign of a stall: a window is full, or will be with the next step."""
-
-    kind: str
-    key: str
-    """Two signs with the same kind and key are the same stall."""
-    signature: str
-    full: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """The part of a step that is compared with other steps."""
-
-    key: str
-    label: str
-    kind: str
-    """`tool`, `aside`, `text` or `empty`."""
-    failed: bool = False
-
-
-@dataclass(slots=True)
-class _Poll:
-    key: str
-    label: str
-    since: float
-    until: float
-    count: int = 1
 
 
 @dataclass(slots=True)
@@ -67,7 +37,7 @@ class Windows:
     world: str | None = None
     window: int = 4
     """Number of equal actions and results in a row that is a stall (docs/requirements.md 4.3)."""
-    entries: list[_Entry] = field(default_factory=list[_Entry])
+    entries: list[Entry] = field(default_factory=list[Entry])
     refused: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
     errors: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     """Maps an action to its newest error and the number of times that it occurred in a row."""
@@ -81,7 +51,7 @@ class Windows:
     score: float | None = None
     score_rounds: int = 0
     changed_since_score: bool = True
-    poll: _Poll | None = None
+    poll: Poll | None = None
     dry: int = 0
     chant: str | None = None
     changed_now: bool = False
@@ -162,7 +132,7 @@ class Windows:
         self.changed_since_score = False
 
     def _see_step(self, seen: Observation) -> None:
-        calls = _distinct(seen.calls)
+        calls = distinct_calls(seen.calls)
         if calls and all(call.poll for _, call in calls):
             self._see_poll(calls[0], seen.at)
             return
@@ -171,7 +141,7 @@ class Windows:
         self._see_errors(calls)
         asides = [call for _, call in calls if call.aside]
         calls = [(key, call) for key, call in calls if not call.aside]
-        entry = _aside(asides) if asides and not calls else _entry(calls, seen.text)
+        entry = entry_of_plans(asides) if asides and not calls else entry_of(calls, seen.text)
         self.entries.append(entry)
         del self.entries[: -max(_KEEP, self.window)]
         found = {key for key, call in calls if not call.refused}
@@ -185,7 +155,7 @@ class Windows:
     def _see_poll(self, polled: tuple[str, Call], at: float) -> None:
         key, call = polled
         if self.poll is None or self.poll.key != key:
-            self.poll = _Poll(key, readable(call.action, call.arguments), at, at)
+            self.poll = Poll(key, readable(call.action, call.arguments), at, at)
         else:
             self.poll.count += 1
             self.poll.until = at
@@ -243,7 +213,7 @@ class Windows:
         if last is None or last.kind != "tool":
             return
         needed = self.window if full else max(2, self.window - 1)
-        if _in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= needed:
+        if count_in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= needed:
             yield Sign("error" if last.failed else "repeat", last.key, last.label, full)
 
     def _cycles(self) -> Iterator[Sign]:
@@ -264,46 +234,13 @@ class Windows:
         if len(tail) == OSCILLATION_WINDOW and 1 < len(distinct) <= OSCILLATION_DISTINCT:
             yield self._round("oscillation", list({entry.key: entry for entry in tail}.values()))
 
-    def _round(self, kind: str, entries: Sequence[_Entry]) -> Sign:
+    def _round(self, kind: StallKind, entries: Sequence[Entry]) -> Sign:
         key = digest(*sorted({entry.key for entry in entries}))
         return Sign(kind, key, shortened(" -> ".join(shortened(entry.label, 40) for entry in entries), 160))
 
     def _wordy(self) -> Iterator[Sign]:
         last = self.entries[-1] if self.entries else None
-        if last is not None and last.kind in ("text", "aside") and _in_a_row(self.entries) >= MONOLOGUE:
+        if last is not None and last.kind in ("text", "aside") and count_in_a_row(self.entries) >= MONOLOGUE:
             yield Sign("monologue", last.key, last.label)
-        if last is not None and last.kind == "empty" and _in_a_row(self.entries) >= EMPTY:
+        if last is not None and last.kind == "empty" and count_in_a_row(self.entries) >= EMPTY:
             yield Sign("empty", "empty", "empty answers")
-
-
-def _in_a_row(entries: Sequence[_Entry]) -> int:
-    """Return how many of the newest entries are equal."""
-    count = 0
-    for entry in reversed(entries):
-        if entry.key != entries[-1].key:
-            break
-        count += 1
-    return count
-
-
-def _distinct(calls: Sequence[Call]) -> list[tuple[str, Call]]:
-    """Remove repeated calls, because equal calls of one step count once."""
-    keyed = {digest(c.action, canonical(c.arguments), settled(c.result), str(c.ok)): c for c in calls}
-    return list(keyed.items())
-
-
-def _aside(calls: Sequence[Call]) -> _Entry:
-    """Return the entry of a step with only plans or notes; repeating the same plan is a monologue."""
-    words = plain_words(" ".join(canonical(call.arguments) for call in calls))
-    return _Entry(digest("aside", words), shortened(readable(calls[0].action, calls[0].arguments)), "aside")
-
-
-def _entry(calls: Sequence[tuple[str, Call]], text: str) -> _Entry:
-    if calls:
-        label = ", ".join(readable(call.action, call.arguments) for _, call in calls)
-        failed = all(not call.ok for _, call in calls)
-        return _Entry(digest(*sorted(key for key, _ in calls)), shortened(label), "tool", failed)
-    words = plain_words(text)
-    if not words:
-        return _Entry("empty", "an empty answer", "empty")
-    return _Entry(digest("text", words), shortened(" ".join(text.split())), "text")

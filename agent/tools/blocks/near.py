@@ -15,7 +15,7 @@ _CANDIDATES = 12
 
 
 class Near(msgspec.Struct, frozen=True):
-    """The most similar place."""
+    """The place in a file that is most similar to a search text."""
 
     line: int
     """Number of its first line, 1-based."""

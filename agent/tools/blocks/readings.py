@@ -13,6 +13,7 @@ from .lines import unified
 from .numbers import without_numbers
 
 _FENCED = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?\n|)[ \t]*\1\s*", re.DOTALL)
+_FENCE_LINE = re.compile(r"\s*(```|~~~)")
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -36,10 +37,22 @@ def readings(old: str, new: str) -> Generator[Reading]:
     for bare, fresh, row in without_numbers(old, new):
         yield Reading(bare, fresh, "line numbers that are not in the file", strict=True, row=row)
     if fenced := _FENCED.fullmatch(old):
-        inner = _FENCED.fullmatch(new)
-        yield Reading(fenced[2], new if inner is None else inner[2], "code fences that are not in the file")
+        yield Reading(fenced[2], _unfenced_like(fenced[2], new), "code fences that are not in the file")
     if "\\" in old and "\n" not in old and (bare := _unescaped(old)) is not None and "\n" in bare:
         yield Reading(bare, _unescaped_like(bare, new), "escaped line breaks that are not in the file")
+
+
+def _unfenced_like(old: str, new: str) -> str | Refused:
+    """Return the new text without a code fence; `old` has lost its own."""
+    inner = _FENCED.fullmatch(new)
+    if _has_fence_at_an_end(old if inner else new):
+        return Refused("old_text is in a code fence, and so may new_text be. Send both without the fence.")
+    return inner[2] if inner else new
+
+
+def _has_fence_at_an_end(text: str) -> bool:
+    lines = text.strip("\n").split("\n")
+    return any(_FENCE_LINE.match(line) for line in (lines[0], lines[-1]))
 
 
 def _unescaped(text: str) -> str | None:

@@ -43,23 +43,32 @@ def spliced(
     for at, (line, given) in enumerate(zip(real, sent, strict=True)):
         curly = any(a != b and not b.isascii() for a, b in zip(line.body, given.body, strict=False))
         if line.body != given.body and (at in changed or (curly and key(own) != own)):
-            return Refused(_other_signs(first + at + 1, line.body, given.body))
+            return Refused(_other_character(first + at + 1, line.body, given.body))
     endings = _endings(document, first, real, kept, len(fresh))
     if endings and real[-1].end == "" and not ends_file:
         endings[-1] = ""
+    contents = _contents(real, sent, fresh, kept, shifted=shifted)
+    out = [content + end for content, end in zip(contents, endings, strict=True)]
+    if _merges(document, first, stop, out):
+        return Refused(_MERGED)
+    return "".join(out)
+
+
+def _contents(
+    real: Sequence[Line], sent: Sequence[Line], fresh: Sequence[Line], kept: dict[int, int], *, shifted: bool
+) -> list[str]:
+    """Return the new lines without endings. A kept line is as in the file, unless the edit changes its end."""
     out: list[str] = []
     for j, line in enumerate(fresh):
         content = line.content
         if j in kept:
             old, given = real[kept[j]], sent[kept[j]]
-            meant = given.trail == old.trail != line.trail  # the model changes it
-            content = line.indent + old.body + (line.trail if meant else old.trail)
+            is_meant = given.trail == old.trail != line.trail  # the model changes it
+            content = line.indent + old.body + (line.trail if is_meant else old.trail)
         elif shifted and not line.body:
             content = ""
-        out.append(content + endings[j])
-    if _merges(document, first, stop, out):
-        return Refused(_MERGED)
-    return "".join(out)
+        out.append(content)
+    return out
 
 
 def _merges(document: Document, first: int, stop: int, out: Sequence[str]) -> bool:
@@ -109,7 +118,7 @@ def _without_added_blanks(
     return fresh
 
 
-def _other_signs(number: int, real: str, sent: str) -> str:
+def _other_character(number: int, real: str, sent: str) -> str:
     at = next((k for k, (a, b) in enumerate(zip(real, sent, strict=False)) if a != b), min(len(real), len(sent)))
     has = f"U+{ord(real[at]):04X}" if at < len(real) else "nothing more"
     given = f"U+{ord(sent[at]):04X}" if at < len(sent) else "nothing"

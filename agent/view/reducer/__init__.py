@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, get_args
 
 from ...facts.common.common_facts import COMMON_EVENTS
 from ...facts.search.finder_facts import FINDER_EVENTS
@@ -17,14 +17,15 @@ from ...protocol import (
 from ..pages import PAGE_EVENTS, turn_page
 from ..state import ViewState
 from .checks import CHECKS, see_check
+from .children import CHILDREN, see_child
 from .confirming import CONFIRMING, see_confirming
 from .finder import FINDER, see_finder, see_flights
 from .handoff import HANDOFF, see_handoff
-from .manual import MANUAL, see_manual
-from .person import PERSON, see_person
-from .run import RUN, see_run
+from .manual import ManualEvent, see_manual
+from .person import PersonEvent, see_person
+from .run import RunFrame, see_run
 from .step import CALL, STEP, TOOL, UNSEEN, see_call, see_step, see_tool, see_words
-from .tries import TRIES, see_try
+from .tries import TRIES, WORKTREES, see_try, see_worktree
 
 __all__ = ["reduce", "reduce_all", "show"]
 
@@ -35,13 +36,15 @@ def _pass_over(state: ViewState, stamped: Stamped, event: object) -> None:
 
 
 _SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
-    **dict.fromkeys(RUN, see_run),
-    **dict.fromkeys(PERSON, see_person),
+    **dict.fromkeys(get_args(RunFrame), see_run),
+    **dict.fromkeys(get_args(PersonEvent), see_person),
     **dict.fromkeys(HANDOFF, see_handoff),
-    **dict.fromkeys(MANUAL, see_manual),
+    **dict.fromkeys(get_args(ManualEvent), see_manual),
     **dict.fromkeys(CONFIRMING, see_confirming),
     **dict.fromkeys(FINDER, see_finder),
     **dict.fromkeys(TRIES, see_try),
+    **dict.fromkeys(WORKTREES, see_worktree),
+    **dict.fromkeys(CHILDREN, see_child),
     **dict.fromkeys(CALL, see_call),
     **dict.fromkeys(TOOL, see_tool),
     **dict.fromkeys(CHECKS, see_check),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from ...protocol import Stamped
-from ..block import Block
+from ..block import Block, BlockKind, BlockStatus
 from ..state import ViewState
 
 _SHORT = 20
@@ -16,7 +16,9 @@ def is_short(text: str) -> bool:
     return text.count("\n") <= _SHORT
 
 
-def add(state: ViewState, stamped: Stamped, kind: str, *, text: str = "", title: str = "", status: str = "") -> Block:
+def add(
+    state: ViewState, stamped: Stamped, kind: BlockKind, *, text: str = "", title: str = "", status: BlockStatus = ""
+) -> Block:
     """Append a new block to the transcript."""
     block = Block(kind, stamped.seq, stamped.step, stamped.work, stamped.at, text=text, title=title, status=status)
     state.changed_from = min(state.changed_from, len(state.blocks))
@@ -42,7 +44,7 @@ def touch(state: ViewState, index: int) -> Block:
     return block
 
 
-def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
+def grow(state: ViewState, stamped: Stamped, kind: BlockKind, text: str) -> None:
     """Append text to the growing block of this kind and work, or begin a new one."""
     key = (stamped.work, kind)
     index = state.growing.get(key)
@@ -54,7 +56,7 @@ def grow(state: ViewState, stamped: Stamped, kind: str, text: str) -> None:
     touch(state, index).text += text
 
 
-def settle(state: ViewState, stamped: Stamped, *kinds: str, status: str = "") -> int:
+def settle(state: ViewState, stamped: Stamped, *kinds: BlockKind, status: BlockStatus = "") -> int:
     """End the growing blocks of this work and these kinds; return their number."""
     ended = 0
     for kind in kinds:
@@ -83,7 +85,7 @@ def settle_everything(state: ViewState) -> None:
     state.at_shell.clear()
     state.at_proposal.clear()
     state.at_question.clear()
-    state.activity = state.waiting = ""
+    state.activity = state.waiting = state.child_phase = ""
     state.wrapping_up = False
     state.busy.halt(state.last_at)
 

@@ -15,13 +15,18 @@ from ...protocol import (
     Stamped,
     confirmation_words,
 )
+from ..block import BlockStatus
 from ..state import ViewState
 from .blocks import add, note, touch
 from .numbers import plural
 
 Confirming = DependenciesFound | DependenciesRecorded | ConfirmationStarted | ConfirmationFinished | RunVerified
 CONFIRMING = (DependenciesFound, DependenciesRecorded, ConfirmationStarted, ConfirmationFinished, RunVerified)
-_STATUS = {Confirmed.PASSED: "passed", Confirmed.FAILED: "failed", Confirmed.NOT_CONFIRMED: ""}
+_STATUS: dict[Confirmed, BlockStatus] = {
+    Confirmed.PASSED: "passed",
+    Confirmed.FAILED: "failed",
+    Confirmed.NOT_CONFIRMED: "",
+}
 
 
 def see_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> None:

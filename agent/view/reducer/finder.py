@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import assert_never, get_args
 
 from ...facts.search.finding import Flight
+from ...facts.search.suspects import work_of
 from ...protocol import (
     CallAdmitted,
+    CheckFinished,
+    CheckStarted,
     CriticSpoke,
     EvidenceAdded,
     FindingJudged,
@@ -29,8 +32,10 @@ from ...protocol import (
     ToolCalled,
     ToolFinished,
     VoteCast,
+    WorkersSeen,
     WorkFinished,
     WorkStarted,
+    tree_and_key,
 )
 from ..state import ViewState
 from .blocks import note
@@ -54,6 +59,7 @@ FinderEvent = (
     | CriticSpoke
     | ScopeCounted
     | ReadsPlaced
+    | WorkersSeen
 )
 FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
@@ -67,6 +73,8 @@ def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
             state.progress.doing.pop(stamped.work or event.about, None)
             if event.kind == "item" and not event.interrupted:
                 state.progress.worked(stamped.at)
+        case WorkersSeen():
+            state.progress.workers = event.workers
         case ItemQueued():
             state.progress.queued(stamped.at, event)
         case ItemFailed():
@@ -102,16 +110,19 @@ def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
 def see_flights(state: ViewState, stamped: Stamped) -> None:
     """Show what running works do, from the events of their steps. With several works the run has one activity."""
     assert state.finder is not None  # the caller checked it
-    doing = state.progress.doing
+    doing, found = state.progress.doing, tree_and_key(stamped.work)
+    work = stamped.work if found is None else work_of(found[1])
     match stamped.event:
-        case CallAdmitted() | ToolFinished() if stamped.work:
-            doing[stamped.work] = "thinks"
-        case TextArrived() | ReasoningArrived() if stamped.work:
-            doing[stamped.work] = "writes" if isinstance(stamped.event, TextArrived) else "thinks"
-        case ToolCalled(tool=tool, arguments=arguments) if stamped.work:
-            doing[stamped.work] = call_title(tool, arguments)
-        case StepFinished() if stamped.work:
-            doing.pop(stamped.work, None)
+        case CallAdmitted() | ToolFinished() if work:
+            doing[work] = "thinks"
+        case TextArrived() | ReasoningArrived() if work:
+            doing[work] = "writes" if isinstance(stamped.event, TextArrived) else "thinks"
+        case ToolCalled(tool=tool, arguments=arguments) if work:
+            doing[work] = call_title(tool, arguments)
+        case CheckStarted() if work:
+            doing[work] = "runs the check"
+        case StepFinished() | CheckFinished() if work:
+            doing.pop(work, None)
         case RunEnded() | RunResumed():
             state.progress.land()
         case _:

@@ -9,7 +9,6 @@ from ...protocol import (
     BackgroundSaid,
     BackgroundStarted,
     ConversationRestored,
-    LoopKind,
     Rewound,
     ShellFinished,
     ShellStarted,
@@ -32,17 +31,6 @@ ManualEvent = (
     | BackgroundSaid
     | BackgroundEnded
 )
-MANUAL = (
-    ShellStarted,
-    ShellFinished,
-    WheelTaken,
-    WheelGiven,
-    Rewound,
-    ConversationRestored,
-    BackgroundStarted,
-    BackgroundSaid,
-    BackgroundEnded,
-)
 
 
 def see_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
@@ -57,13 +45,13 @@ def see_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
         case WheelTaken():
             state.waiting = state.activity = ""
             note(state, stamped, "you are in control: what you type runs; /control NOTE returns control")
-            if state.loop in (LoopKind.INTERVAL, LoopKind.IMPROVE):
+            if state.loop is not None and state.loop.traits.commits_passes:
                 note(state, stamped, "your changes belong to the pass: they are kept or rolled back with it")
         case WheelGiven():
             state.check = None
             done = f"{plural(event.actions, 'action')}, {plural(len(event.files), 'file')} changed"
             lines = [*([event.note] if event.note else []), *event.files]
-            note(state, stamped, "the model drives again", right=done, detail="\n".join(lines))
+            note(state, stamped, "you returned control to the model", right=done, detail="\n".join(lines))
         case Rewound():
             _rewound(state, stamped, event)
         case ConversationRestored():

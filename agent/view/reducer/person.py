@@ -22,44 +22,12 @@ from ...protocol import (
     Undone,
     Unqueued,
 )
+from ...protocol.events.person import PersonEvent
 from ..block import Block
 from ..state import ViewState
 from .blocks import add, note, settle, touch
 from .numbers import money, plural, short
 from .titles import call_kind, command_word, proposal_title
-
-PersonEvent = (
-    ProposalOpened
-    | ProposalRebased
-    | ProposalDecided
-    | QuestionAsked
-    | QuestionAnswered
-    | Said
-    | Queued
-    | Unqueued
-    | Interrupted
-    | CommandTaken
-    | CommandRefused
-    | PlanChanged
-    | ConversationCut
-    | Undone
-)
-PERSON = (
-    ProposalOpened,
-    ProposalRebased,
-    ProposalDecided,
-    QuestionAsked,
-    QuestionAnswered,
-    Said,
-    Queued,
-    Unqueued,
-    Interrupted,
-    CommandTaken,
-    CommandRefused,
-    PlanChanged,
-    ConversationCut,
-    Undone,
-)
 
 _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""
@@ -82,7 +50,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             _said(state, stamped, event)
         case Interrupted():
             settle(state, stamped, "text", "reasoning", status="cut")
-            note(state, stamped, f"interrupted the {event.what}" + (f": {event.detail}" if event.detail else ""))
+            note(state, stamped, f"interrupted the {event.what}{_why(event.detail)}")
             state.activity = ""
         case CommandTaken():
             state.taken.add(event.command_id)
@@ -112,6 +80,7 @@ def _cut(state: ViewState, stamped: Stamped, event: ConversationCut) -> None:
 def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:
     state.check = None  # its verdict no longer holds
     what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
+    what = what if event.path is None else f"{plural(event.changes, 'change')} of {event.path}"
     note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files))
     for kept in event.kept[:_NAMED]:
         note(state, stamped, kept)
@@ -157,7 +126,7 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
         state.at_proposal.pop(event.proposal_id, None)  # the proposal of a call can change until the call ends
     if index is not None:
         block = touch(state, index)
-        _mark(block, event, opened.hunks if opened is not None else 0)
+        _mark(block, event, (opened.hunks if opened is not None else 0) + sum(map(len, event.cuts.values())))
     if event.rule:
         note(state, stamped, f"from now on: {event.rule}")
     if opened is not None and event.decision != "reject":
@@ -173,7 +142,7 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
             block.right = "approved" if event.by == "person" else ""
         case "part":
             block.status = "part"
-            block.right = f"{event.taken} of {hunks} hunks approved"
+            block.right = f"{event.taken} of {hunks} {'parts' if event.cuts else 'hunks'} approved"
         case _:
             block.status = "rejected"
             block.right = f"rejected{by}"
@@ -210,3 +179,8 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
             touch(state, index).right = carries
         return
     add(state, stamped, event.kind, text=event.text).right = carries
+
+
+def _why(detail: str) -> str:
+    """Return what interrupted the run, after a colon."""
+    return ": you took control" if detail == "wheel" else f": {detail}" if detail else ""

@@ -18,6 +18,7 @@ from ...protocol import (
     PatchKept,
     Paused,
     RuleAdded,
+    RuleRemoved,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -45,6 +46,7 @@ RunFrame = (
     | LimitsChanged
     | GateModeChanged
     | RuleAdded
+    | RuleRemoved
     | Paused
     | Unpaused
     | Waiting
@@ -52,25 +54,7 @@ RunFrame = (
     | Woken
     | RunEnded
 )
-_Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded
-RUN = (
-    RunStarted,
-    RunResumed,
-    PassStarted,
-    PatchKept,
-    PassFinished,
-    ModelSwitched,
-    BudgetChanged,
-    LimitsChanged,
-    GateModeChanged,
-    RuleAdded,
-    Paused,
-    Unpaused,
-    Waiting,
-    Sleeping,
-    Woken,
-    RunEnded,
-)
+_Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded | RuleRemoved
 
 
 def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
@@ -88,7 +72,7 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             see_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
-        case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged() | RuleAdded():
+        case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged() | RuleAdded() | RuleRemoved():
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
             _standstill(state, stamped, event)
@@ -109,6 +93,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
         state.search, state.finder = event.finder, state.finder or FinderFacts.of(event.finder)
     state.every = event.interval.every if event.interval is not None else None
     state.improve = event.improve
+    state.child_count, state.parent = len(event.fix.targets) if event.fix is not None else 0, event.parent
     if event.task:
         add(state, stamped, "task", text=event.task)
     if event.instructions:
@@ -173,9 +158,14 @@ def _changed(state: ViewState, stamped: Stamped, event: _Change) -> None:
         case GateModeChanged():
             state.gate_mode = event.mode
             note(state, stamped, f"gate is now {event.mode.value}", right=_unless_person(event.by))
-        case RuleAdded():
-            what = event.rule.path or event.rule.command or event.rule.tool or "everything"
-            note(state, stamped, f"rule added: {event.rule.verdict} {what}", right=_unless_person(event.by))
+        case RuleAdded(rule=rule) | RuleRemoved(rule=rule):
+            is_new = isinstance(event, RuleAdded)
+            if rule.verdict == "allow":
+                others = [each for each in state.allowed if each != rule]
+                state.allowed = [*others, rule] if is_new else others
+            what = rule.path or rule.command or rule.tool or "everything"
+            done = "added" if is_new else "removed"
+            note(state, stamped, f"rule {done}: {rule.verdict} {what}", right=_unless_person(event.by))
         case _:
             assert_never(event)
 

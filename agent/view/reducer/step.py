@@ -150,7 +150,7 @@ def see_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
     """Show an event of a call to the model. The meters show its usage."""
     match event:
         case CallAdmitted():
-            state.prompt_tokens = event.prompt_tokens
+            state.prompt_tokens, state.retrying = event.prompt_tokens, None
             state.activity, state.waiting, state.wrapping_up = "thinking", "", event.wrap_up
             state.busy.start(stamped.at)
         case ReplyFinished():
@@ -164,9 +164,15 @@ def see_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             settle(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
             block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
+            state.retrying = None if event.retry_in is None else (_why(event), stamped.at, event.retry_in)
             state.busy.halt(stamped.at)
         case _:
             assert_never(event)
+
+
+def _why(fault: Fault) -> str:
+    """Describe why a call is repeated: `rate limit of the model`."""
+    return f"{fault.kind.replace('-', ' ').replace('_', ' ')}: {_first_line(fault.text)}".strip(": ")
 
 
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:

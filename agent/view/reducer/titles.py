@@ -5,22 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ...protocol import StallDetected
-
-_VERBS = {
-    "read_file": ("read", "path"),
-    "list_files": ("list", "path"),
-    "search": ("search", "pattern"),
-    "edit_file": ("edit", "path"),
-    "write_file": ("write", "path"),
-    "run_command": ("run", "command"),
-    "start_command": ("start", "command"),
-    "stop_command": ("stop", "name"),
-    "fetch_url": ("fetch", "url"),
-    "ask_person": ("ask", "question"),
-    "judge": ("judge", "verdict"),
-    "wake_after": ("wake after", "seconds"),
-}
-_KINDS = {"edit_file": "edit", "write_file": "edit", "run_command": "command", "start_command": "command"}
+from ...protocol.tools.traits import TOOL_TRAITS, ToolTraits
+from ..block import BlockKind
 
 _STALLS = {
     "repeat": "did the same again, with the same result",
@@ -70,16 +56,23 @@ _COMMANDS = {
 """Texts for a person's commands; all other commands are slash commands of the same name."""
 
 
-def call_kind(tool: str) -> str:
+def call_kind(tool: str) -> BlockKind:
     """Return the kind of block: `edit`, `command` or `tool`."""
-    return _KINDS.get(tool, "tool")
+    match TOOL_TRAITS.get(tool):
+        case ToolTraits(effect="change"):
+            return "edit"
+        case ToolTraits(effect="command"):
+            return "command"
+        case _:
+            return "tool"
 
 
 def call_title(tool: str, arguments: Any) -> str:  # noqa: ANN401 - it is the model's JSON, whatever it holds
     """Return a title such as `read src/calc.py`, or the tool's name if the arguments do not help."""
-    verb, main = _VERBS.get(tool, (tool, ""))
+    traits = TOOL_TRAITS.get(tool)
+    verb = _verb(tool)
     given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
-    what = given.get(main)
+    what = given.get(traits.subject) if traits is not None else None
     if tool == "list_files":
         what = " ".join(str(part) for part in (given.get("path") or ".", given.get("pattern")) if part)
     if what is None:
@@ -95,10 +88,15 @@ def change_title(verb: str, what: str, added: int, removed: int) -> str:
 
 def proposal_title(tool: str, path: str | None, command: str | None, added: int, removed: int) -> str:
     """Return a one-line title of a proposal at the gate."""
-    verb = _VERBS.get(tool, (tool, ""))[0]
+    verb = _verb(tool)
     if path is not None:
         return change_title(verb, path, added, removed)
     return f"{verb} {command}" if command is not None else verb
+
+
+def _verb(tool: str) -> str:
+    traits = TOOL_TRAITS.get(tool)
+    return traits.verb if traits is not None and traits.verb else tool
 
 
 def _span(given: dict[str, Any]) -> str:
@@ -111,10 +109,15 @@ def _span(given: dict[str, Any]) -> str:
 def stall_words(stall: StallDetected) -> tuple[str, str, str]:
     """Describe a stall: its kind, what is repeated, and the response."""
     return (
-        _STALLS.get(stall.kind, stall.kind),
+        stall_kind_words(stall.kind),
         stall.signature,
-        _RESPONSES.get(stall.response, stall.response),
+        _RESPONSES[stall.response],
     )
+
+
+def stall_kind_words(kind: str) -> str:
+    """Describe a kind of stall; a text that is not one is returned unchanged."""
+    return _STALLS.get(kind, kind)
 
 
 def command_word(command: str) -> str:

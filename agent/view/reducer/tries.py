@@ -1,19 +1,35 @@
-"""Show the tries of a pass: name, end and score."""
+"""Show the tries of a pass, and the worktrees of a migration."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import assert_never, get_args
 
-from ...protocol import Stamped, TryChosen, TryFinished, TryMeasured, TryStarted, candidate_of
+from ...facts.search.worktrees import WorktreeEvent
+from ...protocol import (
+    JoinFinished,
+    JoinStarted,
+    Stamped,
+    TryChosen,
+    TryFinished,
+    TryMeasured,
+    TryStarted,
+    WorktreeFinished,
+    WorktreeStarted,
+    candidate_of,
+    tree_and_key,
+)
 from ..state import ViewState
 from .blocks import note
 from .numbers import plural
 
 TRIES = (TryStarted, TryFinished, TryMeasured, TryChosen)
+WORKTREES: tuple[type[WorktreeEvent], ...] = get_args(WorktreeEvent)
 
 
 def try_label(work: str | None) -> str:
-    """Return a label such as `try 2` if the event or entry belongs to a try; otherwise nothing."""
+    """Return a label such as `try 2` or `worktree 2` if the event or entry belongs to one; otherwise nothing."""
+    if (found := tree_and_key(work)) is not None:
+        return f"worktree {found[0]}"
     candidate = candidate_of(work)
     return "" if candidate is None else f"try {candidate}"
 
@@ -36,5 +52,24 @@ def see_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished 
             note(state, stamped, f"{who}: {score}", right=event.why)
         case TryChosen():
             note(state, stamped, f"{who} is the best: its change is applied and measured again")
+        case _:
+            assert_never(event)
+
+
+def see_worktree(state: ViewState, stamped: Stamped, event: WorktreeEvent) -> None:
+    """Show what a worktree could not join."""
+    match event:
+        case WorktreeStarted() | JoinStarted():
+            pass
+        case JoinFinished(conflicts=conflicts):
+            if conflicts:
+                what = plural(len(conflicts), "conflict")
+                line = note(state, stamped, f"worktree {event.tree}: the changes for {event.key} are worked again")
+                line.right, line.detail = what, "\n".join(conflicts)
+        case WorktreeFinished(patch=str() as patch):
+            line = note(state, stamped, f"worktree {event.tree}: {event.why}", right="patch kept")
+            line.detail = f"{event.key}\nthe patch is in the journal: {patch}"
+        case WorktreeFinished():
+            pass
         case _:
             assert_never(event)

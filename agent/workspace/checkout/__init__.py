@@ -1,7 +1,7 @@
 """Make a clean checkout of a run's result: its files, its dependency folders, its repository."""
 
 from .backlinks import leads_back
-from .clean_git import OBJECTS, lay_git, lay_tracked
+from .clean_git import OBJECTS, add_tracked_files, create_git_folder
 from .folders import FolderKind, dependency_folders, ignored_names
 from .manifest import Compared, Manifest, TooManyFiles, compare, record
 from .submodules import activate_submodules
@@ -13,11 +13,11 @@ __all__ = [
     "Manifest",
     "TooManyFiles",
     "activate_submodules",
+    "add_tracked_files",
     "compare",
+    "create_git_folder",
     "dependency_folders",
     "ignored_names",
-    "lay_git",
-    "lay_tracked",
     "leads_back",
     "record",
 ]

@@ -17,7 +17,7 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = fa
 _OTHER_CONFIG = _CONFIG.replace("version = 0", "version = 1") + "[extensions]\n\tobjectFormat = {}\n"
 
 
-async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
+async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
     """Make `.git` in the checkout `folder` from the present state of the workspace's repository.
 
     `workspace` is resolved. `objects`: where the check sees the objects of the original; None: at their real path.
@@ -50,24 +50,24 @@ async def lay_git(workspace: Path, folder: Path, env: Mapping[str, str], objects
     return own
 
 
-async def lay_tracked(workspace: Path | None, folder: Path, env: Mapping[str, str], own: Path) -> None:
+async def add_tracked_files(workspace: Path | None, folder: Path, env: Mapping[str, str], own: Path) -> None:
     """Add committed files that a pattern ignores to the checkout, and bring the index up to date.
 
     They come from the workspace, or from the commit if the workspace lacks them or is None.
-    `own`: what `lay_git` returned. Raises GitFailed, OSError.
+    `own`: what `create_git_folder` returned. Raises GitFailed, OSError.
     """
     here = Repository(folder, env)
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
     listed = await here.must("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", more=more)
     paths = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
-    missing = await asyncio.to_thread(_lay, paths, workspace, folder)
+    missing = await asyncio.to_thread(_copy_missing, paths, workspace, folder)
     if missing:
         given = b"".join(os.fsencode(path) + b"\0" for path in missing)
         await here.must("checkout-index", "-z", "--stdin", stdin=given, more=more)
     await here.ask("update-index", "-q", "--refresh", more=more)
 
 
-def _lay(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:
+def _copy_missing(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:
     """Copy missing files. Returns those that the workspace does not have."""
     missing = [path for path in paths if not os.path.lexists(folder / path)]
     return [path for path in missing if workspace is None or not _copy(workspace / path, folder / path)]

@@ -23,7 +23,7 @@ class TooManyFiles(Exception):
     """The folder has more files than a manifest can hold; the message says how many."""
 
 
-class Held(msgspec.Struct, frozen=True, array_like=True):
+class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     """One file or link in a manifest."""
 
     mode: int
@@ -34,7 +34,7 @@ class Held(msgspec.Struct, frozen=True, array_like=True):
     """In ns; 0: the file changed too recently. Every change moves it, and nobody can set it (inode(7))."""
     ino: int = 0
 
-    def is_same(self, other: Held) -> bool:
+    def is_same(self, other: FileRecord) -> bool:
         """Compare mode and content, not times."""
         return (self.mode, self.size, self.digest) == (other.mode, other.size, other.digest)
 
@@ -42,7 +42,7 @@ class Held(msgspec.Struct, frozen=True, array_like=True):
 class Manifest(msgspec.Struct, frozen=True):
     """Content of a folder at one time."""
 
-    files: dict[str, Held]
+    files: dict[str, FileRecord]
     """Files by their path below the folder, without files of caches, but with byte code."""
 
     @property
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Differences from a manifest."""
+    """Files that differ from a manifest, by kind of difference."""
 
     files: list[str]
     """Paths below the folder, sorted."""
@@ -63,9 +63,9 @@ class Compared(msgspec.Struct, frozen=True):
 def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] = lambda: True) -> Manifest:
     """Read the whole folder while `wanted` returns True. Raises TooManyFiles, OSError."""
     now, room = time.time_ns(), MOST_BYTES
-    found: dict[str, Held] = {}
+    found: dict[str, FileRecord] = {}
     for path, status in _walk(folder, caches):
-        held = _held(f"{folder}/{path}", status, now)
+        held = _file_record(f"{folder}/{path}", status, now)
         room -= held.size
         if not wanted():
             break
@@ -83,7 +83,7 @@ def compare(known: Manifest, folder: Path, caches: Sequence[str] = ()) -> Compar
         held = missing.pop(path, None)
         if held is not None and held.ctime and (held.ctime, held.ino) == (status.st_ctime_ns, status.st_ino):
             continue
-        if held is None or not held.is_same(_held(f"{folder}/{path}", status, 0)):
+        if held is None or not held.is_same(_file_record(f"{folder}/{path}", status, 0)):
             differing.append(path)
     differing += [path for path in missing if not _is_byte_code(path)]
     code = {path.rpartition("/")[0] for path in differing if _is_byte_code(path)}
@@ -110,7 +110,7 @@ def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_re
                     yield path, entry.stat(follow_symlinks=False)
 
 
-def _held(path: str, status: os.stat_result, now: int) -> Held:
+def _file_record(path: str, status: os.stat_result, now: int) -> FileRecord:
     """Read one entry. `now`: when reading began, in ns; 0: the change time is not stored."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
@@ -121,7 +121,7 @@ def _held(path: str, status: os.stat_result, now: int) -> Held:
         digest = "other"
     is_settled = status.st_ctime_ns < now - _RACY_NS
     ctime, ino = (status.st_ctime_ns, status.st_ino) if is_settled else (0, 0)
-    return Held(mode, status.st_size, digest, ctime, ino)
+    return FileRecord(mode, status.st_size, digest, ctime, ino)
 
 
 def _digest(path: str) -> str:

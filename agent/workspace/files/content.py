@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Newline = Literal["\n", "\r\n", "\r", "mixed", ""]
+"""The line ends of a text; empty: it has none."""
+_ENDS: tuple[Newline, ...] = ("\r\n", "\r")
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -25,8 +29,7 @@ class Form(NamedTuple):
 
     encoding: str
     bom: bytes
-    newline: str
-    """`\\n`, `\\r\\n` or `\\r`; `mixed`; empty if there are no line ends."""
+    newline: Newline
 
 
 def form_of(data: bytes) -> Form:
@@ -61,15 +64,18 @@ def stray_byte(data: bytes) -> tuple[int, int] | None:
     return None if found is None else (text.count("\n", 0, found.start()) + 1, ord(found[0]) - 0xDC00)
 
 
-def newline_of(text: str) -> str:
+def newline_of(text: str) -> Newline:
     """Return the text's only line ending, `mixed`, or an empty string if it has none."""
     if "\r" not in text:
         return "\n" if "\n" in text else ""
     ends = set(_LINE_END.findall(text))
-    return ends.pop() if len(ends) == 1 else "mixed"
+    for end in _ENDS:
+        if ends == {end}:
+            return end
+    return "mixed"
 
 
-def with_newline(text: str, newline: str) -> str:
+def with_newline(text: str, newline: Newline) -> str:
     r"""Replace bare `\n` by the file's line ending; a text for a mixed file is not changed."""
     if newline not in ("\r\n", "\r") or "\n" not in text:
         return text

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from ...system import real_path
 from ..errors import UnreadableFile, WriteFailed
 from .beneath import open_beneath, read_all
-from .content import form_of, stray_byte, with_newline
+from .content import Newline, form_of, stray_byte, with_newline
 
 LIMIT = 20_000_000
 """Bytes of the largest file that is read whole."""
@@ -41,8 +42,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str = "utf-8"
     """Empty for a binary file."""
     bom: bytes = b""
-    newline: str = ""
-    """`\\n`, `\\r\\n`, `\\r` or `mixed`; empty if there is no line end."""
+    newline: Newline = ""
 
     def text(self) -> str:
         """Return the text without byte order mark, line endings unchanged. Raises UnreadableFile if it is not text."""
@@ -83,7 +83,7 @@ def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -
     With `beneath` (a workspace's root) no link below that folder is followed: a link that appears after the path
     was resolved is an error and never leads out.
     """
-    real = path if beneath else Path(os.path.realpath(path))
+    real = path if beneath else real_path(path)
     try:
         return _read(path, real, limit, beneath)
     except FileNotFoundError:

@@ -12,15 +12,16 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...system import crash_point
 from ..errors import StaleFile, WriteFailed
 from ..leftovers import Use
 from ..paths import Workspace
+from .attributes import like_old
 from .beneath import exchange, folder_of, rename_new, write_all
-from .held import READ, compare, from_start, held
+from .locked_file import READ, Lease, compare, from_start, locked
 from .states import FileState, state_of
 
 TEMPORARY = ".rundry-"
@@ -66,7 +67,7 @@ def drop_file(ws: Workspace, before: FileState) -> None:
     with _told(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
         with ws.leftovers.noted(before.real, aside, "moved", before.sha256):
-            with held(folder, name, before) as old:
+            with locked(folder, name, before) as old:
                 rename_new(folder, name, aside)
                 crash_point("removal: moved aside")
                 if not old.came_out_as(aside):
@@ -111,29 +112,53 @@ class _Landing:
 
     def _swap(self, old: os.stat_result) -> os.stat_result:
         with self._written_beside(0o600, old, "swapped") as (fd, aside):
-            if _dress(fd, self.folder, self.name, old):
+            if like_old(fd, self.folder, self.name, old):
                 self._exchange(fd, aside)
                 return os.fstat(fd)
         return self._write_in_place(old)
 
     def _exchange(self, fd: int, aside: str) -> None:
-        with held(self.folder, self.name, self.before) as kept:
+        lease = Lease(fd, alone=True)
+        with locked(self.folder, self.name, self.before) as kept:
             if not exchange(self.folder, aside, self.name):
                 os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             elif not kept.came_out_as(aside):
                 exchange(self.folder, aside, self.name)
-                self._keep_unless_ours(fd, aside)
+                self._keep_what_may_be_lost(fd, aside, lease)
                 raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
             crash_point("write: exchanged")
 
-    def _keep_unless_ours(self, fd: int, aside: str) -> None:
-        """A third writer may have written while the swap was reverted: nobody's work is thrown away."""
+    def _keep_what_may_be_lost(self, fd: int, aside: str, lease: Lease) -> None:
+        """Keep copies if others wrote, or opened our version, before the swap was reverted.
+
+        A program that read our version may replace the file with it at any moment, without the change of the other
+        program that made us revert.
+        """
+        kept: list[str] = []
         ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
-        if ours and _digest(self.folder, aside) == hashlib.sha256(self.data).hexdigest():
-            return
+        if not ours or lease.has_writer or _digest(self.folder, aside) != hashlib.sha256(self.data).hexdigest():
+            kept.append(f"{self.name}.kept-{secrets.token_hex(4)}")
+            rename_new(self.folder, aside, kept[-1])
+        if lease.is_contested:
+            with suppress(FileNotFoundError):  # it was removed: nothing is left to copy
+                kept.append(self._copy_of_current())
+        if kept:
+            raise StaleFile(f"{self.before.path}: two others used it meanwhile; see {' and '.join(kept)}")
+
+    def _copy_of_current(self) -> str:
+        """Copy the file as it is now, and return the name of the copy."""
         kept = f"{self.name}.kept-{secrets.token_hex(4)}"
-        rename_new(self.folder, aside, kept)
-        raise StaleFile(f"{self.before.path}: two others changed it meanwhile; one version is {kept}") from None
+        source = os.open(self.name, READ, dir_fd=self.folder)
+        try:
+            copy = os.open(kept, _NEW, stat.S_IMODE(os.fstat(source).st_mode), dir_fd=self.folder)
+            try:
+                write_all(copy, from_start(source, os.fstat(source).st_size))
+                os.fsync(copy)
+            finally:
+                os.close(copy)
+        finally:
+            os.close(source)
+        return kept
 
     def _write_in_place(self, old: os.stat_result) -> os.stat_result:
         """Overwrite a file whose other names, owner or attributes a new file would not share."""
@@ -232,37 +257,6 @@ def _digest(folder: int, name: str) -> str | None:
         return hashlib.sha256(from_start(fd, os.fstat(fd).st_size)).hexdigest()
     finally:
         os.close(fd)
-
-
-def _dress(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
-    """Give the new file the old one's owner, mode and attributes. Returns False if that is not possible."""
-    try:
-        new = os.fstat(fd)
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-            os.fchown(fd, old.st_uid, old.st_gid)
-        os.fchmod(fd, stat.S_IMODE(old.st_mode))
-        if hasattr(os, "listxattr"):
-            _copy_attributes(fd, folder, name)
-    except OSError as error:
-        if error.errno in (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EINVAL):
-            return False
-        raise
-    return True
-
-
-def _copy_attributes(fd: int, folder: int, name: str) -> None:
-    source = os.open(name, READ, dir_fd=folder)
-    try:
-        have = set(os.listxattr(fd))
-        for attribute in os.listxattr(source):
-            value = os.getxattr(source, attribute)
-            if attribute not in have or os.getxattr(fd, attribute) != value:
-                os.setxattr(fd, attribute, value)
-    except OSError as error:
-        if error.errno != errno.ENOTSUP:
-            raise
-    finally:
-        os.close(source)
 
 
 def _overwrite(fd: int, data: bytes) -> None:

@@ -14,7 +14,8 @@ from ..files.write import drop_file, land_file
 from ..own_temp import temp_folder
 from ..paths import Workspace
 from ..processes.processes import Finished
-from ..sandbox.gitbox.index_file import BadIndex, parse
+from ..sandbox.access import Access
+from ..sandbox.private_git.index_file import BadIndex, parse
 from ..sandbox.sandbox import Sandbox
 from .repository import GitFailed, Repository
 
@@ -102,11 +103,10 @@ class CommitHooks:
             done = await self._sandbox.run(
                 argv,
                 self._ws.root,
+                Access(writable=[] if index is None else [index.parent], readable=[folder]),
                 cwd=top,
                 env={**self._env(), **more, "GIT_EDITOR": ":"},
                 timeout=self._seconds(),
-                writable=[] if index is None else [index.parent],
-                seen=[folder],
             )
         except RundryError as error:
             raise HookRefused(f"the hook {Path(argv[0]).name} could not be started: {error}") from error

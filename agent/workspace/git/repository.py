@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -17,29 +16,9 @@ from typing import NamedTuple, Protocol, Self
 from ...protocol import RundryError
 from ...system import find_program
 from ..processes.processes import run_process
+from .user_config import CONFIG_READ, SAFE_ENV, UserConfig, read_config, settings_env
 
 _SECONDS = 120.0
-_SETTINGS = r"^(user\.(name|email)|core\.(excludesfile|autocrlf|hookspath)|safe\.directory|(filter|hook)\..*\..*)$"
-SAFE_SETTINGS = (
-    ("core.hooksPath", os.devnull),
-    ("core.fsmonitor", "false"),
-    ("core.quotePath", "false"),
-    ("protocol.allow", "never"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("advice.detachedHead", "false"),
-)
-"""Settings for every git command in the user's repository: no hooks, no network, no maintenance."""
-SAFE_ENV = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-}
-_TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
-_RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
 _ELSEWHERE = ("not a git repository", "must be run in a work tree")
 """What git prints outside a working tree."""
 _UNDER_WAY = (
@@ -50,8 +29,6 @@ _UNDER_WAY = (
     ("REVERT_HEAD", "a revert"),
     ("BISECT_LOG", "a bisection"),
 )
-_NEUTRAL = ("rundry", "rundry@localhost")
-_MOST_NAMED = 5
 
 
 class GitFailed(RundryError):
@@ -91,10 +68,12 @@ class Repository:
         self.folder = folder
         self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
         self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
-        self._config: list[tuple[str, str]] = []
-        self._identity = dict[str, str]()
-        self.hooks_path: str | None = None
+        self._config = UserConfig()
+
+    @property
+    def hooks_path(self) -> str | None:
         """`core.hooksPath` of the user's config, local or global, with the home folder in place of `~`."""
+        return self._config.hooks_path
 
     @classmethod
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
@@ -207,23 +186,8 @@ class Repository:
                 )
 
     async def _read_settings(self) -> None:
-        """Copy harmless settings from the user's config, and switch off those that would run code."""
-        said = await self._run(["config", "--includes", "-z", "--get-regexp", _SETTINGS], self._env, None)
-        pairs = [entry.partition(b"\n") for entry in said.out.split(b"\0") if entry]
-        known = [(os.fsdecode(key), os.fsdecode(value)) for key, _, value in pairs]
-        latest = dict(known)
-        config = [(key, value) for key, value in known if _TAKEN_OVER.fullmatch(key)]
-        for key in latest:
-            if _RUNS_CODE.fullmatch(key):
-                config.append((key, "true" if key.startswith("hook.") else ""))
-            if key.startswith("filter."):
-                config.append((f"{key.rpartition('.')[0]}.required", "false"))
-        self._config = [*config, *SAFE_SETTINGS]
-        self.hooks_path = _at_home(latest.get("core.hookspath"), self._env.get("HOME"))
-        name, email = latest.get("user.name") or _NEUTRAL[0], latest.get("user.email") or _NEUTRAL[1]
-        self._identity = {f"GIT_{who}_NAME": name for who in ("AUTHOR", "COMMITTER")} | {
-            f"GIT_{who}_EMAIL": email for who in ("AUTHOR", "COMMITTER")
-        }
+        said = await self._run(["config", "--includes", "-z", "--get-regexp", CONFIG_READ], self._env, None)
+        self._config = read_config(said.out, self._env.get("HOME"))
 
     async def must(self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None) -> GitAnswer:
         """Run git, and raise GitFailed unless it succeeds."""
@@ -238,8 +202,8 @@ class Repository:
         """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
         env = {
             **self._env,
-            **self._identity,
-            **settings_env(self._config),
+            **self._config.identity,
+            **settings_env(self._config.settings),
             "GIT_LITERAL_PATHSPECS": "1" if literal else "0",
             **SAFE_ENV,
             **(more or {}),
@@ -265,39 +229,6 @@ class Repository:
         return GitAnswer(done.exit_code, done.full, error)
 
 
-def settings_env(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the variables that give git these settings (git-config(1), GIT_CONFIG_COUNT)."""
-    env = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for n, (key, value) in enumerate(settings):
-        env |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
-    return env
-
-
-async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
-    """Return why no pass can start in this working tree: the branch, the tree, or no git at all. None: it can."""
-    if found is None:
-        return (
-            f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
-        )
-    branch = await found.branch()
-    busy = await found.operation()
-    if busy is not None:
-        return f"{busy} is in progress: finish or abort it first"
-    if branch is None:
-        return "HEAD is not on a branch (detached), so a pass's commits would be lost: run `git switch -c NAME` first"
-    if branch in protected:
-        return (
-            f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
-            " (--protected names other branches, or none)"
-        )
-    if await found.head() is None:
-        return f"the branch `{branch}` has no commit yet: commit once first"
-    dirt = await found.dirt()
-    if dirt:
-        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
-    return None
-
-
 def repository_top(folder: Path) -> Path | None:
     """Return the nearest folder above with a `.git`; None: there is none. Starts no process."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
@@ -310,18 +241,6 @@ def _under_way(folder: Path) -> str | None:
 def _holds(top: str, folder: Path) -> bool:
     """Return whether the working tree includes the folder; it may be elsewhere (`core.worktree`)."""
     return os.path.commonpath([os.path.realpath(top), os.path.realpath(folder)]) == os.path.realpath(top)
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
-
-
-def _at_home(path: str | None, home: str | None) -> str | None:
-    """Expand a path of git's config (git-config(1), pathname)."""
-    if path is not None and home and (path == "~" or path.startswith("~/")):
-        return home + path[1:]
-    return str(Path(path).expanduser()) if path else None
 
 
 def _joined(paths: Sequence[str]) -> bytes:

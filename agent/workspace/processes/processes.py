@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
@@ -75,6 +76,17 @@ def bash(avoid: Path) -> str:
     return str(find_program("bash", [avoid]) or "bash")
 
 
+class ProcessSettings(TypedDict, total=False):
+    """Optional arguments of `run_process`."""
+
+    limit: int
+    on_output: Callable[[bytes], None] | None
+    stdin: bytes | None
+    apart: bool
+    keep: int
+    on_start: Callable[[Family], object] | None
+
+
 async def run_process(
     command: str | list[str],
     *,
@@ -88,7 +100,7 @@ async def run_process(
     keep: int = FULL,
     on_start: Callable[[Family], object] | None = None,
 ) -> Finished:
-    """Runs a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
+    """Run a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
     `apart`: standard error goes to `Finished.errors`, not to `on_output`.
     `on_start` receives the processes of the command.

@@ -10,11 +10,12 @@ import msgspec
 
 from ...system import find_program
 from ..processes.processes import bash
+from .access import Access
 from .confined import mounts
-from .confined.sight import Sight
-from .gitbox import GitMounts
-from .gitbox.folders import repository_places
+from .confined.hidden_places import HiddenPlaces
 from .places import is_real_folder, protected
+from .private_git import GitMounts
+from .private_git.folders import repository_places
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set the limit inside the sandbox, where only its own processes are counted (setrlimit(2), user namespaces)."""
@@ -42,67 +43,82 @@ def find_bubblewrap(avoid: Path | None) -> Path | None:
     return find_program("bwrap", [] if avoid is None else [avoid])
 
 
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command sees of the machine's files."""
+
+    ws: Path
+    temp: Path
+    """The folder that appears as /tmp."""
+    hidden_places: HiddenPlaces
+    programs: Sequence[Path] = ()
+    """Folders of `ws` whose programs also run outside."""
+    stage: Stage | None = None
+    """What appears at `ws` instead."""
+    git: GitMounts = _READ_ONLY_GIT
+    """How repositories appear."""
+
+
 def bubblewrap(
     program: Path,
     argv: Sequence[str],
-    ws: Path,
+    layout: Layout,
+    access: Access,
     *,
-    temp: Path,
-    sight: Sight,
-    network: bool,
-    writable: Sequence[Path],
     processes: int,
-    programs: Sequence[Path] = (),
-    read_only: Sequence[Path] = (),
-    empty: Path | None = None,
     joined: Sequence[str] = (),
-    stage: Stage | None = None,
-    git: GitMounts = _READ_ONLY_GIT,
     env: Mapping[str, str] | None = None,
-    seen: Sequence[Path] = (),
 ) -> list[str]:
-    """Return the bubblewrap command line for `argv`. Only `ws`, `temp` (seen as /tmp) and `writable` can be written.
+    """Return the bubblewrap command line for `argv`. Only the workspace, /tmp and `access.writable` can be written.
 
     No outside process is visible, and none survives the command. `joined`: arguments that join the run's own loopback
-    network; without them the command has its own. `programs`: folders of `ws` whose programs also run outside.
-    `stage`: what appears at `ws` instead. `git`: how repositories appear.
-    `env`: additional variables. `seen`: folders that appear as they are outside, read-only.
+    network; without them the command has its own. `env`: additional variables.
     """
-    own = str(temp)
-    words = [
-        *(*joined, str(program), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        # A read-only mount does not stop commands from connecting to sockets of system services (docker, dbus).
-        *("--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"),
-        *("--bind", own, "/tmp"),
+    variables = {"TMPDIR": "/tmp", "GOCACHE": "/tmp/.go-build", **(env or {})}
+    return [
+        *(*joined, str(program)),
+        *_mounts(layout, access),
+        *(word for name, value in variables.items() for word in ("--setenv", name, value)),
+        *(_JOINED if joined else ["--unshare-all", *(["--share-net"] if access.network else [])]),
+        *("--die-with-parent", "--new-session", *mounts.as_root()),
+        *("--", bash(layout.ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv),
     ]
+
+
+def _mounts(layout: Layout, access: Access) -> list[str]:
+    """Return the arguments for all mounts. A later one covers an earlier one, so the order matters."""
+    ws, temp, hidden_places, stage = layout.ws, layout.temp, layout.hidden_places, layout.stage
+    kept = mounts.kept_below_temp(temp)
+    blank = _blank(temp)
+    words = _system(temp)
+    for place in kept:
+        words += ["--ro-bind", str(place), str(place)]
+    if access.network:
+        words += _resolver()
+    for place in access.writable:
+        words += ["--bind-try", str(place), str(place)]
+    words += mounts.above(hidden_places, ws)
+    # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
+    words += _workspace(layout, access) if stage is None else _staged(ws, stage)
+    for place in access.readable:
+        words += ["--ro-bind-try", str(place), str(place)]
+    if access.empty is not None:
+        words += ["--tmpfs", f"/tmp/{access.empty.relative_to(temp)}"]
+    words += mounts.hide(hidden_places, ws, blank, root=None if stage is None else stage.folder)
+    # With the machine's network, its table of sockets also lists those of the run's own servers.
+    own_servers = [ws] if access.network or stage is not None else []
+    return words + mounts.hide_sockets(blank, [*kept, ws], hidden_places.hidden, but=own_servers)
+
+
+def _system(temp: Path) -> list[str]:
+    """Mount the machine's files read-only, without the temp folders and the sockets of system services."""
+    words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    # A read-only mount does not stop commands from connecting to sockets of system services (docker, dbus).
+    words += ["--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"]
+    words += ["--bind", str(temp), "/tmp"]
     for folder in (Path("/var/tmp"), Path("/var/run")):
         if is_real_folder(folder):
-            words += ["--bind", own, str(folder)] if folder.name == "tmp" else ["--tmpfs", str(folder)]
-    kept = mounts.kept_below_temp(temp)
-    words += [word for place in kept for word in ("--ro-bind", str(place), str(place))]
-    if network:
-        words += _resolver()
-    for place in writable:
-        words += ["--bind-try", str(place), str(place)]
-    words += mounts.above(sight, ws)
-    # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
-    if stage is None:
-        words += ["--bind", str(ws), str(ws), *_read_only(ws, programs, writable, read_only, git)]
-    else:
-        words += _staged(ws, stage)
-    for place in seen:
-        words += ["--ro-bind-try", str(place), str(place)]
-    if empty is not None:
-        words += ["--tmpfs", f"/tmp/{empty.relative_to(temp)}"]
-    blank = _blank(temp)
-    words += mounts.hide(sight, ws, blank, root=None if stage is None else stage.folder)
-    # With the machine's network, its table of sockets also lists those of the run's own servers.
-    words += mounts.hide_sockets(blank, [*kept, ws], sight.hidden, but=[ws] if network or stage is not None else [])
-    words += ["--setenv", "TMPDIR", "/tmp", "--setenv", "GOCACHE", "/tmp/.go-build"]
-    words += [word for name, value in (env or {}).items() for word in ("--setenv", name, value)]
-    words += _JOINED if joined else ["--unshare-all", *(["--share-net"] if network else [])]
-    words += ["--die-with-parent", "--new-session", *mounts.as_root()]
-    return [*words, "--", bash(ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv]
+            words += ["--bind", str(temp), str(folder)] if folder.name == "tmp" else ["--tmpfs", str(folder)]
+    return words
 
 
 def _staged(ws: Path, stage: Stage) -> list[str]:
@@ -143,18 +159,17 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
     return binds
 
 
-def _read_only(
-    ws: Path, programs: Sequence[Path], writable: Sequence[Path], more: Sequence[Path], seen: GitMounts
-) -> list[str]:
-    """Bind the existing workspace files that this command may not change as read-only."""
+def _workspace(layout: Layout, access: Access) -> list[str]:
+    """Bind the workspace, with its files that this command may not change as read-only."""
+    ws, seen = layout.ws, layout.git
     git = ws / ".git"
-    binds = _git_binds(ws, seen)
-    places = [*protected(ws), *programs]
+    binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
+    places = [*protected(ws), *layout.programs]
     # bubblewrap reads the mount table again for each bind: 100 binds cost 60 ms, 400 cost 600 ms.
-    files = [path for path in more if path.is_file() and not path.is_symlink() and path.resolve() == path]
+    files = [path for path in access.read_only if path.is_file() and not path.is_symlink() and path.resolve() == path]
     files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]
     for path in (*places, *files):
-        if any(path.is_relative_to(place) or place.is_relative_to(path) for place in writable):
+        if any(path.is_relative_to(place) or place.is_relative_to(path) for place in access.writable):
             continue
         if seen.words is not None and path.is_relative_to(git):
             continue

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from .confined.hidden_places import HiddenPlaces
 from .confined.readable import devices, readable_places
-from .confined.sight import Sight
 from .landlock_child import abi_here
 
 LEAST = 2
@@ -40,7 +40,7 @@ def landlock(
     ws: Path,
     *,
     temp: Path,
-    sight: Sight,
+    hidden_places: HiddenPlaces,
     network: bool,
     writable: Sequence[Path],
     processes: int,
@@ -53,9 +53,9 @@ def landlock(
     """
     settings = {
         "write": [str(path) for path in (ws, temp, *devices(), *writable)],
-        "places": [str(path) for path in readable_places(sight, show)],
-        "hide": [str(path) for path in sight.hidden],
-        "read": [str(path) for path in (*read, *sight.shown)],
+        "places": [str(path) for path in readable_places(hidden_places, show)],
+        "hide": [str(path) for path in hidden_places.hidden],
+        "read": [str(path) for path in (*read, *hidden_places.shown)],
         "network": network,
         "processes": processes,
     }

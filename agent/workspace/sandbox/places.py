@@ -36,7 +36,7 @@ def is_protected(path: Path, ws: Path) -> bool:
     return any(path.is_relative_to(place) for place in (*protected(ws), *kept, *program_places(ws)))
 
 
-def obeyed_by_git(git: Path) -> list[Path]:
+def read_by_git(git: Path) -> list[Path]:
     """Return the files in a git folder that git executes or reads as settings, existing or not.
 
     Those of submodules and worktrees are included.

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import msgspec
 
+from ...protocol import SandboxKind
+from ...system import real_path
 from ..names import CONFIG
 from ..processes.processes import Finished
-from .confined.sight import Sight
+from .confined.hidden_places import HiddenPlaces
 from .places import is_protected
 
 _LAST = 60
@@ -66,18 +68,17 @@ _OWN = ("/proc", "/sys", "/dev", "/run")
 """The sandbox has its own version of these folders, so a place in them cannot be made writable."""
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     """How a command was confined."""
 
-    kind: str
-    """`bubblewrap` or `landlock`."""
+    kind: SandboxKind
     ws: Path
     temp: Path
     command: str = ""
-    """The command line."""
+    """The command line that was refused."""
     network: bool
     """Whether the command could use the network."""
-    sight: Sight = Sight()
+    hidden_places: HiddenPlaces = HiddenPlaces()
     writable: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
 
@@ -94,7 +95,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be allowed only by running without the sandbox."""
 
 
-def find_need(done: Finished, held: Held) -> Need | None:
+def find_need(done: Finished, conditions: Conditions) -> Need | None:
     """Return what the sandbox refused last; None if no refusal was recognized."""
     if done.restored is not None:
         return _to_write(done.restored)
@@ -103,36 +104,36 @@ def find_need(done: Finished, held: Held) -> Need | None:
     lines = done.full[-200_000:].decode("utf-8", "replace").splitlines()
     lines = [line[:_LONGEST].rstrip() for line in lines if line.strip()][-_LAST:]
     for at in range(len(lines) - 1, -1, -1):
-        need = _of_line(lines, at, done.exit_code, held)
+        need = _of_line(lines, at, done.exit_code, conditions)
         if need is not None:
             return need
     return None
 
 
-def _of_line(lines: Sequence[str], at: int, exit_code: int, held: Held) -> Need | None:
+def _of_line(lines: Sequence[str], at: int, exit_code: int, conditions: Conditions) -> Need | None:
     line = lines[at]
     if not (_SPEAKS.match(line) or _UNWRITTEN.match(line) or _WGET.match(line)):
         return None
-    if not held.network and _is_network(line, lines[max(0, at - 2) : at], held.kind):
+    if not conditions.network and _is_network(line, lines[max(0, at - 2) : at], conditions.kind):
         return Need(what="the network", network=True)
-    if not held.network and held.kind == "bubblewrap" and _CALL_REFUSED.search(line):
-        ports = _own_ports(lines, held.command)
+    if not conditions.network and conditions.kind == "bubblewrap" and _CALL_REFUSED.search(line):
+        ports = _own_ports(lines, conditions.command)
         if ports:
             return Need(what=f"the network (port {ports[0]} of this machine)", network=True)
     for pattern, what in _MORE:
         if pattern.search(line):
             return Need(what=f"{what}, without any sandbox", unsandboxed=True)
-    if not _WRITES[held.kind].search(line) or (held.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
+    if not _WRITES[conditions.kind].search(line) or (conditions.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
         return None
     around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
     named = [line] if list(_paths(line)) else [line, *(near for near in around if _SPEAKS.match(near))]
-    for path in _places(named, held):
-        if not _BUSY.search(line) or is_protected(path, held.ws) or path in held.read_only:
+    for path in _places(named, conditions):
+        if not _BUSY.search(line) or is_protected(path, conditions.ws) or path in conditions.read_only:
             return _to_write(path)
     return None
 
 
-def _is_network(line: str, before: Sequence[str], kind: str) -> bool:
+def _is_network(line: str, before: Sequence[str], kind: SandboxKind) -> bool:
     if kind == "landlock":  # Landlock also refuses connections to servers of this machine
         calling = _NAMELESS.match(line) and any("connect" in near for near in before)
         return bool(_NETWORK.search(line) or _TCP.search(line) or calling)
@@ -161,34 +162,36 @@ def _paths(line: str) -> Iterator[str]:
         yield match[1]
 
 
-def _places(lines: Iterable[str], held: Held) -> Iterator[Path]:
+def _places(lines: Iterable[str], conditions: Conditions) -> Iterator[Path]:
     """Yield the places that the lines name, if only the sandbox prevented writing them."""
     for line in lines:
         words = set(_WORDS.split(line))
-        yield from (path for path in held.read_only if _named_in(path, words, held) and _was_kept(path, held))
+        yield from (
+            path for path in conditions.read_only if _named_in(path, words, conditions) and _was_kept(path, conditions)
+        )
         for named in _paths(line):
             if not named.isprintable() or "\0" in named:
                 continue
-            path = Path(os.path.normpath(held.ws / Path(named).expanduser()))
-            real = Path(os.path.realpath(path.parent)) / path.name
-            if named.startswith(("/", "~", "../", ".git/", "./.git/")) and _was_kept(real, held):
+            path = Path(os.path.normpath(conditions.ws / Path(named).expanduser()))
+            real = real_path(path.parent) / path.name
+            if named.startswith(("/", "~", "../", ".git/", "./.git/")) and _was_kept(real, conditions):
                 yield real
 
 
-def _named_in(path: Path, words: set[str], held: Held) -> bool:
+def _named_in(path: Path, words: set[str], conditions: Conditions) -> bool:
     """Return whether the words contain the path, relative to the workspace or absolute."""
-    name = path.relative_to(held.ws).as_posix()
+    name = path.relative_to(conditions.ws).as_posix()
     return name in words or f"./{name}" in words or str(path) in words
 
 
-def _was_kept(path: Path, held: Held) -> bool:
-    if any(path.is_relative_to(place) for place in (held.temp, *held.writable)):
+def _was_kept(path: Path, conditions: Conditions) -> bool:
+    if any(path.is_relative_to(place) for place in (conditions.temp, *conditions.writable)):
         return False
-    if path in held.read_only:
+    if path in conditions.read_only:
         return os.access(path, os.W_OK)
-    if path.is_relative_to(held.ws) and (not is_protected(path, held.ws) or path.name == CONFIG):
+    if path.is_relative_to(conditions.ws) and (not is_protected(path, conditions.ws) or path.name == CONFIG):
         return False
-    if held.sight.covers(path):
+    if conditions.hidden_places.covers(path):
         return False
     return os.access(_existing(path), os.W_OK)
 

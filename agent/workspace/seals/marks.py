@@ -11,17 +11,16 @@ from pathlib import Path
 
 import msgspec
 
+from ...protocol import MarkKind
 from ..files.beneath import folder_of
 
-ABSENT, FILE, LINK, FOLDER, OTHER, DIVERTED, UNREADABLE = (
-    "absent",
-    "file",
-    "link",
-    "folder",
-    "other",
-    "diverted",
-    "unreadable",
-)
+ABSENT: MarkKind = "absent"
+FILE: MarkKind = "file"
+LINK: MarkKind = "link"
+FOLDER: MarkKind = "folder"
+OTHER: MarkKind = "other"
+DIVERTED: MarkKind = "diverted"
+UNREADABLE: MarkKind = "unreadable"
 _RACY_NS = 50_000_000
 """A file that changed this recently before it was read may change again within one tick of the clock."""
 _COARSE_NS = 2_100_000_000
@@ -35,8 +34,7 @@ Stamp = tuple[int, int, int, int, int, int]
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """The type and the content of a path."""
 
-    kind: str
-    """`absent`, `file`, `link`, `folder`, `other`, `unreadable`, or `diverted`: a parent is a link or a file."""
+    kind: MarkKind
     digest: str = ""
     """SHA-256 of the bytes, or of a link's target, in hex."""
     mode: int = 0

@@ -18,6 +18,10 @@ _METADATA = (".dist-info", ".egg-info")
 """Suffixes of those folders of an installed package that can name plug-ins."""
 
 
+class UpdateStopped(Exception):
+    """The listing of a folder was stopped because nobody waits for it any more."""
+
+
 class _Folder:
     __slots__ = ("below", "caches", "found", "path", "stamp")
 
@@ -47,10 +51,15 @@ class NameIndex:
         """
         self._root, self._accepts, self._private = str(root), accepts, private
         self._top = _Folder(self._root)
+        self._is_stopped = False
         self._installed = {path: _Folder(path) for path in (f"{self._root}/{name}" for name in sorted(installed))}
 
+    def stop(self) -> None:
+        """End a running `update` from another thread."""
+        self._is_stopped = True
+
     def update(self) -> bool:
-        """Read the folders that changed. Return whether a name was added or removed."""
+        """Read the folders that changed. Return whether a name was added or removed. Raises UpdateStopped."""
         return self._look([self._top, *self._installed.values()])
 
     def paths(self) -> Iterator[str]:
@@ -78,6 +87,8 @@ class NameIndex:
         """List each folder whose ctime, which users cannot set, changed. Return whether any changed."""
         changed = False
         while waiting:
+            if self._is_stopped:
+                raise UpdateStopped(f"the listing of {self._root} was stopped")
             folder = waiting.pop()
             try:
                 status = Path(folder.path).stat() if folder.path in self._installed else os.lstat(folder.path)

@@ -94,6 +94,10 @@ class Seals:
         """Return the approved mark; None if the path is not guarded by digest."""
         return self._marks.get(path)
 
+    def stop(self) -> None:
+        """End a running `capture` from another thread: it raises UpdateStopped."""
+        self._index.stop()
+
     def capture(self, paths: Iterable[str]) -> None:
         """Approve the present state of these paths and of all files whose names `accepts` allows."""
         with self._lock:

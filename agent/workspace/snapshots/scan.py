@@ -32,15 +32,18 @@ class TooLarge(Exception):
     """The workspace is larger than a snapshot can store; the message says which limit is exceeded."""
 
 
-def measure(root: Path, most_files: int = MOST_FILES) -> None:
-    """Count the files and bytes that a scan would store, without reading files. Raises TooLarge like a scan."""
+def measure(root: Path, most_files: int = MOST_FILES, skipped: frozenset[str] = frozenset()) -> None:
+    """Count the files and bytes that a scan would store, without reading files. Raises TooLarge like a scan.
+
+    `skipped`: absolute folders and files that are not counted.
+    """
     ignore, size, waiting = Ignore(root), _Size(most_files), [""]
     while waiting:
         path = waiting.pop()
         ignore.notice(path)
         for entry in _listing(f"{root}/{path}"):
             is_folder = entry.is_dir(follow_symlinks=False)
-            if _is_ignored(ignore, path, entry.name, is_folder):
+            if f"{root}/{path}{entry.name}" in skipped or _is_ignored(ignore, path, entry.name, is_folder):
                 continue
             if is_folder:
                 waiting.append(f"{path}{entry.name}/")

@@ -11,14 +11,23 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import msgspec
 
-from ..checkout.lay import lay_tree
+from ..checkout.write_tree import write_tree
 from ..paths import Workspace
 from .objects import FOLDER, LARGE, Entry, ObjectStore
 from .restore import Restorer, Was
-from .scan import MOST_FILES, Scanner, TooLarge
+from .scan import MOST_FILES, Scanner, TooLarge, measure
+
+ChangeKind = Literal[
+    "added",
+    "removed",
+    "changed",
+    "mode",  # only the permissions
+    "large",  # too large to store
+]
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +35,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     """Path relative to the workspace, separated by `/`."""
-    kind: str
-    """`added`, `removed`, `changed`, `mode` (only the permissions), or `large` (too large to store)."""
+    kind: ChangeKind
     before: bytes | None
     """The bytes of the file or the target of the link; None if there was no file or it was too large."""
     after: bytes | None
@@ -46,10 +54,12 @@ class Snapshots:
         *,
         most_files: int = MOST_FILES,
         on_take: Callable[[str], None] = lambda tree: None,
+        why_none: str | None = None,
     ) -> None:
         """`store`: a folder for the objects alone, which is made if it is missing.
 
-        `on_take`: called with the id that `take` is about to return, in the thread of the caller.
+        `on_take`: called with the id that `take` is about to return, in the thread of the caller. `why_none`: there are
+        no snapshots, for this reason.
         """
         self._ws, self._place, self._most_files = ws, store, most_files
         self._lock = threading.Lock()
@@ -57,7 +67,7 @@ class Snapshots:
         self._objects: ObjectStore | None = None
         self._last = ""
         self._on_take = on_take
-        self.too_large: str | None = None
+        self.too_large = why_none
         """Why there are no snapshots, in one line: the workspace is too large, or the store cannot be written."""
 
     async def start(self) -> None:
@@ -99,12 +109,12 @@ class Snapshots:
         """Return the state of these files in a tree; None for a file that is not in it. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._were, tree, paths)
 
-    async def lay(self, tree: str, folder: Path) -> list[str]:
+    async def write_to(self, tree: str, folder: Path) -> list[str]:
         """Write the files of a tree into an empty folder. Return the paths of those that were too large to store.
 
         Raises SnapshotDamaged, OSError.
         """
-        return await asyncio.to_thread(self._lay, tree, folder)
+        return await asyncio.to_thread(self._write_to, tree, folder)
 
     async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         """Return the parent folders of these files that a tree contains. Raises SnapshotDamaged."""
@@ -117,6 +127,7 @@ class Snapshots:
             try:
                 if self._scanner is None:
                     private = {str(path) for path in (*self._ws.private, Path(os.path.realpath(self._place)))}
+                    measure(self._ws.root, self._most_files, frozenset(private))  # before anything is stored
                     self._scanner = Scanner(self._ws.root, self._store(), frozenset(private), self._most_files)
                 self._last = self._scanner.scan()
             except TooLarge as error:
@@ -156,9 +167,9 @@ class Snapshots:
             store = self._store()
             return {path: _was(store, _find(store, tree, path)) for path in paths}
 
-    def _lay(self, tree: str, folder: Path) -> list[str]:
+    def _write_to(self, tree: str, folder: Path) -> list[str]:
         with self._lock:
-            return lay_tree(self._store(), tree, folder)
+            return write_tree(self._store(), tree, folder)
 
     def _had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}

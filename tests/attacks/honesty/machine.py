@@ -38,7 +38,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all -- "$@"
 
 @dataclass(frozen=True)
 class Machine:
-    """Who runs the program, and what holds its commands."""
+    """The user who runs the program, and the sandbox of its commands."""
 
     sandbox: str = BUBBLEWRAP
     is_root: bool = True

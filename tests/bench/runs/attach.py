@@ -1,4 +1,4 @@
-"""Attaching to a long run beside an empty one; a command on its way to another view; what ten views cost the runner."""
+"""Attaching to a long run and to an empty one; a command on its way to another view; what ten views cost the runner."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _told(folder: Path) -> list[float]:
             journal = Journal.open(home.journals()[0])
             for number in range(61, 61 + COMMANDS):
                 began = time.monotonic()
-                journal.put(SetLimit(name="steps", value=number))
+                journal.inbox.put(SetLimit(name="steps", value=number))
                 shown = f"/{number}".encode()
                 found.append(max(_came(view, shown, began) - began for view in (first, second)))
             journal.close()
@@ -148,7 +148,7 @@ def _goal(base_url: str) -> list[str]:
 
 
 def _streamed(folder: Path, views: int) -> float:
-    """Seconds of the processor that the runner takes for one long answer, with so many views on it."""
+    """Seconds of the processor that the runner needs for one long answer, with this number of views."""
     folder.mkdir()
     home, project = Home(folder), folder / "project"
     project.mkdir()

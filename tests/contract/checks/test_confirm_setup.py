@@ -147,7 +147,7 @@ def test_a_loop_that_does_not_end_on_a_check_refuses_a_confirmation(
     assert (ran.exit_code, said in ran.stderr, home.journals()) == (2, True, []), ran
 
 
-def test_a_paced_run_is_confirmed_and_goes_on_while_its_result_fails_in_a_checkout(home: Home, project: Path):
+def test_a_paced_run_is_confirmed_and_continues_while_its_result_fails_in_a_checkout(home: Home, project: Path):
     (project / ".gitignore").write_text("*.log\n")
     git(project, "commit", "-qam", "Ignore")
     turns = [call("run_command", command="echo done > a.log"), MAKE]

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_MEAN, changed_files, make_project
 from fakes.rundry import Home, Ran
-from fakes.server import Recorded, ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Call, calls, say
+from fakes.wire import Recorded, text_of
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import to_json_line

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from fakes.in_process.inside import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, finish, say
+from fakes.wire import text_of
 
 from rundry.agent.protocol import Predicates, Verify
 
@@ -92,7 +93,7 @@ async def test_on_claim_runs_the_check_only_when_the_model_says_that_it_is_done(
     assert [c["step"] for c in ran.of("check_finished")] == [None, 3]
 
 
-async def test_a_check_that_times_out_or_cannot_start_is_said_to_be_so(runs: Path, project: Path):
+async def test_a_check_that_times_out_or_cannot_start_is_reported(runs: Path, project: Path):
     slow = Predicates(until=["sleep 30"], timeout=0.3, any=True, until_file=["report.md"])
     with ScriptedServer([read("NOTES.md"), WRITE]) as server:
         ran = await play(runs, server, project, predicates=slow)
@@ -134,7 +135,7 @@ async def test_a_finish_is_rejected_with_the_reason_until_its_citations_hold(run
     assert ran.outcome["citations"] == [{"path": "calc/core.py", "line": 5, "quote": "return a - b"}]
 
 
-async def test_beside_other_calls_a_finish_is_judged_last_and_still_has_to_pass_the_check(runs: Path, project: Path):
+async def test_next_to_other_calls_a_finish_is_judged_last_and_still_has_to_pass_the_check(runs: Path, project: Path):
     claim = Call("finish", {"answer": "fixed", "citations": ["calc/core.py"]})
     turns = [calls(claim, Call("read_file", {"path": "calc/core.py"})), calls(claim, *FIX_BOTH.calls)]
     with ScriptedServer(turns) as server:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from fakes.project import CHECK, FIX_BOTH, git
 from fakes.rundry import Home, Ran
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Turn, edit, say
+from fakes.wire import text_of
 
 
 def start(home: Home, project: Path, server: ScriptedServer, check: str, *more: str) -> Ran:
@@ -160,7 +161,7 @@ def test_on_a_terminal_the_suspect_result_is_shown_before_it_is_accepted(home: H
             assert terminal.wait_for_exit() == 0
 
 
-def test_the_resumed_model_is_told_which_tests_are_missing(home: Home, project: Path):
+def test_the_resumed_model_reads_which_tests_are_missing(home: Home, project: Path):
     back = edit("calc/core.py", "import os\n\nos._exit(0)\n", "")
     with ScriptedServer([LEAVES, back, FIX_BOTH]) as server:
         ran = start(home, project, server, CHECK, "--json")

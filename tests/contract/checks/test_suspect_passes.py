@@ -57,7 +57,7 @@ def test_a_pass_with_a_suspect_check_waits_and_an_approval_from_a_script_keeps_i
     assert ran.outcome["evidence"]["accepted"] is True
 
 
-def test_a_rejected_pass_goes_on_with_the_reason_and_is_kept_once_its_tests_run(
+def test_a_rejected_pass_continues_with_the_reason_and_is_kept_once_its_tests_run(
     home: Home, project: Path, loop: list[str]
 ):
     more = edit("calc/core.py", '"""Sums."""', '"""Sums."""\n\n# Adds and averages.\n')

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH
 from fakes.rundry import Home, Ran, Running
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
+from fakes.wire import text_of
 from sampling import sampled
 
-from rundry.agent import what_waits
+from rundry.agent import run_state
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Event, LoopKind, ModelSpec, RunSpec, RunStarted
 
@@ -53,7 +54,7 @@ def test_a_script_pauses_limits_steers_and_stops_a_run_that_someone_else_drives(
 
         raised = ctl("limit", "steps=60", "tokens=90k")
         assert (raised.exit_code, raised.stderr) == (0, ""), raised
-        assert raised.stdout.strip() == f"{home.journals()[0].stem}  limit  taken"
+        assert raised.stdout.strip() == f"{home.journals()[0].stem}  limit  accepted"
         changed = running.wait_event("budget_changed", by="person")
         assert changed["budget"]["steps"] == 60
         assert running.wait_event("budget_changed")["budget"]["tokens"] == 90_000
@@ -127,7 +128,7 @@ def test_a_script_lists_queued_messages_and_takes_them_back(home: Home, project:
 def waiting(home: Home) -> str:
     """The digest of the one proposal that waits."""
     journal = Journal.open(home.journals()[0])
-    (opened,) = what_waits(journal).proposals.values()
+    (opened,) = run_state(journal).proposals.values()
     journal.close()
     return opened.digest
 
@@ -156,7 +157,7 @@ def test_approve_takes_the_one_proposal_that_waits_and_reject_says_why(home: Hom
             refused(home.run("ctl", "approve", cwd=project), "no proposal waits in")
 
 
-def test_a_run_that_a_screen_still_holds_after_its_end_is_gone_on_with_in_place(home: Home, project: Path):
+def test_a_run_that_a_screen_still_holds_after_its_end_continues_in_place(home: Home, project: Path):
     with ScriptedServer([call("read_file", path="NOTES.md"), Turn(text="as far as I came"), HELD]) as server:
         argv = ["fix it", "--until", CHECK, "--steps", "1", "--model", "fake", "--api-base", server.base_url]
         with home.screen(*argv, cwd=project) as terminal:
@@ -188,7 +189,7 @@ def test_a_runner_that_was_killed_leaves_the_line_that_resumes(home: Home, proje
     refused(home.run("ctl", run_id, "pause", cwd=project), "no runner", f"rundry resume {run_id}")
     refused(home.run("ctl", "pause", cwd=project), "no run of", "is running")
     journal = Journal.open(home.journals()[0])
-    assert journal.untaken() == [], "nothing was put that nobody would take"
+    assert journal.inbox.untaken() == [], "nothing was put that nobody would take"
     journal.close()
 
 
@@ -240,11 +241,11 @@ def test_words_that_make_no_sense_are_one_line_and_nothing_is_put(
     with held(home.runs / "r1.db"):
         refused(home.run("ctl", *(["--", *words] if "-1" in words else words), cwd=project), said)
     journal = Journal.open(home.runs / "r1.db")
-    assert journal.untaken() == []
+    assert journal.inbox.untaken() == []
     journal.close()
 
 
-def test_a_journal_of_a_newer_version_and_a_damaged_one_are_said_to_be_so(home: Home, project: Path):
+def test_a_journal_of_a_newer_version_and_a_damaged_one_are_reported(home: Home, project: Path):
     newer, damaged = begin(home, project, "newer"), home.runs / "damaged.db"
     with sqlite3.connect(newer) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -254,12 +255,12 @@ def test_a_journal_of_a_newer_version_and_a_damaged_one_are_said_to_be_so(home: 
     refused(home.run("ctl", str(damaged), "pause", cwd=project), "damaged")
 
 
-def test_a_runner_that_never_answers_is_said_not_to_and_the_command_stays(home: Home, project: Path):
+def test_a_runner_that_never_answers_is_reported_and_the_command_stays(home: Home, project: Path):
     path = begin(home, project, "r1")
     with held(path):
         refused(home.run("ctl", "r1", "pause", cwd=project), "no answer within 5 s", "inbox", code=1)
     journal = Journal.open(path)
-    assert len(journal.untaken()) == 1
+    assert len(journal.inbox.untaken()) == 1
     journal.close()
 
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import stat
+import subprocess
+import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,8 +18,12 @@ from fakes.rundry import Home, Ran
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import (
     Budget,
+    Charged,
+    CheckFinished,
+    Evidence,
     LoopKind,
     ModelSpec,
+    ProposalOpened,
     Reason,
     RunEnded,
     RunSpec,
@@ -22,34 +31,43 @@ from rundry.agent.protocol import (
     Said,
     StepFinished,
     StepStarted,
+    TestCounts,
     TextArrived,
     ToolCalled,
     ToolFinished,
 )
+from rundry.tui.exports.formats import ExportFormat
+from rundry.tui.exports.writing import chunks
 
 KEY = "sk-ant-canary-0123456789abcdefghij"
 HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=e()> \"'& \x1b[2J \u202eevil"
 MARKS = "```\n# not a heading\n![x](http://127.0.0.1:9/t.png) <b>bold</b>\n````\n"
 
 
-@pytest.fixture
-def run_id(home: Home, project: Path) -> str:
-    """A run in which everything that could be said was hostile, and a key was recorded before it was known as one."""
+def begun(home: Home, project: Path, run_id: str, task: str) -> Journal:
+    """The journal of a goal run that has just begun."""
     spec = RunSpec(
-        run_id="r1", loop=LoopKind.GOAL, task=HOSTILE, workspace=str(project.resolve()), model=ModelSpec(name="fake")
+        run_id=run_id, loop=LoopKind.GOAL, task=task, workspace=str(project.resolve()), model=ModelSpec(name="fake")
     )
-    path = home.runs / "r1.db"
+    path = home.runs / f"{run_id}.db"
     journal = Journal.create(path, spec)
     started = RunStarted(
-        run_id="r1",
+        run_id=run_id,
         loop=spec.loop,
-        task=HOSTILE,
+        task=task,
         workspace=spec.workspace,
         model="fake",
-        budget=Budget(),
+        budget=Budget(tokens=200_000, usd=1.0),
         journal=str(path),
     )
     journal.append(started)
+    return journal
+
+
+@pytest.fixture
+def run_id(home: Home, project: Path) -> str:
+    """A run in which every text is hostile, and a key was recorded before it was known as one."""
+    journal = begun(home, project, "r1", HOSTILE)
     journal.append(Said(text=HOSTILE, kind="task"))
     journal.append(StepStarted(number=1), step=1)
     journal.append(TextArrived(text=MARKS), step=1)
@@ -75,7 +93,7 @@ def test_json_lines_are_the_events_with_the_keys_of_today_hidden(home: Home, pro
 
 
 class Tags(HTMLParser):
-    """The elements of a page, and their attributes."""
+    """The elements of a page, their attributes, and the text of each element that is open at the end of it."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -88,16 +106,119 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
+DRAWN = {"viewbox", "role", "aria-label", "x1", "x2", "y1", "y2", "d", "cx", "cy", "r", "x", "y", "text-anchor"}
+
+
 def test_a_page_holds_hostile_words_as_words_alone(home: Home, project: Path, run_id: str):
     page = export(home, project, run_id, "--format", "html").stdout
     tags = Tags(page)
-    assert not tags.seen & {"script", "img", "b", "iframe", "a", "link", "object"}
-    assert tags.attributes <= {"lang", "charset", "http-equiv", "content", "class"}
+    assert not tags.seen & {"script", "img", "b", "iframe", "a", "link", "object", "h3"}
+    assert tags.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "open"} | DRAWN
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "default-src 'none'" in page
     for hidden in (KEY, "\x1b", "\u202e"):
         assert hidden not in page
     assert "Step 1" in page
+
+
+def test_a_browser_runs_nothing_of_a_page_and_applies_its_style(home: Home, project: Path, tmp_path: Path):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("needs chromium")
+    hostile = "</title><script>document.title='owned'</script><svg onload=\"document.title='owned'\"><p id=planted>"
+    journal = begun(home, project, "r2", hostile)
+    for number, text in enumerate((hostile, f"# {hostile}", f"```\n{hostile}\n```", f"[x](javascript:{hostile})"), 1):
+        journal.append(StepStarted(number=number), step=number)
+        journal.append(TextArrived(text=text), step=number)
+        journal.append(ToolCalled(call_id=f"c{number}", tool=hostile, arguments={"path": hostile}), step=number)
+        diff = f"--- a/{hostile}\n+++ b/x\n@@ -1,1 +1,1 @@ {hostile}\n-{hostile}\n+{hostile} x\n"
+        opened = ProposalOpened(
+            proposal_id=f"p{number}", call_id=f"c{number}", tool="edit_file", path=hostile, digest="d", diff=diff
+        )
+        journal.append(opened, step=number)
+        journal.append(Charged(tokens_in=40, tokens_out=10, model=hostile), step=number)
+        journal.append(StepFinished(number=number), step=number)
+    journal.append(RunEnded(reason=Reason.ERROR, detail=hostile, complete=False, exit_code=1, files_changed=[hostile]))
+    journal.close()
+    page = tmp_path / "page.html"
+    assert export(home, project, "r2", "--format", "html", "-o", str(page)).exit_code == 0
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    probe = tmp_path / "probe.html"
+    # the policy of the page allows no script: the same bytes without it show what the escaping alone prevents
+    probe.write_text(re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text()))
+    for file in (page, probe):
+        argv = [browser, *flags, "--virtual-time-budget=2000", "--dump-dom", file.as_uri()]
+        drawn = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True).stdout
+        title = re.search(r"<title>(.*?)</title>", drawn, re.DOTALL)
+        assert title is not None
+        assert title[1].startswith("&lt;/title&gt;")
+        tags = Tags(drawn)
+        assert not tags.seen & {"script", "a", "img", "iframe"}
+        assert not {name for name in tags.attributes if name.startswith("on") or name in ("id", "href", "src", "style")}
+        assert drawn.count("<figure>") >= 1
+        assert drawn.count('<details class="step"') == 4
+    assert "sha256-" in page.read_text()
+
+
+def _checked(failing: int) -> CheckFinished:
+    return CheckFinished(
+        command="pytest -q", passed=not failing, exit_code=1, timed_out=False, output="", failing=failing
+    )
+
+
+def test_a_page_shows_verdict_plots_and_diffs_and_folds_steps(home: Home, project: Path):
+    journal = begun(home, project, "r3", "repair it")
+    for number in (1, 2, 3):
+        journal.append(StepStarted(number=number), step=number)
+        journal.append(ToolCalled(call_id=f"c{number}", tool="edit_file", arguments={"path": "a.py"}), step=number)
+        diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
+        opened = ProposalOpened(
+            proposal_id=f"p{number}", call_id=f"c{number}", tool="edit_file", path="a.py", digest="d", diff=diff
+        )
+        journal.append(opened, step=number)
+        journal.append(Charged(tokens_in=40, tokens_out=10, usd=0.25, model="fake"), step=number)
+        journal.append(StepFinished(number=number, seconds=1.0), step=number)
+        journal.append(_checked(4 - number), step=number)
+    evidence = Evidence(before=TestCounts(9, 3), after=TestCounts(9, 0), guarded_unchanged=True)
+    end = RunEnded(reason=Reason.DONE, detail="pytest -q passes", complete=True, exit_code=0, evidence=evidence)
+    journal.append(end)
+    journal.close()
+    page = export(home, project, "r3", "--format", "html").stdout
+    for part in (
+        "✓ done",
+        "9 tests as at the start, 3 -&gt; 0 failing",
+        "prefers-color-scheme: dark",
+        "$0.75",
+        "Step 3",
+    ):
+        assert part in page
+    for name in ("tokens", "cost", "failing tests"):
+        assert f"<figcaption><strong>{name}</strong>" in page
+    assert page.count('<details class="step" open>') == 3
+    assert page.count("<mark>") >= 6, "the changed words of a line are marked"
+    assert '<span class="c1">def</span>' in page
+
+
+@pytest.mark.long
+def test_the_memory_of_an_export_does_not_grow_with_the_length_of_a_run(home: Home, project: Path):
+    peaks: list[int] = []
+    for name, steps in (("short", 2_200), ("long", 4_400)):
+        journal = begun(home, project, name, "read all")
+        with journal.transaction():
+            for number in range(1, steps + 1):
+                text = f"{number} " + os.urandom(1_000).hex()
+                journal.append(StepStarted(number=number), step=number)
+                journal.append(ToolCalled(call_id="c", tool="read_file", arguments={"path": "a"}), step=number)
+                journal.append(ToolFinished(call_id="c", tool="read_file", ok=True, result=text), step=number)
+                journal.append(StepFinished(number=number), step=number)
+        tracemalloc.start()
+        size = sum(len(each) for each in chunks(journal, ExportFormat.HTML))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        journal.close()
+        assert size > 2_000 * steps, "each result is in the page"
+    short, long = peaks
+    assert long < 1.3 * short, f"{short:,} bytes, then {long:,} bytes"
 
 
 def test_markdown_keeps_every_foreign_word_inside_of_code(home: Home, project: Path, run_id: str):

@@ -39,7 +39,7 @@ def refused(ran: Ran, *words: str) -> None:
 TURNS = [read("calc/core.py", "First I read."), FIX_ADD, call("run_command", command="echo x > made")]
 
 
-def test_a_fork_goes_on_from_a_step_with_its_conversation_and_its_spend(home: Home, project: Path):
+def test_a_fork_continues_from_a_step_with_its_conversation_and_its_spend(home: Home, project: Path):
     with ScriptedServer([*TURNS, Turn(text="so far"), FIX_ADD, FIX_MEAN], then=Turn(text="Hm.")) as server:
         run_id = first_run(home, project, server)
         before = home.journals()[0].read_bytes()

@@ -28,7 +28,7 @@ def test_an_answer_never_steers_a_terminal_and_a_pipe_gets_its_words(home: Home,
     assert "second line" in written
 
 
-def test_an_end_on_a_budget_names_the_command_that_goes_on_and_it_does(home: Home, project: Path):
+def test_an_end_on_a_budget_names_the_command_that_continues_and_it_does(home: Home, project: Path):
     turns = [read("calc/core.py"), read("NOTES.md"), say("two are read")]
     until = ["--until", "test -f done"]
     with ScriptedServer(turns, then=call("write_file", path="done", content="yes\n")) as server:

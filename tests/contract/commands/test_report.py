@@ -30,7 +30,7 @@ from rundry.agent.protocol import (
 
 
 def record(home: Home, project: Path, run_id: str, *events: Event, days_ago: float = 0.0) -> Path:
-    """A run of that story, begun so many days ago."""
+    """Record a run with these events that began `days_ago` days ago."""
     budget = Budget(steps=10, tokens=1000, usd=1.0, seconds=100.0)
     spec = RunSpec(
         run_id=run_id,
@@ -106,15 +106,8 @@ def test_a_report_adds_up_exits_shares_detectors_and_spend_and_names_the_limit_t
     assert round(told["budget"]["steps"]["median"], 6) == 0.7
     assert round(told["budget"]["steps"]["p90"], 6) == 1.0
     assert round(told["budget"]["usd"]["median"], 6) == 0.35
-    assert told["detectors"] == [
-        {
-            "kind": "repeat",
-            "signature": stall.signature,
-            "firings": 3,
-            "runs": 2,
-            "responses": {"hint": 3},
-        }
-    ]
+    counts = {"firings": 3, "runs": 2, "responses": {"hint": 3}}
+    assert told["detectors"] == [{"kind": "repeat", "signature": stall.signature, **counts}]
     assert told["handoffs"] == [{"reason": "stuck", "times": 1, "runs": ["a4"]}]
     (model,) = told["models"]
     assert (model["model"], model["calls"], model["tokens_in"]) == ("fake/m", 26, 26 * 40)
@@ -131,7 +124,50 @@ def test_a_report_adds_up_exits_shares_detectors_and_spend_and_names_the_limit_t
     assert "too tight" in shown.stdout
 
 
-def test_too_few_runs_say_nothing_of_a_limit_and_none_at_all_is_no_error(home: Home, project: Path):
+def test_a_report_adds_up_days_and_loops_also_as_a_page(home: Home, project: Path, tmp_path: Path):
+    record(home, project, "a1", *steps(4), ended(Reason.DONE, complete=True))
+    record(
+        home,
+        project,
+        "a2",
+        *steps(2),
+        HandoffOpened(reason="<script>alert(1)</script>", suggested_action="x"),
+        ended(Reason.HANDOFF),
+        days_ago=2,
+    )
+    record(home, project, "a3", *steps(3, usd=None), ended(Reason.USER))
+    told = json.loads(home.run("report", "--json", cwd=project).stdout)
+    assert len(told["by_day"]) == 8, "days without a run are listed, too"
+    today, before = told["by_day"][-1], told["by_day"][-3]
+    assert (today["runs"], today["complete"], today["steps"], today["usd"]) == (2, 1, 7, None)
+    assert (before["runs"], before["steps"], round(before["usd"], 6)) == (1, 2, 0.1)
+    (loop,) = told["by_loop"]
+    assert (loop["name"], loop["runs"], loop["tokens"]) == ("goal", 3, 9 * 50)
+    piped = home.run("report", cwd=project).stdout
+    assert "━" not in piped, "plots are for a terminal"
+    assert today["name"] in piped
+    target = tmp_path / "report.html"
+    assert home.run("report", "--html", str(target), cwd=project).exit_code == 0
+    page = target.read_text()
+    assert "default-src 'none'" in page
+    assert "<figcaption><strong>steps by day</strong>" in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    refused(home.run("report", "--html", str(target), cwd=project), "already exists", "--html")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_the_report_on_a_terminal_has_plots_and_fits_it(home: Home, project: Path, columns: int):
+    record(home, project, "a1", *steps(4), ended(Reason.DONE, complete=True))
+    record(home, project, "a2", *steps(10), ended(Reason.BUDGET, "step budget: 10 of 10 steps"), days_ago=3)
+    with home.screen("report", cwd=project, rows=90, columns=columns) as terminal:
+        text = terminal.wait_for("seconds  ")
+        assert "spend by day, USD" in text
+        assert "━" in text
+        assert "$0.50" in text
+
+
+def test_too_few_runs_say_nothing_of_a_limit_and_none_at_all_is_not_an_error(home: Home, project: Path):
     assert home.run("report", cwd=project).stdout.strip() == "0 runs in 7 days"
     record(home, project, "a1", *steps(1, usd=None), ended(Reason.DONE, complete=True))
     told = json.loads(home.run("report", "--json", cwd=project).stdout)
@@ -141,11 +177,11 @@ def test_too_few_runs_say_nothing_of_a_limit_and_none_at_all_is_no_error(home: H
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "nan", "week"])
-def test_days_that_are_no_number_above_zero_are_refused(home: Home, project: Path, days: str):
+def test_days_that_are_not_numbers_above_zero_are_refused(home: Home, project: Path, days: str):
     refused(home.run("report", f"--days={days}", cwd=project), "--days")
 
 
-def test_handoffs_lists_who_waits_for_what_and_how_to_take_it_up(home: Home, project: Path):
+def test_handoffs_lists_who_waits_for_what_and_how_to_resume_it(home: Home, project: Path):
     handed = HandoffOpened(reason="goes in\ncircles", suggested_action="give a hint")
     record(home, project, "b1", *steps(1), handed, ended(Reason.HANDOFF, "goes in circles"))
     asks = QuestionAsked(question_id="q", question="Which \x1b]0;x\x07 way?")

@@ -1,4 +1,4 @@
-"""The commands beside a run: doctor, models, runs, help (docs/requirements.md 8.1, 10.2, 13.3)."""
+"""The commands that need no run: doctor, models, runs, help (docs/requirements.md 8.1, 10.2, 13.3)."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ import pytest
 from fakes.in_process.inside import play
 from fakes.project import CHECK, FIX_BOTH, read
 from fakes.rundry import Home
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Call, HttpError, Turn, call, calls, finish, say
+from fakes.wire import text_of
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import Steer
@@ -71,7 +72,7 @@ async def test_a_server_that_stays_down_ends_the_run_as_an_error_that_can_be_tri
     assert "oops" in ran.outcome["detail"] or "500" in ran.outcome["detail"]
 
 
-async def test_an_unknown_model_is_no_traceback_and_not_retryable(runs: Path, project: Path):
+async def test_an_unknown_model_is_not_a_traceback_and_not_retryable(runs: Path, project: Path):
     unknown = Turn(error=HttpError(404, "The model `fake` does not exist", "invalid_request_error", "model_not_found"))
     with ScriptedServer([unknown]) as server:
         ran = await play(runs, server, project, until=[CHECK])
@@ -81,7 +82,7 @@ async def test_an_unknown_model_is_no_traceback_and_not_retryable(runs: Path, pr
     assert len(server.requests) == 1
 
 
-async def test_a_web_page_instead_of_an_answer_is_said_to_be_no_model_server(runs: Path, project: Path):
+async def test_a_web_page_instead_of_an_answer_is_reported_as_not_a_model_server(runs: Path, project: Path):
     page = Turn(raw=b"<html><body>Welcome to nginx</body></html>", raw_type="text/html")
     with ScriptedServer([page]) as server:
         ran = await play(runs, server, project, until=[CHECK])
@@ -116,7 +117,7 @@ async def test_a_context_overflow_trims_and_tries_again(runs: Path, project: Pat
         (calls(Call("run_command", {"command": "true", "cwd": "/"})), "cwd"),
     ],
 )
-async def test_a_wrong_call_gets_an_error_that_says_what_is_wrong_and_the_run_goes_on(
+async def test_a_wrong_call_gets_an_error_that_says_what_is_wrong_and_the_run_continues(
     runs: Path, project: Path, bad: Turn, said: str | None
 ):
     with ScriptedServer([bad, *END]) as server:
@@ -234,7 +235,7 @@ def test_a_command_of_the_person_takes_effect_while_a_hundred_megabytes_stream_i
         running.wait_event("text_arrived")
         view = Journal.open(home.journals()[0])
         put = time.monotonic()
-        view.put(Steer(text="stop that"))
+        view.inbox.put(Steer(text="stop that"))
         running.wait_event("interrupted")
         assert time.monotonic() - put < 1.0
         view.close()

@@ -14,7 +14,7 @@ from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
 
 
-def test_after_kill_nine_in_a_stream_resume_goes_on_from_the_journal(home: Home, project: Path):
+def test_after_kill_nine_in_a_stream_resume_continues_from_the_journal(home: Home, project: Path):
     held = Turn(text="Now I think about the rest", hold_after=3)
     with ScriptedServer([read("calc/core.py"), FIX_ADD, held, FIX_MEAN]) as server:
         argv = ["--headless", "--json", "--gate", "auto"]

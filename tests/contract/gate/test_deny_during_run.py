@@ -31,7 +31,7 @@ def test_a_rule_that_is_added_during_a_run_reaches_tools_commands_and_a_resumed_
             wrong = home.run("ctl", "deny", "private", cwd=project)
             assert wrong.exit_code == 2 and 'write "path:GLOB"' in wrong.stderr, wrong
             said = home.run("ctl", "deny", f"path:{DENIED}", cwd=project)
-            assert said.stdout.strip().endswith("deny  taken"), said
+            assert said.stdout.strip().endswith("deny  accepted"), said
             assert running.wait_event("rule_added")["rule"]["path"] == DENIED
             again = home.run("ctl", "deny", f"path:{DENIED}", cwd=project)
             assert again.exit_code == 1 and "has this rule already" in again.stderr

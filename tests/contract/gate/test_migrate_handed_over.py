@@ -51,7 +51,7 @@ def test_a_proposal_of_an_item_that_nobody_decides_is_handed_over_with_the_next_
         ran = home.run(*argv(server, "--headless", "--json", "--on-ask", "handoff"), cwd=place)
         assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran.story()
         assert ran.outcome["detail"].endswith(
-            "The proposal of an item does not wait: resume on a screen, then the item is worked again and asks"
+            "The proposal of an item does not stay open: the item is worked again when the run is resumed"
         )
         assert (place / "a.txt").read_text() == "a: old\n"
         with home.screen("resume", cwd=place) as terminal:

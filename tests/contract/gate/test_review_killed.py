@@ -8,8 +8,9 @@ import pytest
 from fakes.killing.killed_at_write import MOMENTS, approve_and_die
 from fakes.project import CHECK, CORE
 from fakes.rundry import Home, Ran
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import edit, finish
+from fakes.wire import text_of
 
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import event_type

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_BOTH, FIX_MEAN
 from fakes.rundry import Home, Ran
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
+from fakes.wire import text_of
 
 from rundry.agent.journal import holder
 
@@ -38,13 +39,14 @@ def refused(ran: Ran, *words: str) -> None:
         assert word in line, ran
 
 
-def test_an_approval_names_a_digest_writes_those_bytes_and_the_run_goes_on(home: Home, project: Path):
+def test_an_approval_names_a_digest_writes_those_bytes_and_the_run_continues(home: Home, project: Path):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)
         (waiting,) = inbox(home, project)
         refused(home.run("approve", run_id, cwd=project), "--digest", waiting["digest"][:12])
         refused(home.run("approve", run_id, "--digest", "0" * 12, cwd=project), "no open proposal", "Open now")
+        refused(home.run("approve", run_id, "--digest", waiting["digest"][:5], cwd=project), "at least 6 characters")
         assert core.read_text() == CORE
         again = home.run("approve", run_id, "--digest", waiting["digest"][:12], "--json", cwd=project)
         assert again.exit_code == 5, again

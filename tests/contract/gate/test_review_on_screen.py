@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from fakes.project import CHECK, CORE, FIX_ADD, FIX_MEAN
 from fakes.rundry import Home
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls
+from fakes.wire import text_of
 
 ADDED = CORE.replace("return a - b", "return a + b")
 FIXED = ADDED.replace("(len(values) + 1)", "len(values)")
@@ -27,7 +28,7 @@ def inbox(home: Home, project: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("verb", ["watch", "resume"])
-def test_y_approves_the_kept_proposal_and_the_run_goes_on_to_its_end(home: Home, project: Path, verb: str):
+def test_y_approves_the_kept_proposal_and_the_run_continues_to_its_end(home: Home, project: Path, verb: str):
     core = project / "calc/core.py"
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as server:
         run_id = hand_over(home, project, server)

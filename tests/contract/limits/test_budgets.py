@@ -69,7 +69,7 @@ async def test_a_limit_that_allows_not_even_one_call_stops_before_it(runs: Path,
     assert server.requests == []
 
 
-async def test_a_run_that_stopped_on_a_budget_goes_on_where_it_was_once_the_limit_is_raised(runs: Path, project: Path):
+async def test_a_run_that_stopped_on_a_budget_continues_once_the_limit_is_raised(runs: Path, project: Path):
     with ScriptedServer([*READS[:2], say("two steps were not enough")]) as server:
         first = await play(runs, server, project, until=["test -f done"], budget=Budget(steps=2))
     assert first.outcome["reason"] == "budget", first.story()

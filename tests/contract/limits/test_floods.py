@@ -46,7 +46,7 @@ def taken_after(home: Home, running: Running, moment: str, command: Command, eve
     try:
         running.wait_event(moment)
         began = time.monotonic()
-        journal.put(command)
+        journal.inbox.put(command)
         running.wait_event(event)
         return time.monotonic() - began
     finally:

@@ -1,4 +1,4 @@
-"""Limits of every kind: on the command line, in a config file, in a run that goes on, in one that is resumed."""
+"""Limits of every kind: on the command line, in a config file, in a run in progress, in one that is resumed."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_the_help_names_each_limit_with_its_default(home: Home, project: Path):
         assert default in shown.partition(f"{flag} ")[2][:160], flag
 
 
-def test_limits_that_change_while_the_run_goes_on_hold_for_the_next_call_and_after_a_resume(home: Home, project: Path):
+def test_limits_that_change_during_the_run_hold_for_the_next_call_and_after_a_resume(home: Home, project: Path):
     argv = ["run", "look around", "--headless", "--json", "--on-stall", "stop", "--model", "fake"]
     with ScriptedServer([HELD, READ, HELD, READ, *[say("done")] * 9]) as server:
         with home.start(*argv, "--api-base", server.base_url, cwd=project) as running:

@@ -1,4 +1,4 @@
-"""Limits while a run goes on: typed on the screen, changed from a second shell, and what they do there."""
+"""Limits during a run: typed on the screen, changed from a second shell, and what they do there."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_each_limit_is_typed_on_the_screen(
     assert changed(home) == wanted
 
 
-def test_a_search_obeys_a_limit_that_changes_while_it_goes_on(home: Home, project: Path):
+def test_a_search_obeys_a_limit_that_changes_while_it_continues(home: Home, project: Path):
     (project / "search.toml").write_text(SEARCH)
     held = Turn(text=HELD.text, calls=NOTHING.calls, hold_after=4)
     with ScriptedServer([held], then=NOTHING) as server:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from fakes.project import CHECK, FIX_ADD, FIX_MEAN, changed_files, read
 from fakes.rundry import Home, Ran
-from fakes.server import Recorded, ScriptedServer
+from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
+from fakes.wire import Recorded
 from sampling import sampled
 
 from rundry.agent.model import Counter

@@ -73,7 +73,7 @@ def test_a_hook_is_held_by_the_sandbox(home: Home, project: Path, tmp_path: Path
     assert not (home.root / "out").exists() and not (project / ".git/hooks/post-commit").exists()
 
 
-def test_a_pass_that_a_hook_refuses_is_put_back_and_the_next_one_is_told_why(home: Home, project: Path):
+def test_a_pass_that_a_hook_refuses_is_rolled_back_and_the_next_one_reads_why(home: Home, project: Path):
     hook(project, "pre-commit", SCAN, ".husky")
     git(project, "add", ".")
     git(project, "commit", "-qm", "A hook")

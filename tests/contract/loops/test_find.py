@@ -205,7 +205,7 @@ def test_a_worker_that_prints_no_json_has_failed_and_its_item_is_named(home: Hom
     assert "the answer is not JSON: no json at all" in failed[0]["error"]
 
 
-def test_what_a_worker_finds_without_a_model_is_said_to_be_judged_by_nobody(home: Home, place: Path):
+def test_what_a_worker_finds_without_a_model_is_reported_as_unverified(home: Home, place: Path):
     body = 'print(json.dumps({"findings": [{"title": "odd"}]}))'
     ran = home.run("find", spec(place, body), "--headless", cwd=place)
     assert ran.exit_code == 0 and "1 found and not judged" in last(ran) and "confirmed" not in last(ran), ran
@@ -248,9 +248,8 @@ class Writer(threading.Thread):
         self.worst, self.worst_alone, self.count = 0.0, 0.0, 0
 
     def run(self) -> None:
-        while not self.stop.is_set() and not self._home.journals():
+        while not self.stop.is_set() and not (self._home.journals() and _is_set_up(self._home.journals()[-1])):
             time.sleep(0.01)
-        time.sleep(0.1)
         paths = self._home.journals()[-1], self._unused
         journal, alone = (sqlite3.connect(path, timeout=30, isolation_level=None) for path in paths)
         with closing(journal), closing(alone):
@@ -259,6 +258,11 @@ class Writer(threading.Thread):
                 self.worst_alone = max(self.worst_alone, _seconds_to_write(alone))
                 self.count += 1
                 self.stop.wait(0.01)
+
+
+def _is_set_up(journal: Path) -> bool:
+    with closing(sqlite3.connect(journal, timeout=30)) as database:
+        return database.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone() is not None
 
 
 def _seconds_to_write(database: sqlite3.Connection) -> float:

@@ -55,7 +55,7 @@ def test_the_median_of_an_even_number_of_measurements_is_compared(home: Home, pr
     assert measured[1]["kept"] and not measured[1]["within_noise"] and not measured[3]["kept"]
 
 
-def test_repeated_measurements_that_fail_are_no_measurement_and_no_plateau(home: Home, project: Path):
+def test_repeated_measurements_that_fail_are_neither_a_measurement_nor_a_plateau(home: Home, project: Path):
     fails = "grep -q 7 score.txt && exit 1; cat score.txt"
     ran = improve(home, project, [7, 77, 6], "--score", fails, "--repeat", "3", "--patience", "2")
     assert verdicts(ran) == ["unmeasured", "unmeasured"], ran.story()

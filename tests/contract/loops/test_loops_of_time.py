@@ -229,7 +229,7 @@ def test_a_paced_run_on_the_real_clock_sleeps_until_it_is_woken(home: Home, proj
             from rundry.agent.protocol import Wake
 
             view = Journal.open(home.journals()[0])
-            view.put(Wake())
+            view.inbox.put(Wake())
             view.close()
             ran = running.finish()
     assert (slept["seconds"], slept["asked"], slept["moved"]) == (270.0, 300.0, "inside")

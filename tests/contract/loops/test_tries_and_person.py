@@ -115,6 +115,6 @@ def test_a_command_of_a_try_that_nobody_approves_is_handed_over_as_that_of_a_try
     with server, started(home, server, scored, "--on-ask", "handoff", gate="ask") as running:
         ran = running.finish()
     detail = ran.outcome["detail"]
-    assert (ran.exit_code, "The proposal of a try does not wait" in detail) == (5, True), ran.story()
-    assert "item" not in detail and detail.endswith("then the try is worked again and asks")
+    assert (ran.exit_code, "The proposal of a try does not stay open" in detail) == (5, True), ran.story()
+    assert "item" not in detail and detail.endswith("the try is worked again when the run is resumed")
     assert git(scored, "worktree", "list").count("\n") == 1 and changed_files(scored) == []

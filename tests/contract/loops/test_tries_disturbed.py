@@ -46,7 +46,7 @@ def leftovers(home: Home, project: Path) -> list[str]:
 
 
 def two(first: object = 6) -> list[Rule]:
-    """The first try is done at once; the second one waits."""
+    """The first try is done immediately; the second one waits."""
     return [rule(1, 1, writes("score.txt", first)), rule(1, 2, HELD)]
 
 
@@ -91,7 +91,7 @@ def test_an_edit_of_the_same_file_is_never_overwritten_where_nobody_is_there_to_
     assert leftovers(home, scored) == [] and changed_files(scored) == ["score.txt"]
 
 
-def test_an_edit_that_the_best_try_did_not_touch_is_no_conflict(home: Home, scored: Path):
+def test_an_edit_that_the_best_try_did_not_touch_is_not_a_conflict(home: Home, scored: Path):
     with ScriptedServer(rules=two(), then=say("nothing more")) as server, started(home, server, scored) as running:
         in_mid_pass(running, server)
         (scored / "NOTES.md").write_text("mine\n")
@@ -130,7 +130,7 @@ def test_an_edit_after_the_question_is_not_what_the_answer_replaces(home: Home, 
     assert (scored / "score.txt").read_text() == "8\n"
 
 
-def test_an_interrupted_try_goes_on_after_continue_and_keeps_what_it_had(home: Home, scored: Path):
+def test_an_interrupted_try_continues_when_told_to_and_keeps_what_it_had(home: Home, scored: Path):
     with ScriptedServer(rules=two(), then=say("nothing more")) as server, started(home, server, scored) as running:
         in_mid_pass(running, server)
         assert home.run("ctl", "interrupt", cwd=scored).exit_code == 0

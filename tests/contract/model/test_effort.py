@@ -1,4 +1,4 @@
-"""How much a model reasons: on the wire, on the screen, switched while the run goes on."""
+"""How much a model reasons: on the wire, on the screen, switched during the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that goes on with another provider's model: what that server really gets (docs/requirements.md 5.5)."""
+"""A run that continues with another provider's model: the requests that its server gets (docs/requirements.md 5.5)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def serve() -> AsyncIterator[Any]:
 
 
 async def crossed(runs, project, to: ModelSpec) -> tuple[Played, ScriptedServer]:
-    """A run that reads, is told something, is interrupted while it speaks, and then goes on with that model."""
+    """A run that reads, gets a message, is interrupted during an answer, and continues with that model."""
     held = Turn(text="And now I think about", hold_after=2)
     sent: set[str] = set()
 
@@ -116,13 +116,13 @@ async def crossed(runs, project, to: ModelSpec) -> tuple[Played, ScriptedServer]
         event = stamped.event
         if isinstance(event, ToolFinished) and event.call_id.endswith("_3") and "shell" not in sent:
             sent.add("shell")
-            view.put(Shell(command="echo by the person"))
+            view.inbox.put(Shell(command="echo by the person"))
         elif isinstance(event, Prompted) and event.kind == "shell" and "switch" not in sent:
             sent.add("switch")
         elif stamped.step == 2 and "stop" not in sent and type(event).__name__ == "TextArrived":
             sent.add("stop")
-            view.put(Interrupt())
-            view.put(SwitchModel(model=to))
+            view.inbox.put(Interrupt())
+            view.inbox.put(SwitchModel(model=to))
 
     async with ScriptedServer([SAID, held]) as server:
         played = await play(runs, server, project, until=[CHECK], on_event=act)
@@ -227,7 +227,7 @@ def assert_share_of_each(played: Played, *models: str) -> None:
     assert all(s.calls >= 1 for s in shares.values())
 
 
-async def test_a_switch_that_costs_more_than_was_asked_about_is_told_and_nothing_is_switched(runs, project):
+async def test_a_switch_that_costs_more_than_was_asked_about_is_reported_and_nothing_is_switched(runs, project):
     async with (
         ScriptedServer([FIX_BOTH], models=["big"]) as other,
         ScriptedServer([read("NOTES.md"), FIX_BOTH]) as first,
@@ -249,7 +249,7 @@ async def test_a_switch_that_costs_more_than_was_asked_about_is_told_and_nothing
 
 
 def ask(view: Journal, spec: ModelSpec) -> None:
-    view.put(SwitchModel(model=spec, ask_above=0.01))
+    view.inbox.put(SwitchModel(model=spec, ask_above=0.01))
 
 
 async def test_a_switch_in_the_middle_of_an_answer_leaves_that_answer_to_the_model_that_gives_it(runs, project):
@@ -262,7 +262,7 @@ async def test_a_switch_in_the_middle_of_an_answer_leaves_that_answer_to_the_mod
             kind = type(stamped.event).__name__
             if kind == "TextArrived" and not sent:
                 sent.append(kind)
-                view.put(SwitchModel(model=to))
+                view.inbox.put(SwitchModel(model=to))
             elif kind == "ModelSwitched":
                 first.release()
 

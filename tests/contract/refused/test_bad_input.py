@@ -55,6 +55,7 @@ def refused(ran: Ran, *names: str) -> str:
             ([*HEADLESS, "--until-py", "calc/core.py"], ["calc/core.py", ":"]),
             ([*HEADLESS, "--require", "no_such_tool"], ["no_such_tool"]),
             ([*HEADLESS, "--api-base", "not a url"], ["not a url"]),
+            (["run", "do it", "--headless", "--json", "--model", "demo"], ["rundry demo"]),
             (["run", "--headless", "--json", *MODEL], ["task"]),
             (["run", "", "--headless", "--json", *MODEL], ["task"]),
             (["resume", "no-such-run", "--headless"], ["no-such-run"]),
@@ -77,7 +78,7 @@ def test_bad_input_is_one_line_that_names_it(home: Home, project: Path, argv: li
     assert changed_files(project) == []
 
 
-def test_a_task_on_standard_input_that_is_no_text_is_one_line(home: Home, project: Path):
+def test_a_task_on_standard_input_that_is_not_text_is_one_line(home: Home, project: Path):
     argv = [RUNDRY, "run", "-", "--headless", *MODEL]
     done = subprocess.run(argv, cwd=project, env=home.env, input=b"fix\xff\xfe", capture_output=True, timeout=60)
     refused(Ran(done.returncode, done.stdout.decode(), done.stderr.decode()), "standard input", "UTF-8", "0xff")
@@ -110,7 +111,7 @@ def test_a_bad_value_in_the_users_config_names_the_file_and_the_key(home: Home, 
     assert home.journals() == []
 
 
-def test_a_folder_that_cannot_be_written_is_named_with_the_mend(home: Home, project: Path):
+def test_a_folder_that_cannot_be_written_is_named_with_the_fix(home: Home, project: Path):
     (project / "plain").write_text("a file, no folder")
     line = refused(home.run(*HEADLESS, "--runs-dir", "plain", "--until", "true", cwd=project), "plain")
     assert "--runs-dir" in line

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from fakes.rundry import Home
-from fakes.server import ScriptedServer, text_of
+from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
+from fakes.wire import text_of
 
 EDIT = call("write_file", path="result.txt", content="done\n")
 ASK = call("ask_person", question="Which way?", options=["left", "right"])

@@ -1,4 +1,4 @@
-"""What stands unfinished at an end that was no hand-off: the same page says it ."""
+"""What is unfinished at an end without a hand-off is shown on the same page ."""
 
 from __future__ import annotations
 

@@ -72,15 +72,15 @@ class Driven(Events):
         changes: ResumeChanges | None = None,
         within: float = 30.0,
     ) -> Outcome:
-        """To its outcome; taken up where it had begun.
+        """Drive the run to its outcome; resume it if it had begun.
 
         `watched`: a view is there. It leaves at a hand-off if the person of the test has nothing left to do, unless it
         `stays`.
         """
         view = Journal.open(self.path)
         if watched:
-            view.attach("test")
-        stale = [number for number, _ in view.untaken()]
+            view.views.beat("test")
+        stale = [number for number, _ in view.inbox.untaken()]
         order = Order(journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, stale=stale)
 
         async def open_model(spec: ModelSpec) -> ScriptedModel:
@@ -94,7 +94,7 @@ class Driven(Events):
             self._react(view, event)
             is_handoff = event["type"] == "waiting" and event["why"] == "handoff"
             if is_handoff and not stays and not was_due:
-                view.detach("test")
+                view.views.detach("test")
 
         try:
             outside = Outside(open_model=open_model, clock=clock or SystemClock())
@@ -108,7 +108,7 @@ class Driven(Events):
         while not path.exists():
             await asyncio.sleep(0.01)
         view = Journal.open(self.path)
-        view.put(command)
+        view.inbox.put(command)
         view.close()
 
     def killed_at(self, kind: str, /, nth: int = 1, **fields: Any) -> Driven:
@@ -183,7 +183,7 @@ class Driven(Events):
                 reaction[2] = nth - 1
                 if reaction[2] == 0:
                     for command in commands:
-                        view.put(command(event) if callable(command) else command)
+                        view.inbox.put(command(event) if callable(command) else command)
 
 
 def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:

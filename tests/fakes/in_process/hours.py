@@ -19,7 +19,7 @@ _PLACES = ("HEAD", "config", "info/exclude", "ORIG_HEAD", "MERGE_HEAD", "MERGE_M
 
 
 async def through_hours(driven: Driven, clock: ManualClock, **how: Any) -> Outcome:
-    """To the outcome; each sleep is over at once, by the clock."""
+    """Drive the run to its outcome; the clock ends each sleep immediately."""
     run = asyncio.ensure_future(driven.run(clock=clock, **how))
     seen = before = len(driven.of("sleeping"))
     try:

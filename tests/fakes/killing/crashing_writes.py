@@ -65,8 +65,7 @@ def main() -> None:
 
 async def _merge(place: Path, leftovers: Leftovers) -> None:
     """A command ends in a conflict: the index and files of the merge are imported."""
-    sandbox = await Sandbox.detect(ways=["bubblewrap"])
-    sandbox.leftovers = leftovers
+    sandbox = await Sandbox.detect(kinds=["bubblewrap"], leftovers=leftovers)
     await sandbox.run("git merge -q side", place, cwd=place, env=command_env(os.environ), timeout=60)
 
 

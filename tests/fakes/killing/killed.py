@@ -1,6 +1,6 @@
 """A runner in a process of its own that kills itself, as `kill -9` does, right after its n-th event was recorded.
 
-As a program: `python -m fakes.killing.killed JOURNAL N`; with 0 it goes on to its end and prints the outcome's reason.
+As a program: `python -m fakes.killing.killed JOURNAL N`; with 0 it continues to its end and prints its reason.
 """
 
 from __future__ import annotations

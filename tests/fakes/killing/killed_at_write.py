@@ -37,13 +37,13 @@ def approve_and_die(journal: Path, moment: str, *, timeout: float = 60.0) -> Non
 def main() -> None:
     from rundry.agent.journal import Journal
     from rundry.agent.protocol import Decide, FileChanged, ProposalDecided, Stamped
-    from rundry.agent.reports.waiting import what_waits
+    from rundry.agent.reports.run_state import run_state
     from rundry.agent.run.client.start_request import ResumeChanges
     from rundry.agent.run.process.in_process import run_here
 
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)
-    (opened,) = what_waits(journal).lasting().values()
+    (opened,) = run_state(journal).lasting().values()
     after = journal.blob(opened.after or "")
     target = Path(journal.spec.workspace) / (opened.path or "")
     journal.close()

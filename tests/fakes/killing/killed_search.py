@@ -1,4 +1,4 @@
-"""A seeded search by lenses, sceptics and a critic, killed by SIGKILL after its n-th event and taken up again.
+"""A seeded search by lenses, sceptics and a critic, killed by SIGKILL after its n-th event and resumed.
 
 As a program: `python -m fakes.killing.killed_search FOLDER STEP [leads]` kills at every STEP-th event, each time in a
 process of its own (a fork: the imports are paid once), and prints what differed from the run that nobody killed, a line
@@ -55,7 +55,7 @@ class QuickClock(SystemClock):
 
 
 class Seeded(MindedModel):
-    """Answers from what it is told alone, so that it is the same model after a kill."""
+    """Answers from the request alone, so that it is the same model after a kill."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -137,7 +137,7 @@ def forked(work: Callable[[], None]) -> int:
         try:
             work()
             os._exit(0)
-        except BaseException:  # noqa: BLE001 - the child must not go on as its parent
+        except BaseException:  # noqa: BLE001 - the child must not continue as its parent
             traceback.print_exc()
             os._exit(1)
     return os.waitpid(child, 0)[1]

@@ -51,7 +51,7 @@ class MindedModel(ScriptedModel):
         self._lenses = {name: list(answers) for name, answers in lenses.items()}
         self._sceptic, self._critic, self._evidence = sceptic, list(critic), list(evidence)
         self.asked: list[str] = []
-        """Who was asked, in order: `lens taint`, `sceptic KEY`, `critic`, `evidence KEY`."""
+        """The works that called the model, in order: `lens taint`, `sceptic KEY`, `critic`, `evidence KEY`."""
         self._votes: dict[str, int] = {}
 
     def choose(self, request: Request) -> Turn | ModelFault:

@@ -28,7 +28,7 @@ from rundry.agent.protocol import (
 from ..turns import Turn, say, split
 
 Bill = Callable[[Request, Turn, int], Tokens]
-"""Request, what is said, our own prompt count -> what the provider bills."""
+"""Request, answer, our own prompt count -> what the provider bills."""
 
 
 def honest(request: Request, turn: Turn, counted: int) -> Tokens:
@@ -62,7 +62,7 @@ class ScriptedModel:
         self.billed = Tokens()
         """What was billed in all."""
         self.released = asyncio.Event()
-        """Set it and what `hold_after` holds goes on."""
+        """Set it to continue what `hold_after` holds."""
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         texts = [m.text + "".join(c.tool + c.arguments for c in m.calls) for m in messages]
@@ -116,7 +116,7 @@ class ScriptedModel:
                 yield CallPart(ToolCall("", wanted.name, wanted.json))
 
     def choose(self, request: Request) -> Turn | ModelFault:
-        """What is said to that request."""
+        """The answer to that request."""
         place = len(self.requests)
         if place < len(self.turns):
             return self.turns[place]

@@ -77,7 +77,7 @@ def row_of(recording: Recording) -> str:
 
 
 def page(found: dict[str, Counter[str]]) -> str:
-    """The whole file."""
+    """Return the content of the file."""
     direct = [*TRAITS, _COMPATIBLE]
     return "\n".join(
         [_HEAD, "## Spoken to directly", "", *_table(direct, found), "", "## Through litellm", "",

@@ -51,7 +51,7 @@ class Wire:
     env: dict[str, str] = field(default_factory=lambda: KEYS)
 
     def body(self, said: Said) -> bytes:
-        """The whole answer."""
+        """Return the whole answer."""
         return self.encode(self.write(said))
 
 

@@ -69,6 +69,10 @@ class GateStage(Stage):
         self.play(*events)
         await until(pilot, lambda: self.takes_keys(digest))
 
+    def words(self) -> list[str]:
+        """What is painted, without the edge of the gate and the ends of lines."""
+        return self.text().replace("▌", " ").split()
+
     def takes_keys(self, digest: str | None = None) -> bool:
         gate = self.screen.gate
         painted = gate.arming.painted

@@ -12,7 +12,7 @@
 /latin           ISO-8859-1; /odd-charset says one that does not exist
 /huge/N          N MB of HTML, a link at each end; /bomb 50 MB of it in 50 kB of gzip
 /cut             ends before its Content-Length; /drop hangs up without a word
-/base            has a <base href>; /frames, /rels, /refresh: links that are no <a>
+/base            has a <base href>; /frames, /rels, /refresh: links that are not <a>
 /many/N          N links
 """
 

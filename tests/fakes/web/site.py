@@ -5,7 +5,7 @@
         assert site.hits["/page/7"] == 1
 
 As a program: `python -m fakes.web.site --pages 10000 --port 0` prints one JSON line with the port and the address.
-What stands where is told in `corners.py`; `routes` adds to it, or stands before it.
+`corners.py` lists the pages; `routes` adds some, or replaces them.
 """
 
 from __future__ import annotations

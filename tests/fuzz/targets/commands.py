@@ -6,7 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from rundry.agent.gate import CommandDraft, Standing, judge
+from rundry.agent.gate import CommandDraft, PolicyContext, judge
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.shell.line_reader import read_line
 from rundry.agent.workspace import Workspace
@@ -31,7 +31,9 @@ def shell(data: bytes) -> None:
         for rules in ([], RULES, [*RULES, *DENIED]):
             verdict = judge(
                 draft,
-                Standing(workspace=workspace(), mode=mode, rules=rules, guard=lambda _: False, sandbox="bubblewrap"),
+                PolicyContext(
+                    workspace=workspace(), mode=mode, rules=rules, guard=lambda _: False, sandbox="bubblewrap"
+                ),
             )
             if read.unread is not None or mode is GateMode.READ:
                 assert verdict.action != "allow", (mode, verdict)

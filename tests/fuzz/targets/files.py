@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from rundry.agent.config import load_settings
-from rundry.agent.config.finder_file import read_finder
+from rundry.agent.config.finder.spec_file import read_finder
 from rundry.agent.finder.workers.reply import read_reply
 from rundry.agent.gate.repository import runs_code
 from rundry.agent.protocol import RundryError
 from rundry.agent.workspace.ignore import Ignore
-from rundry.agent.workspace.sandbox.gitbox.index_file import BadIndex, parse, render
+from rundry.agent.workspace.sandbox.private_git.index_file import BadIndex, parse, render
 
 from ..target import Target
 

@@ -24,7 +24,7 @@ from rundry.agent.protocol import (
 from rundry.agent.reports import list_runs
 from rundry.agent.reports.check import check_journal
 from rundry.agent.reports.export import exported_lines
-from rundry.agent.reports.waiting import what_waits
+from rundry.agent.reports.run_state import run_state
 
 from ..target import Target
 
@@ -95,7 +95,7 @@ def look(path: Path) -> None:
     except RundryError:
         return
     try:
-        for read in (lambda: opened.read(0, 5_000), lambda: facts_of(opened), lambda: what_waits(opened)):
+        for read in (lambda: opened.read(0, 5_000), lambda: facts_of(opened), lambda: run_state(opened)):
             try:
                 read()
             except RundryError as error:

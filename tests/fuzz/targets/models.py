@@ -58,7 +58,7 @@ DELIBERATE = (BrokenStream, ErrorInStream, NotAStream)
 
 
 def read(wire: str, pieces: list[bytes]) -> str | None:
-    """Read an answer as the lane does; what can be said of it at the end, None where it failed on purpose."""
+    """Read an answer as the lane does. Return a summary of it; None if it failed on purpose."""
     answer = Answer(max_tokens=1_000)
     reader = OllamaReader(answer) if wire == "ollama" else reader_of(wire, answer)
     shown: list[str] = []
@@ -175,7 +175,7 @@ FRAMED = (
     b'chunk {"contentBlockDelta":{"delta":3}}',
     b'chunk {"outputText":"a","amazon-bedrock-invocationMetrics":{"inputTokenCount":[]}}',
 )
-"""Fields of a wrong type, and bytes that are no text: each broke a reader once."""
+"""Fields of a wrong type, and bytes that are not text: each broke a reader once."""
 SSE = {name: WIRES[name] for name in ("chat", "anthropic", "ollama", "gemini", "responses", "cohere") if name in WIRES}
 ERRORS = (
     b"Wed, 21 Oct 20651 7:28:00 GMT\n<html>",

@@ -97,7 +97,7 @@ async def test_the_wait_that_a_server_asks_for_is_handed_on(wire, ask, wait):
 
 
 @pytest.mark.parametrize("body", [b"<html><body>Welcome</body></html>", b'{"hello": ', b"", b'{"ok": true}'])
-async def test_a_200_that_is_no_answer_is_a_fault_and_never_an_empty_success(wire, ask, body):
+async def test_a_200_that_is_not_an_answer_is_a_fault_and_never_an_empty_success(wire, ask, body):
     asked, fault = await ask(wire, body, headers={"Content-Type": "text/html"})
     assert fault is not None and fault.kind == "bad-reply", fault
     assert asked.parts == []
@@ -244,7 +244,7 @@ async def test_a_cancel_closes_the_connection_within_a_second(wire, opened, serv
         await response.prepare(request)
         await response.write(first)
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             gone.set()
         return response

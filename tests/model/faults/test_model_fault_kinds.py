@@ -101,7 +101,7 @@ async def test_a_key_that_the_server_repeats_is_not_in_the_text(opened):
         Turn(raw=b"data: hello, world\n\n"),
     ],
 )
-async def test_a_200_that_is_no_stream_is_no_model_server(opened, turn):
+async def test_a_200_that_is_not_a_stream_is_not_a_model_server(opened, turn):
     with ScriptedServer([turn]) as server:
         caught = await fault(await opened(server.base_url))
     assert (caught.kind, caught.retryable) == ("bad-reply", False)
@@ -221,7 +221,7 @@ async def test_a_refused_connection_names_the_address_and_is_retryable(opened):
         await asked.model.probe()
 
 
-async def test_a_missing_key_is_said_before_anything_is_sent(opened):
+async def test_a_missing_key_is_reported_before_anything_is_sent(opened):
     asked = await opened(None, "openai/gpt-4o")
     assert (await fault(asked)).kind == "auth"
     with pytest.raises(Refusal, match="OPENAI_API_KEY"):

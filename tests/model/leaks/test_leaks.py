@@ -6,8 +6,7 @@ import time
 
 import pytest
 from fakes.providers.leaked import FAMILIES, TOOLS, read, read_pieces, spec
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.model.leaks import LeakReader
@@ -189,7 +188,7 @@ def test_values_are_converted_by_the_schema(family, schema, text, value):
     assert read(call, tools=[tool])[2] == [("write_file", {"content": value})]
 
 
-def test_text_is_not_held_back_while_a_line_goes_on():
+def test_text_is_not_held_back_while_a_line_continues():
     reader = LeakReader(TOOLS)
     assert reader.feed("Hello") == [TextPart("Hello")]
     assert reader.feed(" wor<") == [TextPart(" wor<")]
@@ -237,7 +236,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
-def test_a_long_text_that_is_no_call_stays_whole(text):
+def test_a_long_text_that_is_not_a_call_stays_whole(text):
     assert read(text, 20_000) == read(text) == (text, "", [])
 
 

@@ -93,7 +93,7 @@ async def test_other_makers_behind_invoke_come_through(ask_at):
         assert (asked.text, tokens.in_, tokens.out, asked.of(EndPart)) == (TEXT, 5, 2, [EndPart("stop")])
 
 
-async def test_a_model_that_cannot_be_told_of_tools_is_refused_in_one_line(ask_at):
+async def test_a_model_that_cannot_use_tools_is_refused_in_one_line(ask_at):
     asked, sent = await ask_at("bedrock/invoke/amazon.titan-text-lite-v1", b"", FRAMES)
     with pytest.raises(ModelFault) as caught:
         await asked.ask()

@@ -126,7 +126,7 @@ def test_a_provider_without_a_row_is_one_that_litellm_does_not_refuse_for_a_key(
 
 
 @pytest.mark.parametrize("provider", sampled(["bedrock", "watsonx", "azure"], 1))
-async def test_what_a_cloud_lacks_is_said_by_litellm_itself(provider: str, tmp_path: Path):
+async def test_what_a_cloud_lacks_is_reported_by_litellm_itself(provider: str, tmp_path: Path):
     refused = await refusal_of(provider, plain_env(tmp_path))
     assert refused is not None
     assert "(litellm: " in refused
@@ -157,7 +157,7 @@ async def test_a_login_that_litellm_would_ask_for_is_refused_with_the_file_that_
     assert "github_copilot/access-token" in refused
 
 
-async def test_the_key_of_another_provider_is_no_key(tmp_path: Path):
+async def test_the_key_of_another_provider_is_not_a_key(tmp_path: Path):
     env = {**plain_env(tmp_path), "OPENAI_API_KEY": "sk-not-for-nebius"}
     refused = await refusal_of("nebius", env)
     assert refused is not None and "NEBIUS_API_KEY" in refused

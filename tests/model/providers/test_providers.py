@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from fakes.server import ScriptedServer
-from fakes.turns import say
+from model.providers.ollama import DONE, Ollama
 
-from rundry.agent.model.litellm_use.library import litellm
-from rundry.agent.model.pricing.table import Entry, find, whole_table
 from rundry.agent.protocol import (
     CallPart,
     EndPart,
@@ -23,44 +20,11 @@ from rundry.agent.protocol import (
     UsagePart,
 )
 
-SHOWN = {"parameters": 'stop "<end>"', "model_info": {"general.architecture": "q", "q.context_length": 8192}}
-USAGE = {"prompt_eval_count": 55, "eval_count": 7}
 CALL = {"function": {"name": "read_file", "arguments": {"path": "a.py"}}}
-
-
-class Ollama:
-    """Answers with these lines, and keeps what it was asked."""
-
-    def __init__(self, *lines: dict[str, Any], shown: dict[str, Any] | int = SHOWN) -> None:
-        self.lines = [{"model": "q", "created_at": "2025-01-01T00:00:00Z", **line} for line in lines]
-        self.body: dict[str, Any] = {}
-        self.shows = 0
-        self._shown = shown
-
-    @property
-    def routes(self) -> dict[str, Any]:
-        tags = {"models": [{"name": "q:latest"}, {"name": "big:70b"}]}
-        return {"POST /api/chat": self.chat, "POST /api/show": self.show, "GET /api/tags": tags}
-
-    async def show(self, request: web.Request) -> web.Response:
-        self.shows += 1
-        return web.Response(status=self._shown) if isinstance(self._shown, int) else web.json_response(self._shown)
-
-    async def chat(self, request: web.Request) -> web.StreamResponse:
-        self.body = await request.json()
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        await response.prepare(request)
-        for line in self.lines:
-            await response.write((json.dumps(line) + "\n").encode())
-        await response.write_eof()
-        return response
 
 
 def saying(content: str = "", **more: Any) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": content, **more}, "done": False}
-
-
-DONE = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **USAGE}
 
 
 async def test_ollama_streams_thinking_text_two_calls_and_its_usage(opened, serve):
@@ -74,26 +38,12 @@ async def test_ollama_streams_thinking_text_two_calls_and_its_usage(opened, serv
     assert asked.parts[-1] == EndPart("tool_calls")
 
 
-async def test_ollama_is_told_the_window_and_never_asked_behind_our_back(opened, serve):
+async def test_ollama_gets_the_window_with_each_request(opened, serve):
     ollama = Ollama(saying("hi"), DONE)
     asked = await opened(await serve(ollama.routes), "ollama_chat/q", context=12_000)
     await asked.ask()
     assert ollama.body["options"] == {"num_ctx": 12_000, "num_predict": 500}
     assert ollama.shows == 1, "once, by us, when the model was opened"
-
-
-@pytest.mark.parametrize(
-    ("shown", "window", "known"),
-    [
-        (SHOWN, 8192, True),
-        ({**SHOWN, "parameters": "num_ctx 6000\ntemperature 1"}, 6000, True),
-        ({"model_info": {"q.context_length": 262_144}}, 32_768, True),
-        ({}, 131_072, False),
-    ],
-)
-async def test_ollamas_window_is_the_models_file_then_the_model_within_reason(opened, serve, shown, window, known):
-    asked = await opened(await serve(Ollama(shown=shown).routes), "ollama_chat/q")
-    assert (asked.model.window, asked.model.window_known) == (window, known)
 
 
 async def test_an_error_line_of_ollama_is_shown_as_it_is(opened, serve):
@@ -129,7 +79,7 @@ async def test_a_model_that_ollama_does_not_have_is_refused_with_what_it_has(ope
 
 
 class Anthropic:
-    """Streams one text and one call in Anthropic's events; breaks off where it is told to."""
+    """Streams one text and one call in Anthropic's events; breaks off at a given place."""
 
     def __init__(self, *, whole: bool = True) -> None:
         self.body: dict[str, Any] = {}
@@ -173,6 +123,8 @@ class Anthropic:
 
 
 CLAUDE = {"name": "anthropic/claude-sonnet-4-5", "env": {"ANTHROPIC_API_KEY": "sk-ant-api03-test-test-test"}}
+
+
 TALK = [
     Message(role="system", text="be brief"),
     Message(role="user", text="go"),
@@ -224,97 +176,3 @@ async def test_claudes_first_usage_does_not_make_a_cut_stream_whole(opened, serv
         await asked.ask()
     assert (caught.value.kind, caught.value.retryable) == ("cut", True)
     assert asked.of(CallPart) == []
-
-
-def listing(**fields: Any) -> dict[str, Any]:
-    return {"object": "list", "data": [{"id": "fake", "object": "model", **fields}]}
-
-
-@pytest.mark.parametrize(
-    ("routes", "window"),
-    [
-        (
-            {
-                "GET /v1/models": listing(owned_by="llamacpp", meta={"n_ctx_train": 131_072}),
-                "GET /props": {"default_generation_settings": {"n_ctx": 4096}},
-            },
-            4096,
-        ),
-        ({"GET /v1/models": listing(owned_by="vllm", max_model_len=16_384)}, 16_384),
-        (
-            {
-                "GET /v1/models": listing(owned_by="organization_owner"),
-                "GET /api/v0/models": listing(max_context_length=32_768, loaded_context_length=8000),
-            },
-            8000,
-        ),
-        ({"GET /v1/models": listing(context_length=65_536)}, 65_536),
-        ({"GET /v1/models": listing()}, None),
-        ({"GET /v1/models": 404}, None),
-    ],
-    ids=["llama.cpp", "vllm", "lm studio", "gateway", "says nothing", "no listing"],
-)
-async def test_the_window_is_the_servers_own_word(opened, serve, routes, window):
-    model = (await opened(await serve(routes) + "/v1")).model
-    assert (model.window, model.window_known) == (window or 131_072, window is not None)
-    assert model.max_output == min(32_768, model.window)
-
-
-async def test_the_users_context_wins_over_every_other_word(opened, serve):
-    base = await serve({"GET /v1/models": listing(max_model_len=16_384)})
-    model = (await opened(base + "/v1", context=4096)).model
-    assert (model.window, model.window_known, model.max_output) == (4096, True, 4096)
-
-
-async def test_a_left_out_v1_is_found(opened, serve, sse):
-    async def chat(request: web.Request) -> web.Response:
-        return web.Response(body=sse({"content": "found"}, finish="stop"), content_type="text/event-stream")
-
-    base = await serve({"GET /v1/models": listing(), "POST /v1/chat/completions": chat})
-    asked = await opened(base)
-    await asked.ask()
-    assert asked.text == "found"
-
-
-async def test_litellm_looks_no_window_up_on_the_network():
-    assert litellm().utils._get_max_position_embeddings("x") is None
-
-
-async def test_a_proxy_of_the_environment_does_not_stand_before_a_local_server(opened, monkeypatch):
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "corp.example")
-    with ScriptedServer([say("direct")], models=["fake"]) as server:
-        asked = await opened(server.base_url)
-        await asked.model.probe()
-        await asked.ask()
-    assert asked.text == "direct"
-
-
-@pytest.mark.parametrize(
-    ("abilities", "sees"), [(["completion", "vision"], True), (["completion", "tools"], False), (None, None)]
-)
-async def test_ollama_says_whether_a_model_sees_images(opened, serve, abilities: list[str] | None, sees: bool | None):
-    shown = SHOWN if abilities is None else {**SHOWN, "capabilities": abilities}
-    asked = await opened(await serve(Ollama(DONE, shown=shown).routes), "ollama_chat/q")
-    assert asked.model.sees_images is sees
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "sees"),
-    [
-        ("openai", "gpt-4o", True),
-        ("anthropic", "claude-sonnet-4-5", True),
-        ("xai", "grok-4", None),  # it sees, and its row does not say so
-    ],
-)
-def test_a_row_without_the_field_does_not_deny_images(provider: str, model: str, sees: bool | None):
-    entry = find(provider, model)
-    assert entry is not None
-    assert entry.sees_images is sees
-
-
-def test_a_row_that_denies_images_is_believed():
-    denied = next(key for key, row in whole_table().items() if row.get("supports_vision") is False)
-    assert Entry(denied, whole_table()[denied]).sees_images is False

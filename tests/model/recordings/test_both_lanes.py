@@ -12,7 +12,7 @@ from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint
 from rundry.agent.model.lanes import Patience
-from rundry.agent.model.lanes.foreign import LitellmLane
+from rundry.agent.model.lanes.via_litellm import LitellmLane
 from rundry.agent.model.remote import Facts, RemoteModel
 from rundry.agent.protocol import CallPart, EndPart, Message, OpaquePart, ReasoningPart, Request, TextPart, UsagePart
 

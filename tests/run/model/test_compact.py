@@ -97,7 +97,7 @@ async def test_a_longer_summary_changes_nothing(driven):
     run.on("waiting", Compact(), why="message", nth=3)
     run.on("command_refused", STOP)
     await run.run(watched=True)
-    assert "no shorter" in run.of("command_refused")[0]["why"], run.story()
+    assert "is not shorter" in run.of("command_refused")[0]["why"], run.story()
     assert not run.of("conversation_cut")
 
 

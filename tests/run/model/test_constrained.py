@@ -56,7 +56,7 @@ async def test_the_file_behind_a_red_check_is_shown_and_two_small_answers_turn_i
     assert "Result of your edit: calc/core.py changed" in second.messages[-1].text
 
 
-async def test_fences_bare_line_ends_and_a_call_that_is_no_json_are_taken_as_they_are_meant(calc: Make):
+async def test_fences_bare_line_ends_and_a_call_that_is_not_json_are_taken_as_they_are_meant(calc: Make):
     fenced = say(
         'Sure!\n```json\n{"find": "def add(a, b):\n    return a - b", "replace": "def add(a, b):\n'
         '    return a + b", "done": false}\n```'
@@ -67,7 +67,7 @@ async def test_fences_bare_line_ends_and_a_call_that_is_no_json_are_taken_as_the
     assert "Your answer contained no edit" in run.heard(1)
 
 
-async def test_what_the_gate_refuses_and_what_does_not_match_is_told_and_changes_nothing(calc: Make, tmp_path: Path):
+async def test_what_the_gate_refuses_or_does_not_match_is_reported_and_changes_nothing(calc: Make, tmp_path: Path):
     before = (tmp_path / "project/calc/core.py").read_bytes()
     run = calc(answer("return a * b", "return a + b"), ADD, then=answer("", "", done=True), gate=GateMode.ASK)
     run.on(
@@ -104,7 +104,7 @@ async def test_a_server_that_refuses_the_schema_is_asked_once_more_in_words(calc
     assert "without a schema" in run.of("fault")[0]["text"]
 
 
-async def test_a_run_that_was_cut_down_goes_on(calc: Make, tmp_path: Path):
+async def test_a_run_that_was_cut_down_continues(calc: Make, tmp_path: Path):
     run = calc(ADD, MEAN)
     await run.run()
     killed = run.killed_at("tool_called")

@@ -19,7 +19,7 @@ async def test_the_event_of_a_switch_says_what_the_cold_cache_costs(driven):
     assert abs(event["cold_usd"] - event["prompt_tokens"] * 3e-6) < 1e-12
 
 
-async def test_a_cheap_switch_is_made_at_once_though_its_price_is_asked_about(driven):
+async def test_a_cheap_switch_is_made_immediately_though_its_price_is_asked_about(driven):
     run = driven(READ, DONE).on("step_finished", SwitchModel(model=OTHER, ask_above=0.01), number=1)
     await run.run()
     assert run.of("model_quoted") == []
@@ -49,7 +49,7 @@ async def test_a_retry_that_waits_goes_to_the_model_that_was_switched_to(driven)
     assert outcome.steps == 2
 
 
-async def test_a_chat_that_waits_is_answered_by_the_new_model_and_keeps_what_was_said(driven):
+async def test_a_chat_that_waits_is_answered_by_the_new_model_and_keeps_its_messages(driven):
     run = driven(say("I am small"), loop=LoopKind.CHAT)
     other = ScriptedModel([say("I am big")], name="other", price=FREE)
     run.open_model = lambda spec: other if spec.name == "other" else run.model

@@ -73,7 +73,7 @@ async def test_a_person_who_comes_in_time_ends_the_climb(driven):
     assert "stop reading: finish" in [e["text"] for e in run.of("said")]
 
 
-async def test_without_a_view_the_person_is_passed_at_once_and_a_model_takes_over_with_the_reason(driven):
+async def test_without_a_view_the_person_is_passed_immediately_and_a_model_takes_over_with_the_reason(driven):
     run = driven(READ, ASK, DONE, on_ask="handoff", tiers=[PERSON, STRONGER])
     outcome = await run.run()
     assert outcome.reason is Reason.ANSWERED, run.story()
@@ -95,7 +95,7 @@ async def test_a_model_that_took_over_is_not_asked_again_for_the_same_hand_off(d
     assert told.exists()
 
 
-async def test_a_person_who_takes_it_up_begins_the_ladder_anew(driven):
+async def test_a_person_who_resumes_it_begins_the_ladder_again(driven):
     run = driven(READ, ASK, ASK, ASK, DONE, on_ask="handoff", tiers=[STRONGER, mail("true")])
     assert (await run.run()).reason is Reason.HANDOFF
     run.events.clear()
@@ -173,7 +173,7 @@ async def test_a_stop_while_a_command_runs_ends_the_run_and_the_command(driven, 
             await asyncio.sleep(0.01)
 
 
-async def test_a_runner_that_dies_in_the_middle_of_the_climb_is_followed_by_one_that_goes_on_there(driven, tmp_path):
+async def test_a_runner_that_dies_in_the_middle_of_the_climb_is_followed_by_one_that_continues_there(driven, tmp_path):
     told = tmp_path / "told"
     tiers = [mail(f"echo x >> {told}"), PERSON, mail(f"echo y >> {told}")]
     run = driven(READ, then=READ, tiers=tiers, on_stall="handoff")
@@ -190,7 +190,7 @@ async def test_a_runner_that_dies_in_the_middle_of_the_climb_is_followed_by_one_
     assert killed.of("handoff_closed") == []
 
 
-async def test_a_wait_of_a_tier_is_no_reason_to_park(driven):
+async def test_a_wait_of_a_tier_is_not_a_reason_to_park(driven):
     run = driven(READ, ASK, on_ask="handoff", tiers=[mail("true", after=7200.0)])
     clock = ManualClock()
     outcome = await ticking(run, clock, 7300)
@@ -204,7 +204,7 @@ async def test_a_view_that_goes_away_passes_the_person(driven):
 
     def leave(event):
         view = Journal.open(run.path)
-        view.detach("test")
+        view.views.detach("test")
         view.close()
         return Say(text="")
 

@@ -71,7 +71,7 @@ async def test_what_the_person_staged_or_changed_stays_theirs(committing: Make, 
     assert git(work, "show", ":staged.txt") == "mine\n" and (work / "b.txt").read_text() == "2, and mine\n"
 
 
-async def test_what_the_models_own_command_or_an_undo_left_is_no_change_of_the_person(committing: Make, work: Path):
+async def test_what_the_models_own_command_or_an_undo_left_is_not_a_change_of_the_person(committing: Make, work: Path):
     tidy = call("run_command", command="printf 'one\\ntidy\\n' > a.txt")
     run = committing(tidy, edit("a.txt", "tidy", "neat"), call("run_command", command="echo x >> a.txt"))
     run.model.turns += [edit("a.txt", "x", "y"), DONE]
@@ -80,7 +80,7 @@ async def test_what_the_models_own_command_or_an_undo_left_is_no_change_of_the_p
     assert git(work, "show", "HEAD:a.txt") == "one\nneat\ny\n" and changed_files(work) == []
 
 
-async def test_a_person_who_writes_the_file_in_between_keeps_the_next_edit_out_and_it_is_said_once(
+async def test_a_person_who_writes_the_file_in_between_keeps_the_next_edit_out_and_it_is_reported_once(
     committing: Make, work: Path
 ):
     def mine(event: dict[str, Any]) -> Answer:
@@ -95,7 +95,7 @@ async def test_a_person_who_writes_the_file_in_between_keeps_the_next_edit_out_a
     assert [bool(why) for _, why in said(run)] == [False, True] and len(subjects(work)) == 2
 
 
-async def test_an_edit_that_was_rejected_is_no_commit_and_a_persons_own_text_says_so(committing: Make, work: Path):
+async def test_an_edit_that_was_rejected_is_not_a_commit_and_a_persons_own_text_says_so(committing: Make, work: Path):
     run = committing(edit("a.txt", "one", "1"), edit("a.txt", "one", "2"), DONE, gate=GateMode.ASK)
     run.on(
         "proposal_opened", lambda e: Decide(proposal_id=e["proposal_id"], digest=e["digest"], verdict="reject"), nth=1
@@ -111,7 +111,7 @@ async def test_an_edit_that_was_rejected_is_no_commit_and_a_persons_own_text_say
 
 
 @pytest.mark.parametrize("state", ["none", "detached", "locked", "merging", "unborn"])
-async def test_where_nothing_can_be_committed_it_is_said_once_and_the_run_goes_on(driven: Make, work: Path, state: str):
+async def test_where_nothing_can_be_committed_that_is_reported_once(driven: Make, work: Path, state: str):
     if state == "unborn":
         git(work, "init", "-q", "-b", "work")
     elif state != "none":
@@ -141,7 +141,7 @@ async def test_without_the_option_nothing_is_committed(driven: Make, work: Path)
     assert subjects(work) == ["First"] and changed_files(work) == ["a.txt"]
 
 
-async def test_no_hook_runs_and_an_ignored_file_is_said_to_be_left_out(committing: Make, work: Path):
+async def test_no_hook_runs_and_an_ignored_file_is_reported_as_left_out(committing: Make, work: Path):
     (work / ".gitignore").write_text("*.log\n")
     git(work, "add", ".gitignore")
     git(work, "commit", "-qm", "Ignore")

@@ -1,4 +1,4 @@
-"""A score that has to move: kept if better, else put back, until it stops moving."""
+"""A score that has to move: kept if better, otherwise rolled back, until it no longer changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def scores(run: Driven) -> list[tuple[float, float, bool, int]]:
     return [(e["score"], e["best"], e["kept"], e["stale_passes"]) for e in run.of("score_measured")]
 
 
-async def test_what_is_better_is_kept_what_is_not_is_put_back_and_it_ends_on_the_plateau(improving: Make, work: Path):
+async def test_what_is_better_is_kept_the_rest_is_rolled_back_and_it_ends_on_the_plateau(improving: Make, work: Path):
     tries = [turn for number in (7, 6, 6.5, 9, 8, 1, 8.5) for turn in (write(number), DONE)]
     run = improving(*tries)
     outcome = await through_hours(run, ManualClock())
@@ -114,7 +114,7 @@ async def test_where_it_may_not_commit_what_is_kept_stands_in_the_tree(improving
     assert (work / "mine.txt").exists() == (where == "dirty")
 
 
-async def test_that_nothing_is_committed_is_said_with_the_reason(improving: Make, work: Path):
+async def test_that_nothing_is_committed_is_reported_with_the_reason(improving: Make, work: Path):
     run = improving(write(7), DONE, patience=1, steps=2)
     await through_hours(run, ManualClock())
     assert any("not committed" in note and "git" in note for note in run.of("run_started")[0]["notes"])
@@ -181,13 +181,13 @@ async def test_each_way_to_have_no_measurement_is_not_stale(improving: Make, wor
     assert [e["stale_passes"] for e in run.of("score_measured")] == [0]
 
 
-async def test_a_run_that_could_not_measure_is_resumed_and_goes_on_to_its_plateau(improving: Make, work: Path):
+async def test_a_run_that_could_not_measure_is_resumed_and_continues_to_its_plateau(improving: Make, work: Path):
     run = improving(write("nan"), DONE, write(4), DONE, patience=1)
     assert (await through_hours(run, ManualClock())).reason == "error"
     assert (await through_hours(run, ManualClock())).reason == "plateau"
 
 
-async def test_passes_that_change_nothing_are_no_move_and_are_not_measured(improving: Make):
+async def test_passes_that_change_nothing_are_not_a_change_and_are_not_measured(improving: Make):
     run = improving(say("nothing to do"), patience=2)
     outcome = await through_hours(run, ManualClock())
     assert outcome.reason == "plateau" and len(run.of("score_measured")) == 1
@@ -206,13 +206,13 @@ async def test_without_an_explicit_finite_budget_there_is_no_pass(improving: Mak
     assert run.model.requests == [] and not run.of("pass_started", "score_measured")
 
 
-async def test_a_budget_that_ends_in_a_pass_puts_back_what_is_not_better(improving: Make, work: Path):
+async def test_a_budget_that_ends_in_a_pass_rolls_back_what_is_not_better(improving: Make, work: Path):
     run = improving(write(3), write(2), steps=1)
     outcome = await through_hours(run, ManualClock())
     assert outcome.reason == "budget" and (work / "score.txt").read_text() == "5\n"
 
 
-async def test_a_better_change_under_a_red_check_is_put_back(improving: Make, work: Path):
+async def test_a_better_change_under_a_red_check_is_rolled_back(improving: Make, work: Path):
     run = improving(write(7), DONE, patience=1, until=["! grep -q 7 score.txt"], steps=3)
     await through_hours(run, ManualClock())
     assert (work / "score.txt").read_text() == "5\n"

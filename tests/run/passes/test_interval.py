@@ -1,4 +1,4 @@
-"""Passes on a clock: each from a clean start, committed or put back."""
+"""Passes on a clock: each from a clean start, committed or rolled back."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_each_pass_starts_an_hour_after_the_last_in_a_conversation_of_its_
     run.assert_legal()
 
 
-async def test_a_red_pass_is_put_back_and_its_patch_is_in_the_journal(clocked: Make, work: Path):
+async def test_a_red_pass_is_rolled_back_and_its_patch_is_in_the_journal(clocked: Make, work: Path):
     before = tree_of(work)
     run = clocked(
         write("new/deep.txt", "n\n"), write("a.txt", "broken\n"), DONE, DONE, until=["! grep -q broken a.txt"], steps=4
@@ -93,14 +93,14 @@ async def test_a_red_pass_is_put_back_and_its_patch_is_in_the_journal(clocked: M
     assert run.outcome["files_changed"] == []
 
 
-async def test_a_pass_that_was_put_back_leaves_nothing_to_undo(clocked: Make, work: Path):
+async def test_a_pass_that_was_rolled_back_leaves_nothing_to_undo(clocked: Make, work: Path):
     run = clocked(write("a.txt", "broken\n"), say("so"), say("so"), until=["! grep -q broken a.txt"], steps=4)
     run.on("sleeping", Undo()).on("command_refused", Stop(how="now"))
     await run.run(clock=ManualClock())
     assert run.of("command_refused")[0]["why"] == "nothing was changed yet"
 
 
-async def test_what_git_will_not_take_is_put_back_and_the_filter_is_named(clocked: Make, work: Path):
+async def test_what_git_will_not_take_is_rolled_back_and_the_filter_is_named(clocked: Make, work: Path):
     (work / ".gitattributes").write_text("*.txt filter=lfs\n")
     git(work, "add", ".")
     git(work, "commit", "-qm", "Second")
@@ -144,7 +144,7 @@ async def test_a_pass_that_overruns_delays_the_next_and_never_meets_it(clocked: 
     assert types[:4] == ["pass_started", "pass_finished", "pass_started", "pass_finished"]
 
 
-async def test_wake_begins_the_next_pass_at_once(clocked: Make, work: Path):
+async def test_wake_begins_the_next_pass_immediately(clocked: Make, work: Path):
     clock = ManualClock()
     run = clocked(say("a"), say("b"), say("c"), say("d"), steps=4).on("sleeping", Wake())
     await run.run(clock=clock)
@@ -161,7 +161,7 @@ async def test_a_message_wakes_it_and_stands_in_the_next_pass(clocked: Make, wor
     assert "mind the gap" in run.heard(2)
 
 
-async def test_a_stop_in_the_middle_of_a_pass_puts_it_back(clocked: Make, work: Path):
+async def test_a_stop_in_the_middle_of_a_pass_rolls_it_back(clocked: Make, work: Path):
     before = tree_of(work)
     run = clocked(write("a.txt", "half\n"), say("go on")).on("step_finished", Stop(how="now"))
     outcome = await run.run(clock=ManualClock())
@@ -169,7 +169,7 @@ async def test_a_stop_in_the_middle_of_a_pass_puts_it_back(clocked: Make, work: 
     assert passes(run) == [("reverted", "the run ended in the middle of it")]
 
 
-async def test_a_stop_while_it_sleeps_ends_it_at_once(clocked: Make):
+async def test_a_stop_while_it_sleeps_ends_it_immediately(clocked: Make):
     run = clocked(say("a"), say("b")).on("sleeping", Stop(how="now"))
     assert (await run.run(clock=ManualClock())).reason == "user"
 
@@ -214,7 +214,7 @@ async def test_a_tree_that_someone_dirtied_meanwhile_is_left_alone_and_the_pass_
 
 
 @pytest.mark.parametrize("event", ["tool_called", "tool_finished", "file_changed", "step_finished"])
-async def test_a_runner_killed_in_the_middle_of_a_pass_goes_on_with_it(clocked: Make, work: Path, event: str):
+async def test_a_runner_killed_in_the_middle_of_a_pass_continues_with_it(clocked: Make, work: Path, event: str):
     run = clocked(write("a.txt", "two\n"), DONE, steps=2)
     await through_hours(run, ManualClock())
     other = run.killed_at(event)
@@ -227,7 +227,7 @@ async def test_a_runner_killed_in_the_middle_of_a_pass_goes_on_with_it(clocked: 
     assert subjects(work)[0] == "rundry pass 1: looked at it" and (work / "a.txt").read_text() == "two\n"
 
 
-async def test_a_runner_killed_while_it_puts_a_pass_back_puts_it_back(clocked: Make, work: Path):
+async def test_a_runner_killed_while_it_rolls_a_pass_back_rolls_it_back(clocked: Make, work: Path):
     before = tree_of(work)
     run = clocked(write("a.txt", "broken\n"), say("so"), say("so"), until=["! grep -q broken a.txt"], steps=3)
     await through_hours(run, ManualClock())

@@ -48,7 +48,7 @@ async def test_hours_of_sleep_take_milliseconds_and_nothing_of_the_time_budget(p
     run.assert_legal()
 
 
-async def test_a_delay_in_the_dead_zone_is_moved_and_both_prices_are_told(paced: Make):
+async def test_a_delay_in_the_dead_zone_is_moved_and_both_prices_are_reported(paced: Make):
     run = paced(READ, wait(300), DONE)
     clock = ManualClock()
     await through_hours(run, clock)
@@ -77,7 +77,7 @@ async def test_a_model_without_a_cache_sleeps_for_as_long_as_it_asked(
 
 
 @pytest.mark.parametrize(("given", "said"), [(-5, "seconds is -5"), ("soon", "seconds: expected"), (None, "seconds")])
-async def test_a_delay_that_is_none_is_told_to_the_model_and_nothing_sleeps(paced: Make, given: Any, said: str):
+async def test_a_delay_that_is_none_is_reported_to_the_model_and_nothing_sleeps(paced: Make, given: Any, said: str):
     run = paced(READ, wait(given), DONE)
     outcome = await run.run(clock=ManualClock())
     assert outcome.reason == "answered" and not run.of("sleeping")

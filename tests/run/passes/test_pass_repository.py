@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,50 +12,23 @@ from fakes.in_process.driven import Driven
 from fakes.in_process.hours import make_repository, repository_of, subjects, through_hours, tree_of
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
+from run.passes.in_repository import DONE, Make, sh, verdicts
 from sampling import sampled
 
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Branch, Budget, ImproveSpec, IntervalSpec, LoopKind, Wake
+from rundry.agent.protocol import Budget, ImproveSpec, LoopKind, Wake
 
-Make = Callable[..., Driven]
-DONE = finish("did it", "a.txt")
 SILENT = (say("so"), say("so"))
 """Ends a pass whose check is red."""
-RED = ["! grep -rq broken a.txt"]
-WHO = "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m GIT_COMMITTER_EMAIL=m@x; "
-
-
-def sh(command: str):
-    return call("run_command", command=WHO + command)
 
 
 def write(path: str, content: str):
     return call("write_file", path=path, content=content)
 
 
-@pytest.fixture
-def clocked(driven: Make, work: Path) -> Make:
-    """An interval run in a repository with a branch, a tag and a stash of the user's."""
-    make_repository(work)
-    git(work, "branch", "mine")
-    git(work, "tag", "-m", "first", "v1")
-    for text in ("older\n", "newer\n"):
-        (work / "b.txt").write_text(text)
-        git(work, "stash", "push", "-q", "-m", f"the user's {text.strip()}")
-
-    def make(*turns: Any, until: list[str] = RED, steps: int | None = None, protected: str = "main") -> Driven:
-        spec = IntervalSpec(every=3600.0, branch=Branch(protected=[protected]))
-        budget = Budget(steps=steps or len(turns), seconds=None)
-        return driven(*turns, loop=LoopKind.INTERVAL, interval=spec, budget=budget, until=until)
-
-    return make
-
-
-def verdicts(run: Driven) -> list[str]:
-    return [event["verdict"] for event in run.of("pass_finished")]
-
-
 BREAK = "echo broken > a.txt; git commit -qam 'I broke it'"
+
+
 TRACES = {
     "a commit": BREAK,
     "two commits and a file": f"{BREAK}; echo more >> a.txt; git commit -qam two; echo new > new.txt",
@@ -197,59 +169,6 @@ async def test_a_lock_of_another_git_process_skips_the_pass_with_the_reason(cloc
     outcome = await through_hours(run, ManualClock())
     assert outcome.reason == "handoff" and verdicts(run) == ["skipped"] * 3
     assert "index.lock" in outcome.detail and (work / ".git" / "index.lock").exists()
-
-
-def add_submodule(work: Path, tmp_path: Path) -> Path:
-    origin = tmp_path / "origin"
-    origin.mkdir()
-    (origin / "lib.txt").write_text("1\n")
-    make_repository(origin, "trunk")
-    (origin / "lib.txt").write_text("2\n")
-    git(origin, "commit", "-qam", "Second")
-    git(work, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(origin), "lib")
-    git(work / "lib", "switch", "-q", "--detach", "HEAD~1")
-    git(work, "commit", "-qam", "With lib")
-    return work / "lib"
-
-
-SUB_TRACES = {
-    "its HEAD": "git -C lib switch -q trunk; echo broken > a.txt",
-    "a commit in it": "cd lib; echo x > lib.txt; git commit -qam 'In lib'; cd ..; git add lib; echo broken > a.txt",
-    "a branch in it": "git -C lib switch -qc x; echo y > lib/new.txt; git -C lib add new.txt; echo broken > a.txt",
-    "its removal": "git rm -qf lib; echo broken > a.txt",
-}
-
-
-@pytest.mark.parametrize("trace", SUB_TRACES)
-async def test_a_red_pass_leaves_nothing_in_a_submodule(clocked: Make, work: Path, tmp_path: Path, trace: str):
-    add_submodule(work, tmp_path)
-    before, inside = repository_of(work), repository_of(work / "lib")
-    run = clocked(sh(SUB_TRACES[trace]), DONE)
-    await through_hours(run, ManualClock())
-    assert verdicts(run)[0] == "reverted", run.story()
-    assert repository_of(work) == before and repository_of(work / "lib") == inside
-    assert tree_of(work / "lib") == {"lib.txt": b"1\n"}
-
-
-async def test_a_green_pass_commits_where_a_submodule_stands(clocked: Make, work: Path, tmp_path: Path):
-    lib = add_submodule(work, tmp_path)
-    run = clocked(sh("git -C lib switch -q trunk; echo fine > a.txt"), DONE, until=["grep -q fine a.txt"])
-    await through_hours(run, ManualClock())
-    assert verdicts(run)[0] == "kept", run.story()
-    assert git(work, "rev-parse", "HEAD:lib") == git(lib, "rev-parse", "HEAD") and changed_files(work) == []
-
-
-async def test_changes_in_a_submodule_that_are_not_committed_there_are_rolled_back(
-    clocked: Make, work: Path, tmp_path: Path
-):
-    add_submodule(work, tmp_path)
-    run = clocked(sh("echo x > lib/lib.txt; echo fine > a.txt"), DONE, until=["grep -q fine a.txt"])
-    await through_hours(run, ManualClock())
-    assert (
-        verdicts(run)[0] == "reverted"
-        and "lib/lib.txt changed in the submodule lib" in run.of("pass_finished")[0]["why"]
-    )
-    assert (work / "lib" / "lib.txt").read_text() == "1\n"
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ async def test_a_person_lets_the_model_continue_and_it_reads_what_is_missing(dri
     assert "put the two back" in told[-1]
 
 
-async def test_added_tests_are_no_reason_to_ask(driven, work):
+async def test_added_tests_are_not_a_reason_to_ask(driven, work):
     (work / "said.txt").write_text("2 failed, 3 passed in 0.10s\n")
     (work / "code.txt").write_text("1\n")
     run = driven(result("9 passed in 0.10s", 0), until=[CHECK])

@@ -71,7 +71,7 @@ async def test_the_best_of_three_tries_is_kept_and_the_others_are_patches(trying
     run.assert_legal()
 
 
-async def test_events_of_a_try_have_its_name_and_it_is_told_that_it_is_one_of_several(trying: Make, work: Path):
+async def test_events_of_a_try_have_its_name_and_it_is_reported_that_it_is_one_of_several(trying: Make, work: Path):
     run = trying({(1, n): [writes("score.txt", 5 + n)] for n in (1, 2, 3)})
     await through_hours(run, ManualClock())
     works = {e["work"] for e in run.of("step_started", "tool_called", "call_admitted", "proposal_opened")}

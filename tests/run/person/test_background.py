@@ -1,4 +1,4 @@
-"""Commands that run on beside the steps (docs/requirements.md 7.6), and the person's own commands."""
+"""Commands that run in the background (docs/requirements.md 7.6), and the person's own commands."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_what_it_changes_is_its_own_change_told_apart_from_the_models_edit
     assert not (work / "made.txt").exists() and (work / "a.txt").read_text() == "ONE\n"
 
 
-async def test_a_guarded_file_that_it_changes_is_put_back_before_the_check_counts(driven, work):
+async def test_a_guarded_file_that_it_changes_is_restored_before_the_check_counts(driven, work):
     (work / "tests").mkdir()
     (work / "tests" / "test_x.py").write_text("assert False\n")
     run = driven(

@@ -53,7 +53,7 @@ async def test_a_conflict_waits_for_the_person_whose_text_lands_over_what_stood_
 
 
 @pytest.mark.parametrize("verdict", ["again", "mine"])
-async def test_the_ways_out_of_a_conflict_leave_the_file_and_the_model_goes_on(driven, work, verdict):
+async def test_the_ways_out_of_a_conflict_leave_the_file_and_the_model_continues(driven, work, verdict):
     file = work / "a.txt"
 
     def meanwhile(event):
@@ -105,7 +105,7 @@ async def test_what_a_person_made_of_it_is_shown_again_when_the_file_moves_befor
     assert ("not that" if by == "model" else "the person changed your text") in result
 
 
-async def test_a_call_over_quota_is_told_to_the_model_and_to_the_screen_and_going_on_ends_the_run(driven):
+async def test_a_call_over_quota_is_reported_to_the_model_and_to_the_screen_and_continuing_ends_the_run(driven):
     again = call("read_file", path="a.txt")
     run = driven(*[again] * 7, DONE, quotas={"read_file": "1/run"})
     outcome = await run.run()
@@ -158,7 +158,7 @@ async def test_an_interrupt_ends_every_proposal_of_the_review_and_each_call_has_
     run.assert_legal()
 
 
-async def test_a_review_that_a_kill_cut_short_goes_on_with_the_changes_that_were_not_decided(driven, work):
+async def test_a_review_that_a_kill_cut_short_continues_with_the_changes_that_were_not_decided(driven, work):
     asked = [Call("write_file", {"path": name, "content": "new\n"}) for name in ("a.txt", "b.txt", "c.txt")]
     first = driven(calls(*asked), DONE, gate=GateMode.ASK)
     for at in (1, 0, 2):

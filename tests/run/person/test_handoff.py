@@ -58,7 +58,7 @@ async def test_a_question_that_nobody_answers_is_in_the_record(driven):
     assert opened(run).suggested_action.startswith("Answer the model's question")
 
 
-async def test_a_file_that_is_no_text_is_named_and_a_new_one_has_a_diff(driven, work):
+async def test_a_file_that_is_not_text_is_named_and_a_new_one_has_a_diff(driven, work):
     (work / "logo.bin").write_bytes(b"\0\1\2" * 50)
     command = call("run_command", command="printf '\\0\\3' > logo.bin; echo hello > new.txt")
     run = driven(command, call("ask_person", question="so?"), on_ask="handoff")

@@ -34,7 +34,7 @@ def approve(event):
     return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict="approve")
 
 
-async def test_a_steer_ends_the_stream_keeps_its_text_and_is_heard_at_once(driven):
+async def test_a_steer_ends_the_stream_keeps_its_text_and_is_heard_immediately(driven):
     run = driven(HELD, READ, DONE).on("text_arrived", Steer(text="read a.txt instead"))
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
@@ -83,7 +83,7 @@ async def test_what_is_held_counts_until_then(driven):
     assert run.of("hold_released") == []
 
 
-async def test_an_interrupt_pauses_a_goal_until_the_person_lets_it_go_on(driven):
+async def test_an_interrupt_pauses_a_goal_until_the_person_lets_it_continue(driven):
     run = driven(HELD, READ, DONE).on("text_arrived", Interrupt()).on("paused", Unpause())
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
@@ -92,7 +92,7 @@ async def test_an_interrupt_pauses_a_goal_until_the_person_lets_it_go_on(driven)
     run.assert_legal()
 
 
-async def test_the_wait_before_a_retry_ends_at_once_when_the_person_speaks(driven):
+async def test_the_wait_before_a_retry_ends_immediately_when_the_person_speaks(driven):
     limited = ModelFault("rate-limit", "429", retryable=True, retry_after=50.0)
     run = driven(limited, READ, DONE).on("fault", Steer(text="never mind"))
     outcome = await run.run(watched=True, within=10.0)
@@ -179,7 +179,7 @@ async def test_who_brakes_takes_back_the_step_that_was_asked_for(driven, brake):
     assert "go on then" in run.heard(1)
 
 
-async def test_pause_holds_after_the_step_and_a_message_goes_on(driven):
+async def test_pause_holds_after_the_step_and_a_message_continues(driven):
     run = driven(READ, DONE).on("step_started", Pause()).on("step_finished", Say(text="and now b.txt"))
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
@@ -219,7 +219,7 @@ async def test_an_interrupted_chat_waits_for_the_person_and_calls_nobody(driven)
     run.assert_legal()
 
 
-async def test_a_guarded_file_that_a_command_changed_is_put_back_when_the_person_interrupts_the_question(driven, work):
+async def test_a_guarded_file_that_a_command_changed_is_restored_when_the_person_interrupts_the_question(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     (work / "alias").hardlink_to(work / "conftest.py")
     cheat = call("run_command", command="echo 'x = 2' > alias")
@@ -231,7 +231,7 @@ async def test_a_guarded_file_that_a_command_changed_is_put_back_when_the_person
     assert outcome.files_changed == ["alias"]
 
 
-async def test_edits_keep_their_order_and_reads_run_beside_each_other(driven, work):
+async def test_edits_keep_their_order_and_reads_run_next_to_each_other(driven, work):
     run = driven(edit("a.txt", "one", "1"), DONE, gate=GateMode.ASK).on("proposal_opened", approve)
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()

@@ -10,7 +10,7 @@ from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
 from rundry.agent.protocol import LoopKind, Pause, Rewind, Said, Say, Stop, Unpause, Unqueue
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.commands.undo_after_end import obey_alone
+from rundry.agent.run.commands.undo_after_end import handle_after_end
 
 DONE = finish("all is well", "a.txt:1")
 STOP = Stop(how="now")
@@ -55,7 +55,7 @@ async def test_a_chat_goes_back_to_before_a_message_with_the_files_as_they_were(
     run.assert_legal()
 
 
-async def test_a_goal_goes_back_to_before_a_step_and_rests_until_the_person_goes_on(driven, work):
+async def test_a_goal_goes_back_to_before_a_step_and_rests_until_the_person_continues(driven, work):
     second = replace(edit("b.txt", "two", "TWO"), hold_after=0)  # it comes to its end in the pause
     run = driven(edit("a.txt", "one", "ONE"), second, say("hm"), DONE)
     run.on("step_started", Pause(), number=2)
@@ -108,15 +108,15 @@ async def test_a_place_without_a_message_is_refused(driven):
     assert {e["why"] for e in run.of("command_refused")} == {"there is no message of yours and no step at that place"}
 
 
-async def test_nobody_drives_the_run_and_it_goes_back_all_the_same_then_goes_on_from_there(driven, work):
+async def test_without_a_runner_the_run_is_rewound_all_the_same_and_continues_from_there(driven, work):
     run = driven(edit("a.txt", "one", "ONE"), DONE, DONE)
     await run.run()
     start = run.of("said")[0]["seq"]
     view = Journal.open(run.path)
     last = view.last_seq()
-    view.put(Rewind(seq=start))
+    view.inbox.put(Rewind(seq=start))
     view.close()
-    await obey_alone(run.path)
+    await handle_after_end(run.path)
     assert [type(s.event).__name__ for s in events_since(run, last)][-2:] == ["Rewound", "CommandTaken"]
     assert (work / "a.txt").read_text() == "one\n"
     outcome = await run.run(changes=ResumeChanges(hint="leave a.txt alone"))

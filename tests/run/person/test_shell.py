@@ -8,7 +8,7 @@ DONE = finish("all is well", "a.txt:1")
 READ = call("read_file", path="a.txt")
 
 
-async def test_the_model_is_told_what_the_person_ran_while_a_step_ran(driven):
+async def test_the_model_reads_what_the_person_ran_while_a_step_ran(driven):
     run = driven(READ, READ, DONE)
     run.on("step_started", Pause(), Shell(command="echo from-the-person > mine.txt; cat mine.txt"), number=1)
     run.on("step_started", Pause(), Shell(command="false"), number=2)

@@ -94,7 +94,7 @@ async def test_a_write_that_had_landed_is_known_by_the_file_and_counted_as_a_cha
     assert outcome.files_changed == ["a.txt"]
 
 
-async def test_a_guarded_file_that_a_lost_command_changed_is_put_back(driven, work):
+async def test_a_guarded_file_that_a_lost_command_changed_is_restored(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     cheat = call("run_command", command="echo 'x = 2' > conftest.py; cp conftest.py /dev/null")
     predicates = Predicates(until=["grep -q 2 conftest.py"])
@@ -115,7 +115,7 @@ async def test_queued_messages_are_kept_and_commands_that_nobody_took_are_refuse
     await run.run()
     killed = run.killed_at("queued")
     view = Journal.open(killed.path)
-    view.put(Stop(how="now"))
+    view.inbox.put(Stop(how="now"))
     view.close()
     killed.model.turns, killed.model.requests[:] = [READ, DONE], []
     outcome = await killed.run()
@@ -125,7 +125,7 @@ async def test_queued_messages_are_kept_and_commands_that_nobody_took_are_refuse
     assert "look at b.txt" in killed.heard(0)
 
 
-async def test_a_budget_end_is_told_again_without_another_call_and_goes_on_where_it_is_raised(driven):
+async def test_a_budget_end_is_reported_again_without_another_call_and_continues_where_it_is_raised(driven):
     run = driven(READ, say("I read a.txt"), DONE, budget=Budget(steps=1))
     first = await run.run()
     assert (first.reason, first.answer) == ("budget", "I read a.txt")
@@ -174,12 +174,12 @@ async def test_calls_of_one_answer_are_known_whole_or_not_at_all(driven):
     killed.model.turns, killed.model.requests[:] = [DONE], []
     await killed.run()
     other, last = [e["call_id"] for e in killed.of("tool_finished")]
-    assert other in ("call_1_1", "call_1_2")  # reads run at once: either may have been done before the kill
+    assert other in ("call_1_1", "call_1_2")  # reads run in parallel: either may have been done before the kill
     assert last == "call_2_1"
     killed.assert_legal()
 
 
-async def test_a_stall_that_ended_the_run_does_not_end_it_again_at_once(driven):
+async def test_a_stall_that_ended_the_run_does_not_end_it_again_immediately(driven):
     run = driven(READ, then=READ, on_stall="stop")
     first = await run.run()
     assert (first.reason, first.exit_code) == ("stagnation", 4)
@@ -211,7 +211,7 @@ async def _left_alone(run, clock):
         while not run.of("proposal_opened"):
             await asyncio.sleep(0.01)
         view = Journal.open(run.path)
-        view.detach("test")
+        view.views.detach("test")
         view.close()
         for _ in range(3700):
             clock.tick(1.0)

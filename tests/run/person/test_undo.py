@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
-from pathlib import Path
-from random import Random
-
 import pytest
-from fakes.in_process.driven import Driven
-from fakes.turns import Call, Turn, call, calls, edit, finish, say
+from fakes.turns import Call, call, calls, edit, say
+from run.person.undoing import DONE, STOP, refusals, sh, take_back, tree, undone, write
 
 from rundry.agent.facts.changes import standing_changes
 from rundry.agent.facts.facts import fold
@@ -18,63 +13,10 @@ from rundry.agent.protocol import (
     Decide,
     GateMode,
     LoopKind,
-    Predicates,
     Say,
-    Stamped,
-    Stop,
     Undo,
-    Undone,
-    Unpause,
 )
 from rundry.agent.run.client.start_request import ResumeChanges
-from rundry.agent.run.commands.undo_after_end import obey_alone
-
-DONE = finish("all is well", "a.txt:1")
-STOP = Stop(how="now")
-
-
-def sh(command: str) -> Turn:
-    return call("run_command", command=command)
-
-
-def write(path: str, content: str) -> Turn:
-    return call("write_file", path=path, content=content)
-
-
-async def take_back(run: Driven, *commands: Undo) -> list[Stamped]:
-    """As a person does whose runner is gone; what the journal says of it."""
-    view = Journal.open(run.path)
-    before = view.last_seq()
-    for command in commands or (Undo(),):
-        view.put(command)
-    await obey_alone(run.path)
-    events = view.read(before)
-    view.close()
-    return events
-
-
-def undone(events: list[Stamped]) -> Undone:
-    (event,) = [stamped.event for stamped in events if isinstance(stamped.event, Undone)]
-    return event
-
-
-def refusals(events: list[Stamped]) -> list[str]:
-    return [stamped.event.why for stamped in events if hasattr(stamped.event, "why")]
-
-
-def tree(folder: Path) -> dict[str, tuple[str, int, bytes]]:
-    """Everything below a folder: what it is, who may use it, what it holds."""
-    found: dict[str, tuple[str, int, bytes]] = {}
-    for path in sorted(folder.rglob("*")):
-        status = path.lstat()
-        name = str(path.relative_to(folder))
-        if stat.S_ISLNK(status.st_mode):
-            found[name] = ("link", 0, os.fsencode(os.readlink(path)))
-        elif stat.S_ISDIR(status.st_mode):
-            found[name] = ("folder", 0, b"")
-        else:
-            found[name] = ("file", stat.S_IMODE(status.st_mode), path.read_bytes())
-    return found
 
 
 async def test_the_newest_change_comes_back_then_the_one_before_it_and_never_forth_again(driven, work):
@@ -187,7 +129,7 @@ async def test_someones_work_between_two_changes_stops_the_way_back_there(driven
     assert event.kept == ["a.txt: not as it was before step 1, someone changed it after that"]
 
 
-async def test_the_model_is_told_before_its_next_call_and_the_run_goes_on_only_when_asked(driven, work):
+async def test_the_model_reads_before_its_next_call_and_the_run_continues_only_when_asked(driven, work):
     run = driven(edit("a.txt", "one", "ONE"), say("done"), loop=LoopKind.CHAT)
     run.on("waiting", Undo())
     run.on("command_taken", Say(text="and now?"), command="undo")
@@ -219,95 +161,6 @@ async def test_while_a_step_runs_it_is_refused_with_the_way_out(driven, work):
     assert (work / "a.txt").read_text() == "ONE\n"
 
 
-async def test_a_goal_that_was_met_is_asked_again_after_an_undo_and_worked_on_when_resumed(driven, work):
-    predicates = Predicates(until=["grep -q ONE a.txt"])
-    run = driven(edit("a.txt", "one", "ONE"), edit("a.txt", "one", "ONE!"), predicates=predicates)
-    assert (await run.run()).reason == "done"
-    await take_back(run)
-    run.events.clear()
-    outcome = await run.run()
-    assert outcome.reason == "done", run.story()
-    assert run.of("run_resumed")[0]["notes"] == []
-    assert [e["passed"] for e in run.of("check_finished")] == [False, True]
-    assert "The check `grep -q ONE a.txt` has not passed yet" in run.heard()
-    assert (work / "a.txt").read_text() == "ONE!\n"
-    run.assert_legal()
-
-
-async def test_an_undo_that_meets_the_goal_ends_a_paused_run_without_a_call(driven, work):
-    predicates = Predicates(until=["grep -q one a.txt && test -e b.txt && test -e c.txt"])
-    run = driven(write("c.txt", "c"), edit("a.txt", "one", "broken"), predicates=predicates)
-    (work / "b.txt").unlink()
-    run.on("step_finished", lambda e: _make(work / "b.txt"), number=1)
-    run.on("step_finished", STOP, number=2)
-    await run.run()
-    await take_back(run)
-    run.events.clear()
-    calls_before = len(run.model.requests)
-    outcome = await run.run()
-    assert (outcome.reason, len(run.model.requests)) == ("done", calls_before), run.story()
-
-
-def _make(path: Path):
-    path.write_text("two\n")
-    return Unpause()
-
-
-async def test_what_was_undone_before_a_pause_ended_is_known_after_it(driven, work):
-    run = driven(edit("a.txt", "one", "ONE"), sh("sleep 5"), DONE)
-    from rundry.agent.protocol import Interrupt
-
-    run.on("tool_called", Interrupt(), tool="run_command")
-    run.on("paused", Undo())
-    run.on("undone", Unpause())
-    outcome = await run.run(watched=True)
-    assert outcome.reason == "answered", run.story()
-    assert outcome.files_changed == [] and (work / "a.txt").read_text() == "one\n"
-    assert "The person undid your last change" in run.heard()
-    run.assert_legal()
-
-
-async def test_a_command_whose_runner_was_killed_is_undone_after_the_resume_without_the_edits_of_its_step(driven, work):
-    both = calls(
-        Call("write_file", {"path": "a.txt", "content": "edited\n"}), Call("run_command", {"command": "echo x > b.txt"})
-    )
-    run = driven(both, DONE)
-    await run.run()
-    for event, nth in (("snapshotted", 1), ("snapshotted", 2), ("file_changed", 2)):
-        killed = run.killed_at(event, nth=nth)
-        (work / "a.txt").write_text("edited\n")
-        (work / "b.txt").write_text("x\n")
-        killed.model.turns, killed.model.requests[:] = [DONE], []
-        await killed.run()
-        assert undone(await take_back(killed)).files == ["b.txt"], killed.story()
-        assert (work / "a.txt").read_text() == "edited\n" and (work / "b.txt").read_text() == "two\n"
-        assert undone(await take_back(killed)).files == ["a.txt"]
-        assert (work / "a.txt").read_text() == "one\n"
-
-
-async def test_in_the_middle_of_a_step_that_died_it_is_refused_until_the_run_is_taken_up(driven, work):
-    run = driven(edit("a.txt", "one", "ONE"), DONE)
-    await run.run()
-    killed = run.killed_at("file_changed")
-    assert "/resume it" in refusals(await take_back(killed))[0]
-    killed.model.turns, killed.model.requests[:] = [DONE], []
-    await killed.run()
-    assert undone(await take_back(killed)).files == ["a.txt"]
-
-
-async def test_an_undo_that_was_killed_half_way_is_done_again_and_told_once(driven, work):
-    run = driven(sh("echo 1 > a.txt; echo 2 > b.txt; echo 3 > c.txt"), DONE)
-    run.on("run_ended", Undo()).on("undone", STOP)
-    await run.run(watched=True, linger=True)
-    killed = run.killed_at("file_changed", by="undo")
-    (work / "a.txt").write_text("1\n")
-    assert not (work / "c.txt").exists()
-    events = await take_back(killed)
-    assert undone(events).files == ["a.txt", "b.txt", "c.txt"]
-    assert [s.event.path for s in events if hasattr(s.event, "path")] == ["a.txt", "b.txt"]
-    assert tree(work) == {"a.txt": ("file", 0o644, b"one\n"), "b.txt": ("file", 0o644, b"two\n")}
-
-
 async def test_where_the_workspace_is_too_large_edits_come_back_and_commands_say_that_they_cannot(
     driven, work, tmp_path
 ):
@@ -323,7 +176,7 @@ async def test_where_the_workspace_is_too_large_edits_come_back_and_commands_say
     assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "2\n"
 
 
-async def test_what_was_put_back_at_the_gate_is_no_change(driven, work):
+async def test_what_was_restored_at_the_gate_is_not_a_change(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     run = driven(sh("echo 2 > conftest.py; echo 3 > c.txt"), sh("echo 2 > conftest.py"), DONE, until=["true && false"])
     await run.run()
@@ -357,90 +210,3 @@ async def test_a_command_that_changed_a_thousand_files_is_one_change(driven, wor
     event = undone(await take_back(run))
     assert (event.changes, len(event.files), event.kept) == (1, count, [])
     assert tree(work) == before
-
-
-PLACES = ("a.txt", "b.txt", "d/x", "d/y", "e/f/z")
-
-
-def random_change(random: Random, token: str) -> Turn:
-    path, other = random.sample(PLACES, 2)
-    make = f"mkdir -p $(dirname {path}) $(dirname {other}); "
-    return random.choice(
-        [
-            write(path, f"{token} edited\n"),
-            write(path, f"{token} edited\n"),
-            sh(f"{make} printf '{token}\\0\\377' > {path}; cp {path} {other}; echo {token} >> {other}"),
-            sh(f"{make} mv {path} {other}"),
-            sh(f"rm -rf {path} $(dirname {other})/*"),
-            sh(f"{make} rm -f {path}; ln -s {token} {path}; rm -f {other}"),
-            sh(f"chmod {random.choice(['600', '755', '640'])} {path} {other}; echo {token} >> {path}"),
-            sh(f"rm -rf d; mkdir d; echo {token} > d/{token}"),
-        ]
-    )
-
-
-class Outsider:
-    """Someone else, who now and then writes to a file, and never twice the same."""
-
-    def __init__(self, random: Random, work: Path) -> None:
-        self.random, self.work = random, work
-        self.wrote: dict[str, bytes] = {}
-        self.after: dict[str, int] = {}
-        """The step after which they wrote it."""
-
-    def act(self, event: dict[str, object]) -> Unpause:
-        if self.random.random() < 0.3:
-            name = self.random.choice(PLACES)
-            path = self.work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.is_dir():
-                path.unlink(missing_ok=True)
-                self.wrote[name] = f"of someone else, {self.random.random()}\n".encode()
-                path.write_bytes(self.wrote[name])
-                self.after[name] = int(str(event["number"]))
-        return Unpause()
-
-    def standing(self) -> dict[str, bytes]:
-        """What of it stands on the disk now."""
-        files = {name: self.work / name for name in self.wrote}
-        return {n: p.read_bytes() for n, p in files.items() if p.is_file() and p.read_bytes() == self.wrote[n]}
-
-
-def plain(found: dict[str, tuple[str, int, bytes]], but: dict[str, bytes]) -> dict[str, tuple[str, int, bytes]]:
-    return {name: what for name, what in found.items() if what[0] != "folder" and name not in but}
-
-
-@pytest.mark.parametrize("seed", range(16))
-async def test_no_bytes_of_someone_else_are_lost_and_all_others_are_exactly_what_they_were(driven, work, seed):
-    random = Random(seed)
-    (work / "d").mkdir()
-    (work / "d/x").write_bytes(b"\0\xff")
-    outsider = Outsider(random, work)
-    at_start: dict[int, dict[str, tuple[str, int, bytes]]] = {}
-    turns = [random_change(random, f"t{seed}.{n}") for n in range(7)]
-    run = driven(*turns, say("that is all"), loop=LoopKind.NAIVE)
-
-    def look(event: dict[str, object]) -> Unpause:
-        at_start[int(str(event["number"]))] = tree(work)
-        return Unpause()
-
-    for number in range(1, 9):
-        run.on("step_finished", outsider.act, number=number).on("step_started", look, number=number)
-    await run.run()
-    steps = sorted(at_start)
-    if random.random() < 0.5:
-        outsider.act({"number": 99})
-    for step in (random.choice(steps), steps[0]):
-        theirs, before = outsider.standing(), tree(work)
-        events = await take_back(run, Undo(step=step))
-        assert theirs.items() <= outsider.standing().items(), run.story()
-        if not refusals(events):
-            now = plain(tree(work), but=outsider.wrote)
-            latest = {name: data for name, data in outsider.wrote.items() if outsider.after[name] >= step}
-            assert latest.items() <= outsider.standing().items(), (undone(events), run.story())
-            assert now == plain(at_start[step], but=outsider.wrote), (undone(events), run.story())
-        view = Journal.open(run.path)
-        held = {view.blob(s.event.before) for s in events if getattr(s.event, "by", "") == "undo" and s.event.before}
-        view.close()
-        still = {data for _, _, data in tree(work).values()}
-        assert {data for _, _, data in before.values()} <= held | still, "what was undone is kept"

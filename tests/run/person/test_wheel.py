@@ -1,4 +1,4 @@
-"""A person takes the wheel: they use the model's tools, and the model is told what they did."""
+"""A person takes control: they use the model's tools, and the model gets a report of what they did."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from fakes.views.searched import Search, crawl
 from rundry.agent import FinderSpec, FrontierView, ItemDuplicate, ItemState, Journal, LoopKind, ViewState, reduce_all
 from rundry.agent.finder.items.frontier import Frontier
 from rundry.agent.finder.items.item_state import Candidate
-from rundry.tui.board.look import Look
-from rundry.tui.board.pages import PAGE, Pages, Stock
+from rundry.tui.board.board_data import BoardData
+from rundry.tui.board.pages import PAGE, ItemLists, Pages
 from rundry.tui.board.rows.listings import listing_of
 from rundry.tui.board.view import BoardView, Listing
 from rundry.tui.theme import shipped_palette
@@ -35,13 +35,13 @@ def filled(journal: Journal, count: int) -> Frontier:
 def test_a_queue_is_read_from_any_place_and_back_while_only_some_pages_are_kept(journal: Journal):
     count = 20 * PAGE + 7
     filled(journal, count)
-    stock = Stock(journal)
-    assert stock.counts()[0] == count
+    item_lists = ItemLists(journal)
+    assert item_lists.counts()[0] == count
     assert FrontierView(journal).place_behind(ItemState.QUEUED, 0, count + 1) is None
-    last, first = stock.queue[count - 1], stock.queue[0]
+    last, first = item_lists.queue[count - 1], item_lists.queue[0]
     assert last is not None and last.value == f"item {count - 1}"
     assert first is not None and first.value == "item 0"
-    assert stock.queue[count] is None
+    assert item_lists.queue[count] is None
 
 
 def test_only_some_pages_are_kept_and_a_page_that_was_dropped_is_read_again():
@@ -58,27 +58,27 @@ def test_only_some_pages_are_kept_and_a_page_that_was_dropped_is_read_again():
     assert pages[0] == 0 and len(reads) == whole + 1, "the first one was dropped"
 
 
-def queue_of(stock: Stock) -> Listing:
+def queue_of(item_lists: ItemLists) -> Listing:
     state = ViewState()
     reduce_all(state, Search().stamp(crawl()))
     assert state.finder is not None and state.search is not None
-    look = Look(state, state.finder, state.search, shipped_palette("dark"), now=0.0)
-    return listing_of(look, BoardView(tab="queue"), stock)
+    data = BoardData(state, state.finder, state.search, shipped_palette("dark"), now=0.0)
+    return listing_of(data, BoardView(tab="queue"), item_lists)
 
 
 def test_what_was_taken_out_of_the_queue_ahead_of_its_worker_is_listed_as_waiting(journal: Journal):
     frontier = filled(journal, 70)
     taken = frontier.check_out(64, 0.0)
-    stock = Stock(journal)
-    stock.renew({item.key for item in taken[:8]})
-    listed = queue_of(stock)
+    item_lists = ItemLists(journal)
+    item_lists.renew({item.key for item in taken[:8]})
+    listed = queue_of(item_lists)
     assert [listed.key(n) for n in range(listed.count)] == [f"item {n}" for n in range(8, 70)]
     assert [listed.find(f"item {n}") for n in (7, 8, 63, 64, 69)] == [None, 0, 55, 56, 61]
 
 
 def test_what_left_the_queue_meanwhile_leaves_a_gap_and_moves_nothing(journal: Journal):
     frontier = filled(journal, 20 * PAGE)
-    queue = Stock(journal).queue
+    queue = ItemLists(journal).queue
     assert queue[20 * PAGE - 1] is not None
     frontier.take([f"item {n}" for n in range(10)])
     here = queue[PAGE]
@@ -108,10 +108,10 @@ def test_what_was_set_aside_comes_with_its_reason(journal: Journal):
     frontier = filled(journal, 3)
     frontier.take(["item 1"])
     frontier.set_aside("item 1", "HTTP 500", 4)
-    stock = Stock(journal)
-    row = stock.set_aside[0]
+    item_lists = ItemLists(journal)
+    row = item_lists.set_aside[0]
     assert row is not None and (row.value, row.error, row.attempts) == ("item 1", "HTTP 500", 4)
-    assert stock.counts() == (2, 0, 1)
+    assert item_lists.counts() == (2, 0, 1)
 
 
 def test_duplicates_come_newest_first_from_among_other_events(journal: Journal):
@@ -119,8 +119,8 @@ def test_duplicates_come_newest_first_from_among_other_events(journal: Journal):
         journal.append(ItemDuplicate(key=f"k{n}", source="s"))
         if n % 50 == 0:
             filled(journal, 1)
-    stock = Stock(journal)
-    newest, oldest = stock.duplicates[0], stock.duplicates[2 * PAGE + 4]
+    item_lists = ItemLists(journal)
+    newest, oldest = item_lists.duplicates[0], item_lists.duplicates[2 * PAGE + 4]
     assert newest is not None and newest.event == ItemDuplicate(key=f"k{2 * PAGE + 4}", source="s")
     assert oldest is not None and oldest.event == ItemDuplicate(key="k0", source="s")
-    assert stock.duplicates[2 * PAGE + 5] is None
+    assert item_lists.duplicates[2 * PAGE + 5] is None

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.gate import split_bytes
@@ -17,7 +16,7 @@ from rundry.agent.gate.change.lines import in_order
 from rundry.agent.workspace import FileState, form_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
-from rundry.tui.diff.sheet import Sheet
+from rundry.tui.diff.renderer import DiffRenderer
 from rundry.tui.diff.words import changed_words
 from rundry.tui.theme import shipped_palette
 
@@ -41,8 +40,8 @@ def _sides(diff: Diff) -> tuple[list[str], list[str]]:
 
 
 def _seen(diff: Diff, width: int = 70) -> list[str]:
-    sheet = Sheet(diff)
-    drawn = [sheet.draw(index, width, PALETTE, {}) for index in range(len(diff.rows))]
+    renderer = DiffRenderer(diff)
+    drawn = [renderer.draw(index, width, PALETTE, {}) for index in range(len(diff.rows))]
     return ["".join(text for text, _ in line).rstrip() for rows in drawn for line in rows]
 
 
@@ -80,7 +79,7 @@ def test_the_hunks_on_the_screen_are_those_of_the_gate_line_by_line(
 
 @given(lines, lines)
 @settings(max_examples=examples(200), deadline=None)
-def test_a_line_stands_beside_one_other_at_most_and_the_order_of_both_sides_is_kept(
+def test_a_line_stands_next_to_one_other_at_most_and_the_order_of_both_sides_is_kept(
     old: list[str], new: list[str]
 ) -> None:
     diff = diff_of("x", "\n".join(old).encode(), "\n".join(new).encode())
@@ -125,7 +124,7 @@ def test_a_unified_text_gives_the_rows_that_the_contents_give(old: list[str], ne
 
 def test_both_numbers_the_hunks_names_and_what_is_folded_are_seen() -> None:
     assert _seen(diff_of("calc.py", OLD.encode(), NEW.encode())) == [
-        " ⋯ 1 unchanged",
+        "   1   1    import os",
         " divide" + " " * 56 + "1 of 2",
         "   2   2",
         "   3   3",
@@ -199,7 +198,7 @@ def test_a_long_line_is_wrapped_and_never_cut() -> None:
         (b"\0\1\2", b"\0\1", "binary: 3 bytes before, 2 bytes after"),
     ],
 )
-def test_what_a_line_cannot_show_is_said(before: bytes | None, after: bytes | None, said: str) -> None:
+def test_what_a_line_cannot_show_is_reported(before: bytes | None, after: bytes | None, said: str) -> None:
     assert said in "\n".join(_seen(diff_of("x", before, after)))
 
 
@@ -209,7 +208,7 @@ def test_hostile_text_in_a_file_is_shown_as_marks() -> None:
     assert "\x1b" not in seen
 
 
-def test_what_is_no_diff_is_shown_as_it_stands() -> None:
+def test_a_text_that_is_not_a_diff_is_shown_unchanged() -> None:
     text = "a sentence\n@@ -1,2 +1,2 @@ def f():\n-old\n+new\n same\n\\ No newline at end of file\nmore words\n"
     seen = "\n".join(_seen(diff_of_text("x.py", text)))
     for part in ("a sentence", "old", "new", "same", "No newline at end of file", "more words", " f "):

@@ -7,7 +7,7 @@ from painted import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from rundry.tui.diff import DiffPane, HunkMark
+from rundry.tui.diff import DiffPane, HunkMark, HunkMoved
 from rundry.tui.theme import register_themes
 
 OLD = "".join(f"value_{n} = {n}\n" for n in range(400)).encode()
@@ -29,7 +29,7 @@ class Stage(App[None]):
     def on_diff_pane_end_seen(self) -> None:
         self.heard.append("end")
 
-    def on_diff_pane_hunk_moved(self, message: DiffPane.HunkMoved) -> None:
+    def on_hunk_moved(self, message: HunkMoved) -> None:
         self.heard.append(f"hunk {message.hunk}")
 
 
@@ -104,7 +104,7 @@ async def test_a_change_of_nothing_says_so() -> None:
         assert pane.end_seen
 
 
-async def test_the_first_screen_of_a_long_change_is_there_at_once_and_its_end_is_not_seen_before_it_is_known() -> None:
+async def test_the_first_screen_of_a_long_change_is_there_immediately_and_its_end_is_seen_once_it_is_known() -> None:
     lines = [f"    value_{n} = compute({n}, 'text')  # line {n}\n" for n in range(6_000)]
     new = [line.replace("compute", "calc") if n % 15 == 7 else line for n, line in enumerate(lines)]
     app = Stage()
@@ -229,7 +229,7 @@ async def test_a_very_long_line_opens_where_it_changed(width: int, far: int) -> 
         pane.show_change("a.py", old.encode(), old.replace("before", "after").encode())
         await pilot.pause()
         assert "short = 1" in _text(pane)
-        pane.look_at_change()
+        pane.scroll_to_change()
         await pilot.pause()
         assert "before" in _text(pane)
         pane.action_scroll_home()

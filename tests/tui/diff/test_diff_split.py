@@ -5,7 +5,7 @@ from painted import until
 from textual.app import App, ComposeResult
 
 from rundry.tui.diff import DiffPane, HunkMark, diff_of
-from rundry.tui.diff.sheet import Look, Sheet
+from rundry.tui.diff.renderer import DiffRenderer, RenderOptions
 from rundry.tui.lines import Part
 from rundry.tui.theme import register_themes, shipped_palette
 
@@ -44,11 +44,11 @@ class Stage(App[None]):
 
 
 def _seen(before: str, after: str, width: int = 61) -> list[tuple[str, str]]:
-    """Both halves of what is drawn, without their numbers' blanks; a row over the whole width is no pair."""
+    """Both halves of what is drawn, without their numbers' blanks; a row over the whole width is not a pair."""
     diff = diff_of("a.txt", before.encode(), after.encode())
-    sheet = Sheet(diff)
-    look = Look(width, PALETTE, split=True)
-    rows = [line for at in range(len(diff.rows)) for draw, _ in sheet.parts(at, look) for line in draw()]
+    renderer = DiffRenderer(diff)
+    options = RenderOptions(width, PALETTE, split=True)
+    rows = [line for at in range(len(diff.rows)) for draw, _ in renderer.parts(at, options) for line in draw()]
     texts = ["".join(text for text, _ in row) for row in rows]
     assert all(len(text) == width for text in texts if "│" in text)
     return [
@@ -69,7 +69,7 @@ def test_old_stands_on_the_left_and_new_on_the_right_with_its_own_number() -> No
     ]
 
 
-def test_a_line_that_changed_stands_beside_what_it_became_and_new_ones_above_it_stand_alone() -> None:
+def test_a_line_that_changed_stands_next_to_what_it_became_and_new_ones_above_it_stand_alone() -> None:
     before = "x = compute(one, two)\n"
     after = "first = 1\nsecond = 2\nx = compute(one, three)\nlast = 4\n"
     assert _seen(before, after) == [
@@ -92,9 +92,9 @@ def test_a_long_line_is_wrapped_and_the_lines_below_stay_side_by_side() -> None:
 def test_a_line_of_a_million_characters_is_drawn_piece_by_piece_and_none_is_lost() -> None:
     line = "abcdefghij" * 100_000
     diff = diff_of("a.txt", b"x\n", f"{line}\n".encode())
-    sheet = Sheet(diff)
+    renderer = DiffRenderer(diff)
     at = next(at for at, row in enumerate(diff.rows) if row.kind == "-")
-    parts = sheet.parts(at, Look(121, PALETTE, split=True))
+    parts = renderer.parts(at, RenderOptions(121, PALETTE, split=True))
     assert len(parts) > 100
     drawn = ["".join(text for text, _ in row).partition("│")[2] for draw, _ in parts for row in draw()]
     assert "".join(row[7:].strip() for row in drawn) == line
@@ -113,20 +113,20 @@ async def test_both_stand_side_by_side_where_there_is_room_and_a_key_changes_tha
         await pilot.pause()
         assert not pane.is_split
         assert "│" not in _text(pane)
-        await pilot.press("s")
+        await pilot.press("v")
         assert "21 − value_20 = 20" in _text(pane)
         assert "│" in _text(pane)
         pane.show_change("b.py", NEW, OLD)
         assert app.panes[1].is_split
         await pilot.pause()
         assert "│" in _text(pane)
-        await pilot.press("s")
+        await pilot.press("v")
         await pilot.resize_terminal(160, 20)
         await pilot.pause()
         assert "│" not in _text(pane)
 
 
-async def test_a_new_file_is_not_put_beside_nothing() -> None:
+async def test_a_new_file_is_not_put_next_to_nothing() -> None:
     app = Stage()
     async with app.run_test(size=(130, 20)) as pilot:
         app.pane.show_change("a.py", None, NEW)
@@ -136,7 +136,7 @@ async def test_a_new_file_is_not_put_beside_nothing() -> None:
 
 
 @pytest.mark.parametrize("key", ["end", "pagedown"])
-async def test_the_end_is_seen_where_the_last_line_stands_beside_another(key: str) -> None:
+async def test_the_end_is_seen_where_the_last_line_stands_next_to_another(key: str) -> None:
     app = Stage()
     async with app.run_test(size=(130, 12)) as pilot:
         app.pane.show_change("a.py", OLD, NEW)
@@ -181,10 +181,10 @@ async def test_the_view_stays_where_it_is_when_it_is_switched() -> None:
         for _ in range(11):
             await pilot.press("]")
         assert "calc(337, 'text')" in _text(pane)
-        await pilot.press("s")
+        await pilot.press("v")
         assert "calc(337, 'text')" in _text(pane)
         assert "12 of 30" in pane.render_line(1).text
-        await pilot.press("s")
+        await pilot.press("v")
         assert "12 of 30" in pane.render_line(1).text
         assert pane.current == 11
 

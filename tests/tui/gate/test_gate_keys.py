@@ -6,9 +6,9 @@ import pytest
 from fakes.played import proposal, started
 from fakes.pressing import press
 from fakes.screens import Stage
+from fakes.views.gate_opened import SIZE, decisions, opened
 from painted import shows, until
 from textual import events
-from textual.pilot import Pilot
 
 from rundry.agent import (
     CommandRefused,
@@ -19,18 +19,8 @@ from rundry.agent import (
     SetGateMode,
     StepStarted,
 )
-from rundry.tui.gate.decision.arming import GRACE, TYPING, Arming
-
-SIZE = (100, 30)
-
-
-async def opened(pilot: Pilot, stage: Stage, *events: object) -> None:
-    stage.play(*events)
-    await until(pilot, lambda: stage.screen.gate.arming.painted is not None)
-
-
-def decisions(stage: Stage) -> list[tuple[str, str, str | None]]:
-    return [(c.proposal_id, c.verdict, c.reason) for c in stage.link.commands if isinstance(c, Decide)]
+from rundry.tui.gate.decision.arming import Arming
+from rundry.tui.keyboard.letters import TYPING
 
 
 async def test_the_gate_takes_the_focus_from_an_empty_box_and_y_approves_with_the_painted_digest():
@@ -53,33 +43,6 @@ async def test_the_keys_can_be_asked_for_at_the_gate_and_esc_there_rejects_nothi
         await press(pilot, "escape")
         await until(pilot, lambda: stage.app.screen is stage.screen)
         assert (stage.screen.message.box.text, decisions(stage)) == ("", [])
-
-
-async def test_a_message_that_is_being_typed_keeps_the_focus_and_its_keys():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        stage.play(started())
-        await press(pilot, "h", "i")
-        await opened(pilot, stage, proposal())
-        await pilot.pause(GRACE + 0.1)
-        await press(pilot, "y")
-        assert stage.screen.message.box.text == "hiy"
-        assert decisions(stage) == []
-        await press(pilot, "f2", "n")
-        assert decisions(stage) == [("p1", "reject", None)]
-
-
-async def test_after_typing_the_first_proposal_waits_for_a_still_moment_and_the_next_does_not():
-    arming = Arming()
-    arming.keyed(10.0, empty=True)
-    arming.paint("p1", "d", 10.2)
-    assert not arming.may_focus(10.2 + GRACE - 0.01)
-    assert arming.may_focus(10.2 + GRACE + 0.01)
-    arming.focused()
-    arming.blank()
-    assert not arming.may_focus(20.0), "nothing is painted"
-    arming.paint("p2", "d", 20.0)
-    assert arming.may_focus(20.0)
 
 
 async def test_a_key_that_was_pressed_before_the_paint_never_counts():
@@ -144,89 +107,10 @@ async def test_a_word_that_begins_with_a_command_is_a_message_and_decides_nothin
         await opened(pilot, stage, started(), proposal(), proposal(proposal_id="p2"))
         for letter in words:
             stage.app.post_message(events.Key("space" if letter == " " else letter, letter))
-            await pilot.pause(0.01)
+            await pilot.pause()
         await until(pilot, lambda: stage.screen.message.box.text == words)
         await pilot.pause(TYPING * 2)
         assert decisions(stage) == []
-
-
-async def test_a_letter_alone_decides_though_no_key_follows():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await pilot.press("n")
-        await until(pilot, lambda: decisions(stage) == [("p1", "reject", None)])
-        assert stage.screen.message.box.text == ""
-
-
-async def test_enter_right_after_a_letter_is_part_of_the_decision():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await pilot.press("y", "enter")
-        await until(pilot, lambda: decisions(stage) == [("p1", "approve", None)])
-
-
-async def test_escape_right_after_a_letter_takes_it_back():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await pilot.press("y", "escape")
-        await pilot.pause(TYPING * 2)
-        assert decisions(stage) == []
-        assert stage.screen.gate.display
-
-
-async def test_a_letter_decides_nothing_where_the_proposal_was_changed_in_the_meantime():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await pilot.press("y")
-        stage.screen.gate.arming.blank()
-        await pilot.pause(TYPING * 2)
-        assert decisions(stage) == []
-
-
-async def test_escape_closes_the_question_about_always_and_decides_nothing():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await press(pilot, "A", "escape")
-        assert decisions(stage) == []
-        assert "always would write" not in stage.text()
-        await press(pilot, "A")
-        assert "always would write" in stage.text(), "the rule is shown again before it is written"
-        assert decisions(stage) == []
-        await press(pilot, "escape", "escape")
-        assert decisions(stage) == [("p1", "reject", None)]
-
-
-@pytest.mark.parametrize("words", ["hey", "/undo", "look why An y"])
-async def test_a_word_typed_in_one_go_at_the_gate_is_a_message_and_decides_nothing(words: str):
-    stage = Stage()
-    async with stage.app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        for letter in words:
-            stage.app.post_message(events.Key("space" if letter == " " else letter, letter))
-        await pilot.pause()
-        await pilot.pause()
-        assert decisions(stage) == []
-        assert stage.screen.message.box.text == words
-        assert stage.screen.message.box.has_focus
-
-
-async def test_a_proposal_longer_than_the_screen_is_approved_only_once_its_end_was_seen():
-    stage = Stage()
-    async with stage.app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot, stage, started(), proposal(lines=80))
-        await press(pilot, "y")
-        await pilot.pause()
-        assert decisions(stage) == []
-        assert "scroll to the end first" in stage.text()
-        await press(pilot, "end")
-        await pilot.pause()
-        await press(pilot, "y")
-        assert decisions(stage) == [("p1", "approve", None)]
 
 
 async def test_a_short_command_after_a_long_one_takes_no_more_rows_than_it_needs():
@@ -269,11 +153,12 @@ async def test_a_rebased_proposal_is_decided_with_its_new_digest_and_says_so():
         assert [c.digest for c in stage.link.commands if isinstance(c, Decide)] == ["digest-2"]
 
 
-async def test_a_refused_decision_is_said_and_the_gate_asks_again():
+async def test_a_refused_decision_is_reported_and_the_gate_asks_again():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal())
-        await pilot.press("y", "y")
+        await press(pilot, "y")
+        await press(pilot, "y")
         assert len(decisions(stage)) == 1, "a second key waits for the answer"
         stage.play(CommandRefused(command_id=1, command="decide", why="the file changed"))
         await shows(pilot, "the file changed")
@@ -334,16 +219,7 @@ async def test_escape_rejects_at_the_gate():
         assert decisions(stage) == [("p1", "reject", None)]
 
 
-async def test_any_other_letter_begins_a_message():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await pilot.press("w", "h")
-        assert decisions(stage) == []
-        assert stage.screen.message.box.text.endswith("h")
-
-
-async def test_the_next_proposal_follows_at_once_and_a_double_press_hits_neither_it_nor_the_box():
+async def test_the_next_proposal_follows_immediately_and_a_double_press_hits_neither_it_nor_the_box():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         await opened(pilot, stage, started(), proposal(1), proposal(2))

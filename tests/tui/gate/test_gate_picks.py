@@ -7,8 +7,8 @@ import random
 import pytest
 from fakes.played import proposal
 
-from rundry.agent import Decide, ProposalOpened, Rebasing, UserError
-from rundry.tui.diff import diff_of, diff_of_text
+from rundry.agent import Decide, ProposalOpened, Rebasing, UserError, apply_parts
+from rundry.tui.diff import diff_of_text
 from rundry.tui.gate.decision.editing import opened
 from rundry.tui.gate.decision.following import follow
 from rundry.tui.gate.decision.merge import carried
@@ -16,14 +16,14 @@ from rundry.tui.gate.decision.pending_decision import (
     IN_CONFLICT,
     MARKS_LEFT,
     NOTHING_TAKEN,
+    PendingDecision,
     Shown,
-    Thoughts,
     approval,
     rejection,
     way_out,
 )
 from rundry.tui.gate.decision.picks import Picks, matched
-from rundry.tui.gate.decision.spans import spans_in, spans_of, taken_text
+from rundry.tui.gate.decision.spans import spans_in, spans_of
 
 OLD = "".join(f"line {n}\n" for n in range(60))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", "")
@@ -49,7 +49,7 @@ def edit(old: str = OLD, new: str = NEW, **changes: object) -> ProposalOpened:
 
 
 def shown(**changes: object) -> Shown:
-    fields: dict[str, object] = {"proposal": edit(), "before": OLD, "spans": tuple(spans_in(unified(OLD, NEW)))}
+    fields: dict[str, object] = {"proposal": edit(), "before": OLD, "count": 3}
     return Shown(**{**fields, **changes})  # type: ignore[arg-type]
 
 
@@ -111,10 +111,9 @@ def test_the_hunks_of_the_screen_are_known_by_the_same_lines_as_those_of_the_gat
 
 def test_taking_hunks_of_an_edited_text_keeps_every_byte_outside_of_them():
     old, new = OLD.replace("\n", "\r\n"), NEW.replace("\n", "\r\n").removesuffix("\r\n")
-    spans = spans_of(diff_of("a.txt", old.encode(), new.encode()))
-    assert taken_text(old, new, spans, range(len(spans))) == new
-    assert taken_text(old, new, spans, []) == old
-    assert taken_text(old, new, spans, [0]) == old.replace("line 5\r\n", "line five\r\n")
+    assert apply_parts(old, new, {}, range(3)) == new
+    assert apply_parts(old, new, {}, []) == old
+    assert apply_parts(old, new, {}, [0]) == old.replace("line 5\r\n", "line five\r\n")
 
 
 @pytest.mark.parametrize(
@@ -126,69 +125,69 @@ def test_taking_hunks_of_an_edited_text_keeps_every_byte_outside_of_them():
     ],
 )
 def test_what_y_says_follows_from_what_is_taken(left: list[int], reasons: dict[int, str], expected: tuple[object, ...]):
-    assert said(approval(shown(), Thoughts(picks=picked(left, reasons)), "d")) == expected
+    assert said(approval(shown(), PendingDecision(picks=picked(left, reasons)), "d")) == expected
 
 
 def test_with_nothing_taken_y_says_so_and_n_rejects_with_the_reasons():
-    thoughts = Thoughts(picks=picked([0, 1, 2], {2: "why"}), reason="not now")
-    assert approval(shown(), thoughts, "d") == NOTHING_TAKEN
-    assert said(rejection(shown(), thoughts, "d")) == ("reject", None, {2: "why"}, "not now", None)
+    pending = PendingDecision(picks=picked([0, 1, 2], {2: "why"}), reason="not now")
+    assert approval(shown(), pending, "d") == NOTHING_TAKEN
+    assert said(rejection(shown(), pending, "d")) == ("reject", None, {2: "why"}, "not now", None)
 
 
 def test_of_an_edited_text_the_taken_hunks_are_sent_as_the_text_that_lands():
-    thoughts = Thoughts(picks=picked([1], {1: "later"}), edited=NEW, reason="see below")
+    pending = PendingDecision(picks=picked([1], {1: "later"}), edited=NEW, reason="see below")
     text = OLD.replace("line 5\n", "line five\n").replace("line 55\n", "")
     expected = ("approve", None, {}, "see below; hunk 2: later", text)
-    assert said(approval(shown(), thoughts, "d")) == expected
-    thoughts.picks.take_all()
-    assert said(approval(shown(), thoughts, "d"))[4] == NEW
+    assert said(approval(shown(), pending, "d")) == expected
+    pending.picks.take_all()
+    assert said(approval(shown(), pending, "d"))[4] == NEW
 
 
 def test_a_conflict_is_not_approved_until_it_was_edited_and_no_mark_of_it_is_left():
-    conflict = shown(rebasing=Rebasing("12:04:31", conflict=True), spans=())
-    assert approval(conflict, Thoughts(), "d") == IN_CONFLICT
+    conflict = shown(rebasing=Rebasing("12:04:31", conflict=True), count=0)
+    assert approval(conflict, PendingDecision(), "d") == IN_CONFLICT
     marked = "a\n<<<<<<< yours\nb\n=======\nc\n>>>>>>> proposed\n"
-    assert approval(conflict, Thoughts(edited=marked), "d") == MARKS_LEFT
-    assert said(approval(conflict, Thoughts(edited="a\nb\n"), "d"))[4] == "a\nb\n"
-    assert said(way_out(conflict, Thoughts(reason="look again"), "d", "again"))[::3] == ("again", "look again")
-    assert said(way_out(conflict, Thoughts(), "d", "mine"))[0] == "mine"
-    assert isinstance(way_out(shown(), Thoughts(), "d", "mine"), str)
+    assert approval(conflict, PendingDecision(edited=marked), "d") == MARKS_LEFT
+    assert said(approval(conflict, PendingDecision(edited="a\nb\n"), "d"))[4] == "a\nb\n"
+    assert said(way_out(conflict, PendingDecision(reason="look again"), "d", "again"))[::3] == ("again", "look again")
+    assert said(way_out(conflict, PendingDecision(), "d", "mine"))[0] == "mine"
+    assert isinstance(way_out(shown(), PendingDecision(), "d", "mine"), str)
 
 
 def test_a_rebase_keeps_marks_and_reasons_of_the_hunks_that_are_as_they_were():
-    thoughts = Thoughts(picks=picked([0, 1], {1: "why"}), typed={1: "half a rea", 0: "x"}, target=1)
+    pending = PendingDecision(picks=picked([0, 1], {1: "why"}), typed={1: "half a rea", 0: "x"}, target=1)
     old = OLD.replace("line 5\n", "someone else\n")
     now = edit(old, old.replace("line 30\n", "line thirty\nand more\n").replace("line 55\n", ""), digest="d2")
-    follow(thoughts, edit(), now, lambda _: None)
-    assert (thoughts.picks.left, thoughts.picks.reasons()) == ([0], {0: "why"})
-    assert (thoughts.typed, thoughts.target) == ({0: "half a rea"}, 0)
+    follow(pending, edit(), now, lambda _: None)
+    assert (pending.picks.left, pending.picks.reasons()) == ([0], {0: "why"})
+    assert (pending.typed, pending.target) == ({0: "half a rea"}, 0)
 
 
 def test_the_persons_own_version_is_carried_over_to_what_the_file_holds_now():
     blobs = {"before": OLD.encode(), "now": OLD.replace("line 20\n", "theirs\n").encode(), "after": NEW.encode()}
-    thoughts = Thoughts(edited=OLD.replace("line 5\n", "mine\n"), picks=picked([0], count=1))
-    follow(thoughts, edit(), edit(before="now"), lambda name: blobs[name or ""])
-    assert thoughts.edited == OLD.replace("line 5\n", "mine\n").replace("line 20\n", "theirs\n")
-    assert thoughts.picks.left == [0]
+    pending = PendingDecision(edited=OLD.replace("line 5\n", "mine\n"), picks=picked([0], count=1))
+    follow(pending, edit(), edit(before="now"), lambda name: blobs[name or ""])
+    assert pending.edited == OLD.replace("line 5\n", "mine\n").replace("line 20\n", "theirs\n")
+    assert pending.picks.left == [0]
 
 
 def test_a_version_that_overlaps_with_the_files_change_is_not_approved_but_not_lost_either():
     blobs = {"before": OLD.encode(), "now": OLD.replace("line 5\n", "theirs\n").encode(), "after": NEW.encode()}
     mine = OLD.replace("line 5\n", "mine\n")
-    thoughts = Thoughts(edited=mine)
-    follow(thoughts, edit(), edit(before="now"), lambda name: blobs[name or ""])
-    assert (thoughts.edited, thoughts.draft) == (None, mine)
+    pending = PendingDecision(edited=mine)
+    follow(pending, edit(), edit(before="now"), lambda name: blobs[name or ""])
+    assert (pending.edited, pending.draft) == (None, mine)
 
 
 @pytest.mark.parametrize("between", ["gone", "other"])
 def test_a_version_that_a_change_of_the_file_made_stale_fits_again_once_that_is_taken_back(between: str):
     blobs = {"before": OLD.encode(), "other": OLD.replace("line 5\n", "theirs\n").encode(), "after": NEW.encode()}
     mine = OLD.replace("line 5\n", "mine\n")
-    thoughts, now = Thoughts(edited=mine), edit(before=None if between == "gone" else between)
-    follow(thoughts, edit(), now, lambda name: blobs.get(name or ""))
-    assert (thoughts.edited, thoughts.draft) == (None, mine)
-    follow(thoughts, now, edit(digest="again"), lambda name: blobs.get(name or ""))
-    assert (thoughts.edited, thoughts.draft) == (mine, None)
+    pending, now = PendingDecision(edited=mine), edit(before=None if between == "gone" else between)
+    follow(pending, edit(), now, lambda name: blobs.get(name or ""))
+    assert (pending.edited, pending.draft) == (None, mine)
+    follow(pending, now, edit(digest="again"), lambda name: blobs.get(name or ""))
+    assert (pending.edited, pending.draft) == (mine, None)
 
 
 def test_what_two_people_changed_in_different_places_is_joined_and_nothing_is_lost():

@@ -107,7 +107,7 @@ async def test_a_path_pasted_behind_words_or_into_a_shell_line(work: Path):
         assert "attaching" not in stage.text()
 
 
-async def test_what_cannot_be_attached_is_said_while_it_is_typed_and_never_sent(work: Path):
+async def test_what_cannot_be_attached_is_reported_while_it_is_typed_and_never_sent(work: Path):
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*running(work))
@@ -139,7 +139,7 @@ async def test_a_message_with_an_image_is_not_sent_to_a_model_that_cannot_see(wo
 async def test_the_first_message_begins_the_run_with_its_images(work: Path):
     stage = Stage(start=PlayedStart(work))
     async with stage.app.run_test(size=(100, 30)):
-        stage.controller.say("what is in @shot.png?")
+        stage.controller.send_message("what is in @shot.png?")
         (spec,) = stage.link.begun
         assert [image.name for image in spec.images] == ["shot.png"]
         assert stage.link.kept == [png()]

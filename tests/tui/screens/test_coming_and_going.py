@@ -29,8 +29,8 @@ from rundry.agent import (
     TextArrived,
     Waiting,
 )
-from rundry.tui.app import Parting
-from rundry.tui.parting import part
+from rundry.tui.app import ViewResult
+from rundry.tui.exit_report import report_exit
 
 SIZE = (100, 30)
 RUN = (
@@ -54,7 +54,7 @@ async def test_a_runner_that_died_at_its_start_is_not_said_to_come_up(tmp_path: 
         assert "runner.log" in stage.text()
 
 
-async def test_what_ran_beside_a_dead_runner_does_not_run_again_while_the_next_one_comes_up():
+async def test_what_ran_next_to_a_dead_runner_does_not_run_again_while_the_next_one_comes_up():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*RUN, BackgroundStarted(name="server", command="python -m http.server"))
@@ -102,21 +102,23 @@ async def test_a_queued_message_that_comes_back_stands_before_the_draft():
         assert stage.screen.message.box.text == "later\ndraft"
 
 
-async def test_who_leaves_before_the_wrap_up_is_over_reads_that_it_was_told_to_stop(capsys: pytest.CaptureFixture[str]):
+async def test_who_leaves_before_the_wrap_up_is_over_reads_that_the_run_is_stopping(
+    capsys: pytest.CaptureFixture[str],
+):
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:
         stage.play(*RUN)
         await stage.caught_up(pilot)
         await pilot.press("ctrl+c", "ctrl+c", "w", "ctrl+c", "ctrl+c")
         await until(pilot, lambda: stage.app.return_value is not None)
-    parting = stage.app.return_value
-    assert parting == Parting()
+    result = stage.app.return_value
+    assert result == ViewResult()
     assert stage.link.commands == [Stop(how="wrap_up")], "it is told once"
-    assert part(stage.controller, parting, {}) == 130
+    assert report_exit(stage.controller, result, {}) == 130
     assert "the run is stopping but has not ended yet: rundry watch r1" in capsys.readouterr().err
 
 
-async def test_a_run_that_goes_on_after_its_end_is_no_longer_told_to_stop():
+async def test_a_run_that_continues_after_its_end_is_no_longer_asked_to_stop():
     stage = Stage()
     stage.play(*RUN)
     stage.controller.catch_up()

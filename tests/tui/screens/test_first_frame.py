@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyte
 
-from rundry.tui.first_frame import Look, Typed, draw
+from rundry.tui.first_frame import FrameColors, Typed, draw
 
 
 def test_keys_before_the_app_are_kept_as_text():
@@ -16,7 +16,7 @@ def test_keys_before_the_app_are_kept_as_text():
     assert typed.take_draft() == "n\u00e4ch"
 
 
-def test_escape_sequences_are_no_text_and_a_paste_is_one_draft():
+def test_escape_sequences_are_not_text_and_a_paste_is_one_draft():
     typed = Typed()
     typed.feed(b"a\x1b[A\x1bOP\x1b[<0;3;4Mb")
     typed.feed(b"\x1b[200~one\rtwo\x1b[201~")
@@ -37,7 +37,7 @@ def test_the_frame_has_the_header_and_the_box_where_the_app_will_have_them():
         screen = pyte.Screen(columns, rows)
         stream = pyte.Stream(screen)
         typed = Typed(draft="hello")
-        stream.feed(draw("a task " * 20, "qwen3:8b", typed, (columns, rows), Look(bright="38;2;1;2;3")))
+        stream.feed(draw("a task " * 20, "qwen3:8b", typed, (columns, rows), FrameColors(bright="38;2;1;2;3")))
         assert screen.display[0].startswith(" rundry  a task")
         assert screen.display[rows - 2].startswith(" › hello")
         assert (screen.cursor.y, screen.cursor.x) == (rows - 2, 8)
@@ -45,5 +45,5 @@ def test_the_frame_has_the_header_and_the_box_where_the_app_will_have_them():
 
 def test_what_was_sent_before_the_app_stands_above_the_box():
     screen = pyte.Screen(80, 24)
-    pyte.Stream(screen).feed(draw("", "", Typed(sent=["first", "second"]), (80, 24), Look()))
+    pyte.Stream(screen).feed(draw("", "", Typed(sent=["first", "second"]), (80, 24), FrameColors()))
     assert [screen.display[19].strip(), screen.display[20].strip()] == ["› first", "› second"]

@@ -143,7 +143,7 @@ async def test_an_open_proposal_names_the_keys_and_commands_that_decide_on_it_un
         assert "rundry approve" not in await shows(pilot, "waits for you")
 
 
-async def test_the_page_is_there_after_the_hand_off_was_taken_up_and_r_begins_the_hint():
+async def test_the_page_is_there_after_the_hand_off_was_resumed_and_r_begins_the_hint():
     stage = Stage()
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await opened(stage, pilot)

@@ -20,12 +20,14 @@ from rundry.agent import (
     Waiting,
     reduce_all,
 )
-from rundry.tui.actions import ACTIONS, keymap, parse_slash, shown_key
+from rundry.tui.actions import ACTIONS, parse_slash, shown_key
+from rundry.tui.actions.places import PLACES
 from rundry.tui.app import RundryApp
 from rundry.tui.head.meters import arrange, draw_bar, meters
 from rundry.tui.head.title import arrange_title, model_name
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
+from rundry.tui.setup.remaps import check_keys
 
 RUN = (
     started(),
@@ -54,7 +56,7 @@ def test_a_meter_is_amber_at_three_quarters_and_red_with_a_mark_at_nine_tenths()
     assert "0.46/0.50!" in line(seen(*RUN), 120)
 
 
-def test_what_is_unpriced_or_estimated_is_said():
+def test_what_is_unpriced_or_estimated_is_reported():
     unpriced = seen(started(), Charged(tokens_in=1, tokens_out=1, usd=None))
     assert "usd   $?/0.50" in line(unpriced, 120)
     estimated = seen(started(), Charged(tokens_in=1, tokens_out=1, usd=0.1, estimated=True))
@@ -113,11 +115,12 @@ def test_a_scripted_model_is_labelled_as_such():
 
 
 def test_every_action_of_the_view_has_something_to_do_and_no_two_share_a_key():
-    main = [action for action in ACTIONS if action.where == "main"]
-    board = [action for action in ACTIONS if action.where == "board"]
+    shown = [action for action in ACTIONS if action.where in ("main", "board", "transcript", "end")]
     controller = RunController(PlayedLink())
-    assert {action.name for action in main + board} == set(MainScreen(controller, {}, RundryApp(controller)).handlers)
-    for place in ("main", "gate"):
+    assert {action.name for action in shown} | {"steer"} == set(
+        MainScreen(controller, {}, RundryApp(controller)).handlers
+    )
+    for place in PLACES:
         keys = [k for a in ACTIONS if a.where == place and a.keys for k in a.keys.split(",")]
         assert len(keys) == len(set(keys))
 
@@ -130,10 +133,10 @@ def test_slash_commands_are_parsed_with_their_argument():
     assert parse_slash("/approve")[0] is None, "the gate's keys are no commands"
 
 
-def test_remaps_of_unknown_actions_are_told():
-    good, bad = keymap({"pause": "ctrl+y", "fly": "f"})
+def test_remaps_of_unknown_actions_are_reported():
+    good, bad = check_keys({"pause": "ctrl+y", "fly": "f"})
     assert good == {"pause": "ctrl+y"}
-    assert "fly" in bad[0]
+    assert "fly" in str(bad[0])
     assert shown_key("ctrl+y") == "^y"
 
 
@@ -218,7 +221,7 @@ async def test_a_wrap_up_is_waited_for_before_the_screen_closes():
     assert stage.app.return_value is not None
 
 
-async def test_staying_changes_nothing_and_an_idle_chat_is_left_at_once():
+async def test_staying_changes_nothing_and_an_idle_chat_is_left_immediately():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
         stage.play(*RUN)
@@ -238,7 +241,7 @@ async def test_staying_changes_nothing_and_an_idle_chat_is_left_at_once():
 
 async def test_help_and_palette_hold_every_action():
     stage = Stage()
-    async with stage.app.run_test(size=(120, 100)) as pilot:
+    async with stage.app.run_test(size=(120, 260)) as pilot:
         stage.play(*RUN)
         await pilot.press("f1")
         await shows(pilot, ACTIONS[-1].label)

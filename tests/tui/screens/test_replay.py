@@ -33,7 +33,7 @@ from rundry.agent import (
     reduce_all,
 )
 from rundry.tui.app import RundryApp
-from rundry.tui.replay import Film, Player
+from rundry.tui.replay import Player, Timeline
 from rundry.tui.replay.screen import ReplayScreen
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
@@ -62,7 +62,7 @@ def step(number: int) -> list[Event]:
 
 
 def recorded(folder: Path, steps: int, apart: float = 1.0) -> Journal:
-    """A run of so many steps; its events are so many seconds apart."""
+    """Record a run of `steps` steps whose events are `apart` seconds apart."""
     journal = Journal.create(folder / "r1.db", spec())
     clock = iter(range(10**9))
     journal.now = lambda: 1000.0 + next(clock) * apart
@@ -89,7 +89,7 @@ def folded(journal: Journal, seq: int) -> ViewState:
 
 def test_the_state_at_any_point_is_the_fold_up_to_there_however_one_came_there(tmp_path: Path):
     journal = recorded(tmp_path, steps=40)
-    reel, pick = Film(journal, every=32), random.Random(4)
+    reel, pick = Timeline(journal, every=32), random.Random(4)
     reel.go_to(reel.last)
     for seq in [0, 1, reel.last, *(pick.randrange(reel.last) for _ in range(60))]:
         assert told(reel.go_to(seq)) == told(folded(journal, seq) if seq else ViewState()), seq
@@ -98,7 +98,7 @@ def test_the_state_at_any_point_is_the_fold_up_to_there_however_one_came_there(t
 
 def test_steps_are_gone_through_one_by_one(tmp_path: Path):
     journal = recorded(tmp_path, steps=3)
-    reel = Film(journal)
+    reel = Timeline(journal)
     seen: list[int | None] = []
     while reel.position < reel.last:
         seen.append(reel.go_to(reel.mark_after(reel.position)).step)
@@ -112,32 +112,32 @@ def test_steps_are_gone_through_one_by_one(tmp_path: Path):
 
 def test_events_come_as_far_apart_as_they_did_and_long_silences_are_cut(tmp_path: Path):
     journal = recorded(tmp_path, steps=2, apart=1.0)
-    player = Player(Film(journal))
+    player = Player(Timeline(journal))
     assert player.advance(0.5), "the first event stands there at once"
-    assert player.film.position == 1
+    assert player.timeline.position == 1
     player.advance(1.0)
-    assert player.film.position == 2
+    assert player.timeline.position == 2
     player.speed = 4
     player.advance(1.0)
-    assert player.film.position == 6
+    assert player.timeline.position == 6
     player.toggle()
     assert not player.advance(50.0)
     player.toggle()
     player.speed = 64
     while not player.is_at_end:
         player.advance(1.0)
-    assert player.film.state.outcome == ENDED
+    assert player.timeline.state.outcome == ENDED
     assert not player.advance(1.0)
     assert not player.playing
     player.toggle()
     assert player.playing
-    assert player.film.position == 0
+    assert player.timeline.position == 0
     journal.close()
     hours = recorded(tmp_path / "hours", steps=1, apart=3600.0)
-    slow = Player(Film(hours))
+    slow = Player(Timeline(hours))
     slow.advance(0.0)
     slow.advance(2.0)
-    assert slow.film.position == 2, "an hour of silence takes two seconds"
+    assert slow.timeline.position == 2, "an hour of silence takes two seconds"
     hours.close()
 
 
@@ -167,7 +167,7 @@ async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path:
         await pilot.press("4")
         assert (replay.player.speed, replay.player.playing) == (64, True)
         await pilot.press("space", "end")
-        await until(pilot, lambda: f"event {replay.player.film.last}/{replay.player.film.last}" in painted(app))
+        await until(pilot, lambda: f"event {replay.player.timeline.last}/{replay.player.timeline.last}" in painted(app))
         await shows(pilot, "step budget")
         await pilot.press("left", "left")
         await shows(pilot, "step 11/12")
@@ -177,11 +177,11 @@ async def test_the_scrubber_goes_to_any_step_and_leaving_shows_the_end(tmp_path:
         await until(pilot, lambda: isinstance(app.screen, MainScreen))
         await shows(pilot, "step budget")
     journal = Journal.open(tmp_path / "r1.db")
-    assert journal.untaken() == [], "a replay changes nothing"
+    assert journal.inbox.untaken() == [], "a replay changes nothing"
     journal.close()
 
 
-async def test_a_replay_of_nothing_and_a_speed_that_there_is_not_are_told():
+async def test_a_replay_of_nothing_and_a_speed_that_there_is_not_are_reported():
     stage = Stage()
     async with stage.app.run_test(size=(100, 24)) as pilot:
         await until(pilot, lambda: isinstance(stage.app.screen, MainScreen) and stage.screen.is_mounted)

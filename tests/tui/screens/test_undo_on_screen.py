@@ -87,7 +87,7 @@ async def test_the_footer_offers_it_after_the_end_and_its_key_asks_first(ended):
     controller.link.close()
 
 
-async def test_what_makes_no_sense_is_told(ended):
+async def test_arguments_without_a_meaning_are_refused_with_a_reason(ended):
     controller = RunController(Session.attach(ended.path))
     app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:

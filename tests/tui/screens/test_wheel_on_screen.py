@@ -79,7 +79,7 @@ async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
         await page.types("!echo beside")
         await page.sees("! echo beside")
         await page.types("/control c.txt was missing")
-        await page.sees("the model drives again")
+        await page.sees("you returned control to the model")
         await page.sees("told the model what you did")
         await page.types("and now?")
         await page.sees("noted")
@@ -123,7 +123,7 @@ async def test_esc_esc_lists_the_messages_and_enter_brings_the_files_and_the_wor
         ]
 
 
-async def test_esc_leaves_everything_as_it_is_and_a_draft_is_no_reason_to_go_back(live):
+async def test_esc_leaves_everything_as_it_is_and_with_a_draft_esc_esc_clears_it_and_up_restores_it(live):
     async with live(say("hello")) as page:
         await page.types("/rewind")
         await page.until(lambda: isinstance(page.app.screen, RewindScreen))
@@ -132,6 +132,8 @@ async def test_esc_leaves_everything_as_it_is_and_a_draft_is_no_reason_to_go_bac
         await page.pilot.press(*"half", "escape", "escape")
         await page.pilot.pause()
         assert not isinstance(page.app.screen, RewindScreen)
+        assert page.app.screen.message.box.text == ""
+        await page.pilot.press("up")
         assert page.app.screen.message.box.text == "half"
     assert not page.run.of("rewound")
 

@@ -12,7 +12,7 @@ from rundry.tui.lines.parts import Line, Place
 NOTHING, THUMB = Segment(" "), Segment("▐")
 
 
-def test_a_row_is_kept_until_its_line_is_drawn_anew():
+def test_a_row_is_kept_until_its_line_is_drawn_again():
     rows, base = PaintedRows(), Style.parse("red")
     line = Line(Place(1), Strip([Segment("text")]))
     row = rows.row(line, 10, base)

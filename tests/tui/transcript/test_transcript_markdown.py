@@ -3,8 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.cells import cell_len
 from sampling import examples
 
@@ -42,7 +41,7 @@ def _whole(text: str) -> list[Piece]:
         ("[here](http://x.org/a)", "here (http://x.org/a)"),
         ("<http://x.org>", "http://x.org"),
         ("```\n  code\n```", "    code"),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", "a    b\n───────\n1    2"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a   b\n─────\n1   2"),
     ],
 )
 def test_markdown_is_drawn_plainly(source: str, drawn: str) -> None:

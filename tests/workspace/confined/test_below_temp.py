@@ -17,7 +17,7 @@ async def sandbox(request, tmp_path, monkeypatch):
     (home / "settings").write_text("mine\n")
     (home / "work").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    found = await Sandbox.detect(ways=[request.param])
+    found = await Sandbox.detect(kinds=[request.param])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found

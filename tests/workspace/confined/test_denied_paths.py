@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from rundry.agent.protocol import Rule
-from rundry.agent.workspace import Sandbox, Unseen, command_env, denied_paths
+from rundry.agent.workspace import HideRules, Sandbox, command_env, denied_paths
 
 RULES = [
     Rule(verdict="deny", path="/.env"),
@@ -31,7 +31,9 @@ def ws(tmp_path):
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 async def run(request, ws):
-    sandbox = await Sandbox.detect(ways=[request.param], unseen=Unseen(denied=lambda root: denied_paths(RULES, root)))
+    sandbox = await Sandbox.detect(
+        kinds=[request.param], hide_rules=HideRules(denied=lambda root: denied_paths(RULES, root))
+    )
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
 
@@ -115,11 +117,11 @@ def test_rules_of_other_tools_and_verdicts_hide_nothing(ws):
     assert denied_paths([Rule(verdict="deny", path="/etc/passwd")], ws) == ["/etc/passwd"]
 
 
-async def test_a_commit_that_holds_it_stays_readable_through_git_and_that_is_said(ws):
+async def test_a_commit_that_holds_it_stays_readable_through_git_and_that_is_reported(ws):
     git = ["git", "-c", "user.name=me", "-c", "user.email=me@x", "-C", str(ws)]
     for words in (["init", "-q"], ["add", "-Af"], ["commit", "-qm", "all"]):
         subprocess.run([*git, *words], check=True)
-    sandbox = await Sandbox.detect(unseen=Unseen(denied=lambda root: denied_paths(RULES, root)))
+    sandbox = await Sandbox.detect(hide_rules=HideRules(denied=lambda root: denied_paths(RULES, root)))
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     done = await sandbox.run("git show HEAD:.env", ws, cwd=ws, env=command_env(os.environ), timeout=30)

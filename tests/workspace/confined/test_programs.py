@@ -2,12 +2,12 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.workspace import Access, Sandbox, command_env
 
 
 @pytest.fixture
 async def sandbox():
-    found = await Sandbox.detect(ways=["bubblewrap"])
+    found = await Sandbox.detect(kinds=["bubblewrap"])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -29,5 +29,5 @@ async def test_a_command_changes_no_folder_of_path_in_the_workspace_unless_it_is
     failed = await sandbox.run("touch tools/git", ws, cwd=ws, env=env, timeout=20)
     need = sandbox.refused(failed, ws)
     assert (done.exit_code == 0 and need is None) or need.place == ws / "tools"
-    await sandbox.run("touch tools/git", ws, cwd=ws, env=env, timeout=20, writable=[ws / "tools"])
+    await sandbox.run("touch tools/git", ws, Access(writable=[ws / "tools"]), cwd=ws, env=env, timeout=20)
     assert (ws / "tools/git").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace import Sandbox, Unseen, command_env
+from rundry.agent.workspace import HideRules, Sandbox, command_env
 
 PLACES = (
     ".codex/auth.json",
@@ -82,7 +82,7 @@ async def said_by(sandbox: Sandbox, line: str, ws: Path, **more) -> str:
 
 
 async def detected(way: str, **more) -> Sandbox:
-    found = await Sandbox.detect(ways=[way], **more)
+    found = await Sandbox.detect(kinds=[way], **more)
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -101,8 +101,8 @@ async def test_a_user_adds_places_and_lets_one_through(way, at_home, ws):
     ours.mkdir()
     (ours / "key").write_text(SECRET)
     (at_home / ".ssh/config").write_text("Host shown-host")
-    unseen = Unseen(hide=(ours,), show=(at_home / ".npmrc", at_home / ".ssh/config"))
-    sandbox = await detected(way, unseen=unseen)
+    hide_rules = HideRules(hide=(ours,), show=(at_home / ".npmrc", at_home / ".ssh/config"))
+    sandbox = await detected(way, hide_rules=hide_rules)
     said = await said_by(sandbox, "cat ~/ours/key ~/.netrc ~/.ssh/id_ed25519; echo; cat ~/.ssh/config ~/.npmrc", ws)
     assert said.count("hush") == 1 and "shown-host" in said
 
@@ -111,7 +111,7 @@ async def test_what_rundry_hides_is_not_shown_by_a_user(way, at_home, ws):
     runs = at_home / "runs"
     runs.mkdir()
     (runs / "journal.db").write_text(SECRET)
-    sandbox = await detected(way, hide=[runs], unseen=Unseen(show=(at_home,)))
+    sandbox = await detected(way, hide=[runs], hide_rules=HideRules(show=(at_home,)))
     assert "hush" not in await said_by(sandbox, "cat ~/runs/*", ws)
 
 

@@ -44,7 +44,7 @@ def port():
 
 
 async def opened(*hosts: str) -> Sandbox:
-    found = await Sandbox.detect(ways=["bubblewrap"], hosts=hosts)
+    found = await Sandbox.detect(kinds=["bubblewrap"], hosts=hosts)
     if found.kind is None or (why := found.open_egress()):
         pytest.skip(found.why_none or why)
     return found
@@ -128,7 +128,7 @@ async def test_the_proxy_ends_with_the_run(port):
 
 
 async def test_with_a_network_there_is_no_proxy(tmp_path):
-    sandbox = await Sandbox.detect(ways=["bubblewrap"], hosts=["pypi.org"], network=True)
+    sandbox = await Sandbox.detect(kinds=["bubblewrap"], hosts=["pypi.org"], network=True)
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     assert sandbox.open_egress() == ""
@@ -136,7 +136,7 @@ async def test_with_a_network_there_is_no_proxy(tmp_path):
 
 
 async def test_landlock_cannot_hold_a_list_of_hosts_and_says_so(tmp_path):
-    sandbox = await Sandbox.detect(ways=["landlock"], hosts=["pypi.org"])
+    sandbox = await Sandbox.detect(kinds=["landlock"], hosts=["pypi.org"])
     if sandbox.kind is None:
         pytest.skip(sandbox.why_none)
     assert "works only with bubblewrap" in sandbox.open_egress()

@@ -22,7 +22,7 @@ def own_cache(pytestconfig, monkeypatch):
 
 
 async def detected(way: str) -> Sandbox:
-    found = await Sandbox.detect(ways=[way])
+    found = await Sandbox.detect(kinds=[way])
     if found.kind is None:
         pytest.skip(found.why_none)
     return found
@@ -75,7 +75,7 @@ async def test_landlock_holds_files_secrets_and_processes():
 
 @pytest.mark.parametrize("way", ["bubblewrap", "landlock"])
 async def test_with_a_network_that_was_allowed_only_what_was_promised_counts(way):
-    found = await Sandbox.detect(ways=[way], network=True)
+    found = await Sandbox.detect(kinds=[way], network=True)
     if found.kind is None:
         pytest.skip(found.why_none)
     await found.probe(fresh=True)
@@ -87,7 +87,7 @@ async def test_before_it_is_probed_a_sandbox_holds_nothing():
     assert [one.name for one in sandbox.missing()] == names()
 
 
-async def test_a_result_is_remembered_until_it_is_asked_for_anew(own_cache):
+async def test_a_result_is_remembered_until_it_is_asked_for_again(own_cache):
     sandbox = await detected("bubblewrap")
     await sandbox.probe()
     file = cache_folder() / "sandbox.json"

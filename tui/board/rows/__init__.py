@@ -1,1 +1,1 @@
-"""The rows of the board, each view as cells."""
+"""The rows of each view of the board, as cells."""

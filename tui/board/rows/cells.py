@@ -1,4 +1,4 @@
-"""Rows of columns: padded, cut and set side by side. Texts cross the border for foreign text here."""
+"""Rows of columns: padded, shortened and joined. Foreign text passes through `tui.text` here."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ PLAIN = Style.null()
 
 
 def foreign(text: str, style: Style, palette: Palette) -> Row:
-    """A text that someone else wrote, in one line."""
+    """Return a foreign text in one line, safe to display."""
     return marked(one_line(text), style, palette.mark)
 
 
 def blank(width: int) -> Run:
-    """So many cells of nothing."""
+    """Return blank cells."""
     return (" " * max(0, width), PLAIN)
 
 
 def left(runs: Sequence[Run], width: int) -> Row:
-    """Exactly `width` cells, the rest as `…`."""
+    """Return exactly `width` cells, aligned to the left; what does not fit becomes `…`."""
     kept = shorten(runs, max(0, width))
     return [*kept, blank(width - width_of(kept))]
 
 
 def right(runs: Sequence[Run], width: int) -> Row:
-    """The same, at the right edge."""
+    """Return exactly `width` cells, aligned to the right."""
     kept = shorten(runs, max(0, width))
     return [blank(width - width_of(kept)), *kept]
 
 
 def apart(start: Sequence[Run], end: Sequence[Run], width: int) -> Row:
-    """Both in exactly `width` cells, at its edges; the start gives way."""
+    """Return exactly `width` cells with one text at each edge; the left one is shortened if there is no room."""
     tail = shorten(end, width)
     room = width - width_of(tail)
     return [*left(start, room - 2), blank(min(2, room)), *tail] if tail else left(start, width)
 
 
 def beside(first: Sequence[Row], second: Sequence[Row], width: int, gap: int) -> list[Row]:
-    """Two columns of rows; the first is `width` cells wide."""
+    """Return two columns of rows; the first is `width` cells wide."""
     return [[*left(a, width), blank(gap), *b] for a, b in zip_longest(first, second, fillvalue=list[Run]())]
 
 
 def middle(text: str, width: int) -> str:
-    """A shown text within `width` cells: an address or a path loses its middle, not its end."""
+    """Return a shown text in at most `width` cells. An address or a path is shortened in its middle, not at its end."""
     if cell_len(text) <= width:
         return text
     if width < 8:
@@ -66,19 +66,19 @@ def middle(text: str, width: int) -> str:
 
 
 def path(text: str, style: Style, palette: Palette, width: int) -> Row:
-    """An address or a path that someone else wrote, cut in the middle."""
+    """Return a foreign address or path, shortened in its middle."""
     return marked(middle(one_line(text), width), style, palette.mark)
 
 
 def grouped(count: int) -> str:
-    """`1 204`, from a million on `1.2M`."""
+    """Return a number with groups of digits: `1 204`; from a million on `1.2M`."""
     if count >= 1_000_000:
         return f"{count / 1_000_000:.1f}M"
     return f"{count:,}".replace(",", " ")
 
 
 def since(seconds: float) -> str:
-    """`12s`, `3:05`, `1:02:03`: right-aligned by the caller."""
+    """Return a duration as `12s`, `3:05` or `1:02:03`. The caller aligns it."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"

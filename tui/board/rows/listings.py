@@ -1,4 +1,4 @@
-"""Each view of the board as rows."""
+"""The rows of each view of the board."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, Stamped
 
-from ..look import Look, arranged
-from ..pages import PAGE, Pages, Stock
+from ..board_data import BoardData, arranged
+from ..pages import PAGE, ItemLists, Pages
 from ..view import BoardView, Listing
 from .cells import Row
 from .findings import finding_row
@@ -18,86 +18,86 @@ from .lenses import lens_row
 _E = TypeVar("_E", ItemFailed, ItemDuplicate)
 
 
-def listing_of(look: Look, view: BoardView, stock: Stock | None) -> Listing:
-    """The rows of the present view."""
+def listing_of(data: BoardData, view: BoardView, item_lists: ItemLists | None) -> Listing:
+    """Return the rows of the present view."""
     match view.tab:
         case "findings":
-            return _findings(look, view)
+            return _findings(data, view)
         case "lenses":
-            return _lenses(look)
+            return _lenses(data)
         case "latest":
-            return _latest(look)
+            return _latest(data)
         case "queue":
-            return _queue(look, stock)
+            return _queue(data, item_lists)
         case "failed":
-            return _set_aside(look, stock)
+            return _set_aside(data, item_lists)
         case "duplicates":
-            return _duplicates(look, stock)
-        case _:
+            return _duplicates(data, item_lists)
+        case "work" | "":
             return Listing(0, _no_row, _no_key, _nowhere)
 
 
-def _findings(look: Look, view: BoardView) -> Listing:
-    found = arranged(look, view.only)
+def _findings(data: BoardData, view: BoardView) -> Listing:
+    found = arranged(data, view.only)
     places = {finding.key: at for at, finding in enumerate(found)}
     if view.only != "all":
         empty = f"no finding is {'being judged' if view.only == 'judging' else view.only}: f shows others"
-    elif look.is_over:
+    elif data.is_over:
         empty = "no findings"
-    elif look.by_lenses:
-        running = sum(lens.since is not None for lens in look.facts.lenses.values())
-        count = running or len(look.facts.lenses)
+    elif data.by_lenses:
+        running = sum(lens.since is not None for lens in data.facts.lenses.values())
+        count = running or len(data.facts.lenses)
         noun = "lens" if count == 1 else "lenses"
         empty = f"nothing found yet: {count} {noun} {'look' if count > 1 else 'looks'}"
     else:
         empty = "nothing found yet"
     return Listing(
         len(found),
-        lambda index, width: finding_row(look, found[index], width),
+        lambda index, width: finding_row(data, found[index], width),
         lambda index: found[index].key,
         places.get,
-        grows=not look.is_over,
+        grows=not data.is_over,
         empty=empty,
     )
 
 
-def _lenses(look: Look) -> Listing:
-    found = list(look.facts.lenses.values())
+def _lenses(data: BoardData) -> Listing:
+    found = list(data.facts.lenses.values())
     names = [lens.name for lens in found]
     return Listing(
         len(found),
-        lambda index, width: lens_row(look, found[index], width),
+        lambda index, width: lens_row(data, found[index], width),
         lambda index: names[index],
         lambda key: names.index(key) if key in names else None,
         empty="no lens",
     )
 
 
-def _latest(look: Look) -> Listing:
-    found = list(look.state.progress.latest)
+def _latest(data: BoardData) -> Listing:
+    found = list(data.state.progress.latest)
     places = {event.key: at for at, event in enumerate(found)}
     return Listing(
         len(found),
-        lambda index, width: latest_row(look, found[index], width),
+        lambda index, width: latest_row(data, found[index], width),
         lambda index: found[index].key,
         places.get,
         grows=True,
-        empty="no items" if look.is_over else "no items yet: searching for the first ones",
-        tell=lambda index: _told(found[index]),
+        empty="no items" if data.is_over else "no items yet: searching for the first ones",
+        describe=lambda index: _described(found[index]),
     )
 
 
-def _queue(look: Look, stock: Stock | None) -> Listing:
-    if stock is None:
+def _queue(data: BoardData, item_lists: ItemLists | None) -> Listing:
+    if item_lists is None:
         return Listing(0, _no_row, _no_key, _nowhere, empty="the queue cannot be read")
-    ready, waiting, _ = stock.counts()
-    ahead = stock.ahead
+    ready, waiting, _ = item_lists.counts()
+    ahead = item_lists.ahead
     first = waiting + len(ahead)
 
     def at(index: int) -> ItemRow | None:
         if index < waiting:
-            return stock.waiting[index]
-        return ahead[index - waiting] if index < first else stock.queue[index - first]
+            return item_lists.waiting[index]
+        return ahead[index - waiting] if index < first else item_lists.queue[index - first]
 
     def key(index: int) -> str | None:
         item = at(index)
@@ -105,9 +105,9 @@ def _queue(look: Look, stock: Stock | None) -> Listing:
 
     def find(key: str) -> int | None:
         for items, start, count in (
-            (stock.waiting, 0, waiting),
+            (item_lists.waiting, 0, waiting),
             (ahead, waiting, len(ahead)),
-            (stock.queue, first, ready),
+            (item_lists.queue, first, ready),
         ):
             found = _near(key, items, start, min(count, PAGE))
             if found is not None:
@@ -116,64 +116,64 @@ def _queue(look: Look, stock: Stock | None) -> Listing:
 
     return Listing(
         first + ready,
-        lambda index, width: queued_row(look, at(index), width),
+        lambda index, width: queued_row(data, at(index), width),
         key,
         find,
         empty="the queue is empty",
-        tell=lambda index: _told(at(index)),
+        describe=lambda index: _described(at(index)),
     )
 
 
-def _set_aside(look: Look, stock: Stock | None) -> Listing:
+def _set_aside(data: BoardData, item_lists: ItemLists | None) -> Listing:
     empty = "nothing has failed"
-    if stock is None:
-        failed = [event for event in look.facts.recent if isinstance(event, ItemFailed) and event.final]
-        return _of(failed, lambda item, width: set_aside_row(look, item, width), empty)
-    pages = stock.set_aside
+    if item_lists is None:
+        failed = [event for event in data.facts.recent if isinstance(event, ItemFailed) and event.final]
+        return _of(failed, lambda item, width: set_aside_row(data, item, width), empty)
+    pages = item_lists.set_aside
     return Listing(
-        stock.counts()[2],
-        lambda index, width: set_aside_row(look, pages[index], width),
+        item_lists.counts()[2],
+        lambda index, width: set_aside_row(data, pages[index], width),
         lambda index: item.key if (item := pages[index]) is not None else None,
         _nowhere,
         empty=empty,
-        tell=lambda index: _told(pages[index]),
+        describe=lambda index: _described(pages[index]),
     )
 
 
-def _duplicates(look: Look, stock: Stock | None) -> Listing:
+def _duplicates(data: BoardData, item_lists: ItemLists | None) -> Listing:
     empty = "no duplicates"
-    if stock is None:
-        again = [event for event in reversed(look.facts.recent) if isinstance(event, ItemDuplicate)]
-        return _of(again, lambda event, width: duplicate_row(look, event, width), empty)
+    if item_lists is None:
+        again = [event for event in reversed(data.facts.recent) if isinstance(event, ItemDuplicate)]
+        return _of(again, lambda event, width: duplicate_row(data, event, width), empty)
 
     def at(index: int) -> ItemDuplicate | None:
-        stamped: Stamped | None = stock.duplicates[index]
+        stamped: Stamped | None = item_lists.duplicates[index]
         return stamped.event if stamped is not None and isinstance(stamped.event, ItemDuplicate) else None
 
     return Listing(
-        look.facts.duplicates,
-        lambda index, width: duplicate_row(look, at(index), width),
+        data.facts.duplicates,
+        lambda index, width: duplicate_row(data, at(index), width),
         lambda index: event.key if (event := at(index)) is not None else None,
         _nowhere,
         empty=empty,
-        tell=lambda index: _told(at(index)),
+        describe=lambda index: _described(at(index)),
     )
 
 
 def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str) -> Listing:
-    """What is known without a journal."""
+    """Return a listing of entries that are known without a journal."""
     return Listing(
         len(found),
         lambda index, width: draw(found[index], width),
         lambda index: found[index].key,
         _nowhere,
         empty=empty,
-        tell=lambda index: _told(found[index]),
+        describe=lambda index: _described(found[index]),
     )
 
 
 def _near(key: str, pages: Pages[ItemRow] | list[ItemRow], first: int, count: int) -> int | None:
-    """Where an entry is among the first ones."""
+    """Return the index of an entry if it is among the first ones."""
     for index in range(count):
         item = pages[index]
         if item is not None and item.key == key:
@@ -181,7 +181,7 @@ def _near(key: str, pages: Pages[ItemRow] | list[ItemRow], first: int, count: in
     return None
 
 
-def _told(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) -> list[tuple[str, str]]:
+def _described(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) -> list[tuple[str, str]]:
     match entry:
         case None:
             return [("", "it no longer exists")]

@@ -1,74 +1,80 @@
-"""The first rows of the board: the plot of discoveries and the counts."""
+"""The first rows of the board: the plot of discoveries, and the summary next to it or below it."""
 
 from __future__ import annotations
 
-from rundry.agent import short
-
 from ...lines.draw import width_of
-from ..look import Look
-from .cells import Row, apart, blank, grouped, left
-from .plot import chart, highest, sparkline
+from ..board_data import BoardData
+from .cells import Row, beside, blank, left, since
+from .plot import plot, sparkline
+from .summary import summary
 
-_LABEL = "new a pass   "
-
-
-def counts(look: Look, width: int) -> Row:
-    """`frontier 38    seen 1 204 …`: each in a field of its own, so that none moves another."""
-    facts, palette = look.facts, look.palette
-    fields = [
-        ("frontier", facts.queued, 6),
-        ("seen", facts.seen, 6),
-        *([] if look.by_lenses else [("done", facts.done, 6)]),
-        ("duplicates", facts.duplicates, 7),
-        ("retry", look.waiting, 4),
-        ("failed", facts.set_aside, 4),
-    ]
-    for gap, shrink, is_tight in ((2, 0, False), (1, 0, False), (1, 1, False), (1, 1, True), (0, 1, True)):
-        row: Row = []
-        for whole, count, size in fields:
-            name = "twice" if is_tight and whole == "duplicates" else whole
-            is_bad = name == "failed" and count
-            style = palette.verdict_partly if is_bad else palette.bright if count else palette.faint
-            number = grouped(count) + (" !" if is_bad else "")
-            row += [(f"{name} ", palette.dim), (number.ljust(size - shrink), style), blank(gap)]
-        if width_of(row) - gap <= width:
-            break
-    return row
+_LEAST = 16
+"""Height of the board from which the plot has an axis."""
+_GAP = 3
+_WIDEST = 90
+"""Width of the widest plot in cells."""
 
 
-def top(look: Look, width: int, *, is_wide: bool, tall: bool) -> list[Row]:
-    """The plot and the counts, without the blank row below."""
-    if not look.by_lenses and tall:
-        return [left(counts(look, width), width), [], *_chart(look, width)]
-    palette = look.palette
-    numbers = counts(look, width)
-    if look.by_lenses:
-        label, points = _LABEL, look.facts.points
-        if look.facts.pass_open and look.facts.pass_new:
-            points = [*points, look.facts.pass_new]
-    else:
-        label, points = _over_time(look), look.state.progress.surfaced.counts
-    room = width - len(label) - (width_of(numbers) + 3 if is_wide else 0)
-    plot: Row = [(label, palette.dim), (sparkline(points, min(60, room)), palette.meter_ok)]
+def top(data: BoardData, width: int, height: int, *, is_wide: bool) -> list[Row]:
+    """Return the plot and the summary for a board of this size, without the blank row below."""
+    if height < _LEAST:
+        return [_line(data, width), *_fitting(data, width, 1 if height < 12 else 2)]
+    if not is_wide:
+        rows = 2 if height < 22 else 3
+        return [*_plot(data, width, rows), *_fitting(data, width, 3 if height < 22 else 5)]
+    half = min(_WIDEST, max(44, width * 2 // 5))
+    drawn = _plot(data, half, 4 if height < 36 else 6)
+    room = width - half - _GAP
+    told = [left(row, room) for row in summary(data, room)[: len(drawn)]]
+    return beside(drawn, told, half, _GAP)
+
+
+def _fitting(data: BoardData, width: int, count: int) -> list[Row]:
+    """Return the rows that matter most where not all fit: the estimate and the dry state before the coverage."""
+    told = summary(data, width)
+    if len(told) > count and data.by_lenses:
+        told = [told[0], *told[2:], told[1]]
+    return [left(row, width) for row in told[:count]]
+
+
+def _points(data: BoardData) -> tuple[str, list[int], str, str]:
+    """Return the label of the plot, its counts, and the labels of its first and its last bar."""
+    if not data.by_lenses:
+        bars = data.state.progress.surfaced
+        label = "new a second" if bars.seconds == 1 else f"new in {since(bars.seconds)}"
+        return label, list(bars.counts), "0s", since(len(bars.counts) * bars.seconds)
+    facts = data.facts
+    points = [*facts.points]
+    if facts.pass_open and facts.pass_new and facts.stretch == 1:
+        points.append(facts.pass_new)
+    label = "new per pass" if facts.stretch == 1 else f"new in {facts.stretch} passes"
+    return label, points, "pass 1", str(max(1, len(points) * facts.stretch))
+
+
+def _line(data: BoardData, width: int) -> Row:
+    """Return the plot in one row."""
+    palette = data.palette
+    label, points, _, _ = _points(data)
+    named: Row = [(f"{label}  ", palette.dim)]
     if not any(points):
-        plot = [(label, palette.dim), ("nothing yet", palette.faint)]
-    return [apart(plot, numbers, width)] if is_wide else [left(plot, width), left(numbers, width)]
+        return [*named, ("nothing yet", palette.faint)]
+    return [*named, (sparkline(points, max(1, width - width_of(named))), palette.meter_ok)]
 
 
-def _over_time(look: Look) -> str:
-    seconds = look.state.progress.surfaced.seconds
-    return "new a second " if seconds == 1 else f"new in {seconds}s".ljust(12) + " "
-
-
-def _chart(look: Look, width: int) -> list[Row]:
-    """Three rows, for a run of items."""
-    palette, bars = look.palette, look.state.progress.surfaced
-    room = min(110, width - 14)
-    rows = chart(bars.counts, room, 3)
-    most = highest(bars.counts, room)
-    number = grouped(round(most)) if most < 10_000 else short(most)
-    names = ("new", _over_time(look).removeprefix("new ").strip(), f"{number} at most" if most else "")
-    return [
-        [*left([(name, palette.dim if at < 2 else palette.faint)], 14), (bar, palette.meter_ok)]
-        for at, (name, bar) in enumerate(zip(names, rows, strict=True))
-    ]
+def _plot(data: BoardData, width: int, height: int) -> list[Row]:
+    palette = data.palette
+    label, points, first, last = _points(data)
+    size = len(label) + 2
+    drawn = plot(points, width - size, height, first, last)
+    rows: list[Row] = []
+    for y, (tick, bars) in enumerate(drawn.rows):
+        name = label if y == 0 else ""
+        empty = "nothing yet" if not any(points) and y == height // 2 else ""
+        rows.append(
+            [
+                (name.ljust(size), palette.dim),
+                (tick, palette.faint),
+                (empty, palette.faint) if empty else (bars, palette.meter_ok),
+            ]
+        )
+    return [*rows, [blank(size), (drawn.axis, palette.faint)]]

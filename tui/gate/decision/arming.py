@@ -1,4 +1,7 @@
-"""When a key at the gate counts (docs/requirements.md 6.6, 6.7). Times are those of events; no textual in here."""
+"""Decide when a key at the gate counts (docs/requirements.md 6.6, 6.7).
+
+Times are those of events. Does not import textual.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +10,20 @@ from dataclasses import dataclass, field
 GRACE = 0.7
 """Seconds without a key before the first proposal after typing takes the focus."""
 HELD = 0.3
-"""Seconds between two presses of a key that is held, or pressed twice in haste."""
-
-TYPING = 0.25
-"""Seconds in which the next letter makes a word of a letter that is a command."""
+"""Seconds in which the same key does not decide again, because it was held or pressed twice in haste."""
+REPEATED = 0.1
+"""Seconds between two equal keys below which the keyboard repeats a key that is held; usual are 0.02 to 0.05 s."""
+FIRST_REPEATED = 0.8
+"""Seconds in which the first repetition of a held key comes; usual are 0.25 to 0.7 s. By itself it is like a press."""
 HELD_BACK = frozenset(
-    {"approve", "reject", "again", "mine", "always", "reason", "edit", "edit_here", "take_all", "leave_all"}
+    {"approve", "approve_all", "reject", "again", "mine", "always", "session", "reason", "take_all", "leave_all"}
 )
-"""Actions that a letter starts only when no other letter follows at typing speed. The others change nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """A letter that is a command unless it begins a word."""
-
-    action: str
-    key: str
-    text: str
-    seen: tuple[str, str]
-    """The proposal and the digest that were painted when the key was pressed: only that can be decided by it."""
+"""Actions that wait for any next character, and not only for a letter, because they change something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """What a person can have seen."""
+    """The proposal that was painted."""
 
     proposal_id: str
     digest: str
@@ -39,7 +32,7 @@ class Painted:
 
 @dataclass(slots=True)
 class Arming:
-    """Remembers what was typed and what was painted, and says what follows for the gate."""
+    """Remembers what was typed and what was painted, and decides whether a key counts."""
 
     painted: Painted | None = None
     end_seen: bool = False
@@ -48,55 +41,67 @@ class Arming:
     _empty: bool = True
     _last: tuple[str, float] = ("", float("-inf"))
     _decided_by: str = ""
+    _may_repeat: bool = False
+    """The last press came so soon after the same key that it may be the first repetition of a held key."""
 
     def keyed(self, at: float, *, empty: bool) -> None:
-        """A key went into the message box, which holds nothing now if `empty`."""
+        """Record a key that went into the message box; `empty`: the box is empty now."""
         self._typed_at = max(self._typed_at, at)
         self._typing = True
         self._empty = empty
 
     def keyed_now_empty(self, empty: bool) -> None:
-        """What stands in the message box, however it came there."""
+        """Record whether the message box is empty now, whatever changed it."""
         self._empty = empty
 
     def focused(self) -> None:
-        """The gate has the focus: the proposals that follow need no grace."""
+        """Record that the gate has the focus: following proposals need no grace period."""
         self._typing = False
 
     def paint(self, proposal_id: str, digest: str, at: float) -> None:
-        """The proposal stands on the screen since `at`."""
+        """Record that this proposal is on the screen since `at`."""
         self.painted = Painted(proposal_id, digest, at)
 
     def blank(self) -> None:
-        """What stands there is about to change: keys count again once the new state was painted."""
+        """Record that what is shown is about to change: keys count again once the new state was painted."""
         self.painted, self.end_seen = None, False
 
     def may_focus(self, now: float) -> bool:
-        """The gate may take the focus from an empty message box."""
+        """Return whether the gate may take the focus from an empty message box."""
         if self.painted is None or not self._empty:
             return False
         return not self._typing or now - max(self._typed_at, self.painted.at) >= GRACE
 
     def is_in_grace(self, now: float) -> bool:
-        """The gate takes the focus after some more time without a key."""
+        """Return whether the gate takes the focus after some more time without a key."""
         return self.painted is not None and self._empty and self._typing and not self.may_focus(now)
 
     def counts(self, key_at: float) -> bool:
-        """A key of that time was pressed with the painted proposal in sight."""
+        """Return whether a key of that time was pressed while the painted proposal was visible."""
         return self.painted is not None and key_at > self.painted.at
 
     def pressed(self, key: str, at: float) -> bool:
-        """False for the key that decided the last proposal, while it is held or pressed once more in haste."""
-        again = key == self._last[0] and at - self._last[1] < HELD
+        """Return False for the key that decided the last proposal, while it is held or pressed again in haste."""
+        before, before_at = self._last
+        again = key == before and at - before_at < HELD
         self._last = (key, at)
         if not again:
+            self._may_repeat = key == before and at - before_at < FIRST_REPEATED
             self._decided_by = ""
         return not again or self._decided_by != key
 
+    def repeats(self, key: str, at: float) -> bool:
+        """Return whether the keyboard repeats a held key; it then does nothing until it is released."""
+        last, last_at = self._last
+        if not self._may_repeat or key != last or at - last_at >= REPEATED:
+            return False
+        self._last, self._decided_by = (key, at), key
+        return True
+
     def decided(self) -> None:
-        """The key that was pressed last decided."""
+        """Record that the last key decided or scrolled: while it is held, it does nothing else."""
         self._decided_by = self._last[0]
 
     def left(self, key: str, at: float) -> None:
-        """The key left what was typed into here: pressed twice in haste it does not decide as well."""
+        """Record that this key closed an input line. If it is pressed twice in haste, it does not also decide."""
         self._last, self._decided_by = (key, at), key

@@ -1,4 +1,4 @@
-"""The new text of a proposal as a person edits it: its mark and its line ends stay. No textual in here."""
+"""Edit the new text of a proposal; its byte order mark and its line ends are kept. Does not import textual."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _MARKS = re.compile(r"^(?:<{7}|>{7})(?: |$)", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Editable:
-    """A text, taken out of its bytes."""
+    """A text decoded from bytes, and how to encode it again."""
 
     text: str
-    """Without the byte order mark."""
+    """The text without its byte order mark."""
     mark: bytes = b""
     encoding: str = "utf-8"
     crlf: bool = False
-    """Every line ends in `\\r\\n`."""
+    """Every line ends in `\r\n`."""
 
     @property
     def plain_ends(self) -> bool:
-        """Its lines all end alike: an editor that knows one kind of line end gives it back as it was."""
+        """Whether all lines have the same end, which an editor that knows only one line end then keeps."""
         return self.crlf or "\r" not in self.text
 
     def back(self, edited: str) -> str:
-        """What was edited, with this text's line ends: to be shown, and sent."""
+        """Return an edited text with the line ends of this text, to be shown and sent."""
         edited = edited.removeprefix(_BOM)
         return re.sub(r"\r?\n", "\r\n", edited) if self.crlf else edited
 
     def bytes_of(self, edited: str) -> bytes:
-        """What would stand in the file. Raises UserError for a sign that its encoding lacks."""
+        """Return the content of the file. Raises UserError for a character that its encoding lacks."""
         try:
             return self.mark + edited.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -42,7 +42,7 @@ class Editable:
 
 
 def opened(data: bytes | None, like: bytes | None = None) -> Editable:
-    """The text in `data`, in the encoding of `like` where that is given. Raises UserError for what is not text."""
+    """Decode `data`, in the encoding of `like` if that is given. Raises UserError if it is not text."""
     from rundry.agent import form_of  # the workspace costs some ms to import
 
     data = data or b""
@@ -59,11 +59,11 @@ def opened(data: bytes | None, like: bytes | None = None) -> Editable:
 
 
 def first_mark(text: str) -> int | None:
-    """The line, from 0, where both versions stand the first time; None: nowhere."""
+    """Return the first line, from 0, with a conflict marker; None: there is none."""
     found = _MARKS.search(text)
     return None if found is None else text.count("\n", 0, found.start())
 
 
 def has_conflict_marks(text: str) -> bool:
-    """Both versions still stand in it."""
+    """Return whether the text still contains conflict markers."""
     return _MARKS.search(text) is not None

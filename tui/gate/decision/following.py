@@ -1,53 +1,66 @@
-"""What a person made of a proposal, once its file changed under it. No textual in here."""
+"""Carry the user's choices over to a proposal whose file changed. Does not import textual."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 
 from rundry.agent import ProposalOpened, RundryError
 
 from ...diff import Diff, diff_of, diff_of_text
 from .editing import opened
 from .merge import carried
-from .pending_decision import Thoughts
+from .pending_decision import PendingDecision
 from .picks import Picks, matched
 from .spans import contents_of
 
 Content = Callable[[str | None], bytes | None]
-"""A blob's bytes. Raises RundryError where it is not there."""
+"""Returns the bytes of a blob. Raises RundryError if the blob does not exist."""
 
 
-def follow(thoughts: Thoughts, was: ProposalOpened, now: ProposalOpened, content: Content) -> None:
-    """Marks and reasons stay with the hunks that are as they were, and the person's own text with what it changed.
+def follow(pending: PendingDecision, was: ProposalOpened, now: ProposalOpened, content: Content) -> None:
+    """Keep choices and reasons of unchanged hunks, and apply the user's own edit to the changed file.
 
-    A text that cannot be carried over is no longer what is approved: it becomes the draft of the next edit, until the
-    file is again what it was made for.
+    An edit that cannot be applied is no longer what is approved: it becomes the draft of the next edit, until the file
+    has the content for which it was made.
     """
-    if thoughts.is_plain:
-        thoughts.picks = Picks()
+    if pending.is_plain:
+        pending.picks = Picks()
         return
-    if thoughts.draft is not None and now.before == thoughts.fitted:
-        thoughts.edited, thoughts.draft = thoughts.draft, None
-        thoughts.picks, thoughts.target = Picks(), None
+    if pending.draft is not None and now.before == pending.fitted:
+        pending.edited, pending.draft = pending.draft, None
+        pending.picks, pending.cuts, pending.target = Picks(), {}, None
         return
     path = now.path or ""
     before, after = diff_of_text(path, was.diff), diff_of_text(path, now.diff)
-    if thoughts.edited is not None:
-        edited = _carried(thoughts.edited, was, now, content)
+    if pending.edited is not None:
+        edited = _carried(pending.edited, was, now, content)
         if edited is None:
-            thoughts.draft, thoughts.edited, thoughts.picks = thoughts.edited, None, Picks()
-            thoughts.fitted = was.before
+            pending.draft, pending.edited, pending.picks = pending.edited, None, Picks()
+            pending.fitted, pending.cuts = was.before, {}
         else:
-            before = _diff(path, content(was.before), thoughts.edited)
+            before = _diff(path, content(was.before), pending.edited)
             after = _diff(path, content(now.before), edited)
-            thoughts.edited = edited
-    there = matched(contents_of(before), contents_of(after))
-    thoughts.picks = thoughts.picks.carried(there, len(after.hunks))
-    moved = {hunk: there.get(hunk) for hunk in thoughts.typed if hunk is not None}
-    kept = {new: thoughts.typed[hunk] for hunk, new in moved.items() if new is not None}
-    thoughts.typed = {**({None: thoughts.typed[None]} if None in thoughts.typed else {}), **kept}
-    if thoughts.target is not None:
-        thoughts.target = there.get(thoughts.target)
+            pending.edited = edited
+    found = matched(contents_of(before), contents_of(after))
+    cuts = {found[hunk]: rows for hunk, rows in pending.cuts.items() if hunk in found}
+    firsts = _first_parts(len(before.hunks), pending.cuts), _first_parts(len(after.hunks), cuts)
+    there = {
+        firsts[0][hunk] + part: firsts[1][to] + part
+        for hunk, to in found.items()
+        for part in range(len(pending.cuts.get(hunk, ())) + 1)
+    }
+    pending.picks, pending.cuts = pending.picks.carried(there, firsts[1][-1]), cuts
+    moved = {hunk: there.get(hunk) for hunk in pending.typed if hunk is not None}
+    kept = {new: pending.typed[hunk] for hunk, new in moved.items() if new is not None}
+    pending.typed = {**({None: pending.typed[None]} if None in pending.typed else {}), **kept}
+    if pending.target is not None:
+        pending.target = there.get(pending.target)
+
+
+def _first_parts(count: int, cuts: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return the index of the first part of each of `count` hunks, and the number of all parts."""
+    return [*accumulate((len(cuts.get(hunk, ())) + 1 for hunk in range(count)), initial=0)]
 
 
 def _diff(path: str, before: bytes | None, edited: str) -> Diff:

@@ -1,10 +1,10 @@
-"""A person's own version of a text, carried over to what the file holds now. No textual in here."""
+"""Apply the user's edit of a text to the present content of the file. Does not import textual."""
 
 from __future__ import annotations
 
 
 def carried(base: str, edited: str, now: str) -> str | None:
-    """What was changed from `base` to `edited`, made to `now`; None where both changed the same place."""
+    """Return `now` with the changes from `base` to `edited`; None if both changed the same place."""
     from rundry.agent import compare_contents  # the gate costs ~15 ms to import
 
     raw = base.encode()

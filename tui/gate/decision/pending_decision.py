@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rundry.agent import Decide, ProposalOpened, Rebasing
+from rundry.agent import ConflictVerdict, Decide, ProposalOpened, Rebasing
 
 from .editing import has_conflict_marks
 from .picks import Picks
-from .spans import Span, taken_text
 
 
 @dataclass(slots=True)
-class Thoughts:
+class PendingDecision:
     """The user's choices on one proposal that is not decided yet."""
 
     picks: Picks = field(default_factory=Picks)
+    """The choice for each shown hunk; a part of a split hunk counts as a hunk."""
+    cuts: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    """The hunks of the proposal that the user split: the rows at which their parts begin."""
     edited: str | None = None
-    """The person's own new text: shown, and what is approved."""
+    """The user's own new text, which is shown and approved."""
     draft: str | None = None
-    """A text of theirs that no longer fits the file: where the next edit starts from."""
+    """A text of the user that no longer fits the file. The next edit starts with it."""
     fitted: str | None = None
-    """The blob of the file that the draft was made for: should that stand there again, it fits again."""
+    """The blob of the file for which the draft was made. If the file has that content again, the draft fits again."""
     reason: str = ""
-    """For the whole answer."""
+    """The reason for the whole answer."""
     typed: dict[int | None, str] = field(default_factory=dict[int | None, str])
-    """Reasons that were begun and not given, by hunk; None: for the whole."""
+    """Reasons that were begun and not given, by hunk; None: for the whole answer."""
     asking: bool = False
-    """A reason is being typed,"""
+    """A reason is being typed."""
     target: int | None = None
-    """for this hunk; None: for the whole answer."""
+    """The hunk of that reason; None: it is for the whole answer."""
 
     @property
     def is_plain(self) -> bool:
-        """Nothing here depends on what the hunks are."""
+        """Whether nothing here depends on the hunks."""
         return (
             self.edited is None
             and self.draft is None
             and self.picks.is_plain
+            and not self.cuts
             and self.target is None
             and not self.typed
         )
+
+    def choose(self, picks: Picks) -> None:
+        """Use these choices for the hunks that are shown."""
+        self.picks = picks
 
     def ask_for_reason(self, hunk: int | None) -> None:
         """Ask for the reason for a hunk; None: for the whole answer."""
@@ -62,45 +69,77 @@ class Thoughts:
     def replace_text(self, text: str) -> None:
         """Approve this text instead of the proposed one, with all its hunks accepted."""
         self.picks.take_all()
+        if self.cuts:
+            self.picks, self.cuts = Picks(), {}
         self.edited, self.draft = text, None
+
+    def hunk_of(self, part: int) -> int:
+        """Return the hunk of the proposal to which a part belongs."""
+        hunk = end = 0
+        while part > end + len(self.cuts.get(hunk, ())):
+            end += len(self.cuts.get(hunk, ())) + 1
+            hunk += 1
+        return hunk
+
+    def split(self, hunk: int, starts: list[int]) -> int:
+        """Let the parts of a hunk of the proposal begin at these rows. Return the index of its first part.
+
+        New parts have the choice and the reason of the part that they were.
+        """
+        was = self.cuts.get(hunk, [])
+        first = hunk + sum(len(rows) for other, rows in self.cuts.items() if other < hunk)
+        own = [sum(row <= start for row in was) for start in [0, *starts]]
+        if not starts:  # joined: accepted if one of the parts was
+            own = [next((at for at in range(len(was) + 1) if self.picks.is_taken(first + at)), 0)]
+        rest = range(first + len(was) + 1, self.picks.count)
+        self.picks = self.picks.spread([*range(first), *(first + at for at in own), *rest])
+        self.cuts = {**self.cuts, hunk: starts}
+        self.cuts = {other: rows for other, rows in sorted(self.cuts.items()) if rows}
+        self.typed = {None: self.typed[None]} if None in self.typed else {}
+        return first
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What stands on the screen."""
+    """What is shown on the screen."""
 
     proposal: ProposalOpened
     rebasing: Rebasing | None = None
     before: str = ""
-    """The file's text; needed where an edited text is taken in part."""
-    spans: tuple[Span, ...] = ()
-    """Of the hunks that can be taken one by one."""
+    """The text of the file, needed if only parts of an edited text are accepted."""
+    count: int = 0
+    """Number of hunks that can be accepted separately."""
 
     @property
     def in_conflict(self) -> bool:
-        """It cannot land as it is."""
+        """Whether the proposal conflicts with the file."""
         return self.rebasing is not None and self.rebasing.conflict
 
 
-NOTHING_TAKEN = "no hunk is accepted: n rejects, space accepts a hunk, + accepts all"
-IN_CONFLICT = "conflict with the file: r asks the model again, m keeps your version, e merges both by hand"
-MARKS_LEFT = "your version still has conflict marks: press e to remove them"
+NOTHING_TAKEN = "no hunk is accepted: {reject} rejects, {pick} accepts a hunk, {take_all} accepts all"
+IN_CONFLICT = (
+    "conflict with the file: {again} asks the model again, {mine} keeps your version, {edit} merges both by hand"
+)
+MARKS_LEFT = "your version still has conflict marks: press {edit} to remove them"
 
 
-def approval(shown: Shown, thoughts: Thoughts, digest: str) -> Decide | str:
-    """What `y` says, or why it can say nothing."""
-    picks, proposal = thoughts.picks, shown.proposal
-    if shown.in_conflict and thoughts.edited is None:
+def approval(shown: Shown, pending: PendingDecision, digest: str) -> Decide | str:
+    """Return what approval sends, or why it is not possible; the text names actions as `{reject}`."""
+    picks, proposal = pending.picks, shown.proposal
+    if shown.in_conflict and pending.edited is None:
         return IN_CONFLICT
-    if thoughts.edited is not None and has_conflict_marks(thoughts.edited) and shown.in_conflict:
+    may_have_marks = not shown.in_conflict and has_conflict_marks(shown.before)
+    if pending.edited is not None and has_conflict_marks(pending.edited) and not may_have_marks:
         return MARKS_LEFT
     if picks.count and not picks.taken_count:
         return NOTHING_TAKEN
-    if thoughts.edited is not None:
-        text = thoughts.edited
+    if pending.edited is not None:
+        text = pending.edited
         if picks.left_count:
-            text = taken_text(shown.before, text, shown.spans, picks.taken)
-        reason = _joined(thoughts.reason, picks)
+            from rundry.agent import apply_parts  # the gate costs ~15 ms to import
+
+            text = apply_parts(shown.before, text, pending.cuts, picks.taken)
+        reason = _joined(pending.reason, picks)
         return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", text=text, reason=reason)
     if picks.left_count:
         return Decide(
@@ -109,34 +148,36 @@ def approval(shown: Shown, thoughts: Thoughts, digest: str) -> Decide | str:
             verdict="part",
             hunks=picks.taken,
             hunk_reasons=picks.reasons(),
-            reason=thoughts.reason or None,
+            cuts=pending.cuts,
+            reason=pending.reason or None,
         )
-    reason = thoughts.reason or None
+    reason = pending.reason or None
     return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", reason=reason)
 
 
-def rejection(shown: Shown, thoughts: Thoughts, digest: str) -> Decide:
-    """What `n` says, with the reasons that were given."""
-    mine = thoughts.edited is not None or shown.in_conflict
+def rejection(shown: Shown, pending: PendingDecision, digest: str) -> Decide:
+    """Return the decision for `n`, with the reasons that were given."""
+    mine = pending.edited is not None or shown.in_conflict
     return Decide(
         proposal_id=shown.proposal.proposal_id,
         digest=digest,
         verdict="reject",
-        reason=_joined(thoughts.reason, thoughts.picks) if mine else thoughts.reason or None,
-        hunk_reasons={} if mine else thoughts.picks.reasons(),
+        reason=_joined(pending.reason, pending.picks) if mine else pending.reason or None,
+        hunk_reasons={} if mine else pending.picks.reasons(),
+        cuts={} if mine else pending.cuts,
     )
 
 
-def way_out(shown: Shown, thoughts: Thoughts, digest: str, verdict: str) -> Decide | str:
-    """`again` or `mine`, which only a conflict knows."""
+def way_out(shown: Shown, pending: PendingDecision, digest: str, verdict: ConflictVerdict) -> Decide | str:
+    """Return a decision that only a conflict takes."""
     if not shown.in_conflict:
-        return "there is no conflict: y approves, n rejects"
-    reason = thoughts.reason or None
+        return "there is no conflict: {approve} approves, {reject} rejects"
+    reason = pending.reason or None
     return Decide(proposal_id=shown.proposal.proposal_id, digest=digest, verdict=verdict, reason=reason)
 
 
 def _joined(reason: str, picks: Picks) -> str | None:
-    """In one text what cannot be told hunk by hunk."""
+    """Return one text with the reasons that cannot be sent hunk by hunk."""
     parts = [reason] if reason else []
     parts += [f"hunk {hunk + 1}: {text}" for hunk, text in picks.reasons().items()]
     return "; ".join(parts) or None

@@ -1,4 +1,4 @@
-"""Which hunks of a proposal the person takes, and why not the others. No textual in here."""
+"""Which hunks of a proposal the user accepts, and why not the others. Does not import textual."""
 
 from __future__ import annotations
 
@@ -9,72 +9,86 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Picks:
-    """All are taken at first. A reason stays with its hunk when that is taken after all, and is not told then."""
+    """Choices of hunks. At first all are accepted.
+
+    A reason stays with its hunk if that is accepted after all, but is not sent then.
+    """
 
     count: int = 0
-    """Hunks that there are to choose from."""
+    """Number of hunks."""
     _left: set[int] = field(default_factory=set[int])
     _reasons: dict[int, str] = field(default_factory=dict[int, str])
 
     @property
     def taken(self) -> list[int]:
-        """Indexes, in order."""
+        """Return the indexes of the accepted hunks, in ascending order."""
         return [index for index in range(self.count) if index not in self._left]
 
     @property
     def left(self) -> list[int]:
-        """Indexes, in order."""
+        """Return the indexes of the skipped hunks, in ascending order."""
         return sorted(self._left)
 
     @property
     def left_count(self) -> int:
-        """How many are left."""
+        """The number of skipped hunks."""
         return len(self._left)
 
     @property
     def taken_count(self) -> int:
-        """How many are taken."""
+        """The number of accepted hunks."""
         return self.count - len(self._left)
 
     @property
     def is_plain(self) -> bool:
-        """Nothing was chosen yet."""
+        """Whether the user changed nothing: all hunks accepted, no reasons."""
         return not self._left and not self._reasons
 
     def is_taken(self, hunk: int) -> bool:
-        """False for a hunk that is left."""
+        """Return whether a hunk is accepted."""
         return hunk not in self._left
 
     def toggle(self, hunk: int) -> None:
-        """Take it if it is left, leave it if it is taken."""
+        """Skip an accepted hunk, or accept a skipped one."""
         if 0 <= hunk < self.count:
             self._left ^= {hunk}
 
     def take_all(self) -> None:
-        """None is left."""
+        """Accept all hunks. Their reasons are kept."""
         self._left.clear()
 
     def leave_all(self) -> None:
-        """None is taken."""
+        """Skip all hunks. Their reasons are kept."""
         self._left = set(range(self.count))
 
     def give_reason(self, hunk: int, text: str) -> None:
-        """Why it is left; no text takes the reason back."""
+        """Store why a hunk is skipped; an empty text removes the reason."""
         if text:
             self._reasons[hunk] = text
         else:
             self._reasons.pop(hunk, None)
 
     def reason(self, hunk: int) -> str:
-        """Why it is left, if that was said."""
+        """Return why a hunk is skipped; empty if no reason was given."""
         return self._reasons.get(hunk, "")
 
     def reasons(self) -> dict[int, str]:
-        """Of the hunks that are left."""
+        """Return the reasons of the skipped hunks."""
         return {hunk: text for hunk, text in sorted(self._reasons.items()) if hunk in self._left}
 
+    def spread(self, sources: Sequence[int]) -> Picks:
+        """Return the choices after hunks were split or joined. Each new hunk gets the choice of its source."""
+        return Picks(
+            len(sources),
+            {hunk for hunk, source in enumerate(sources) if source in self._left},
+            {hunk: self._reasons[source] for hunk, source in enumerate(sources) if source in self._reasons},
+        )
+
     def carried(self, there: Mapping[int, int], count: int) -> Picks:
-        """The same choices among `count` other hunks: `there` maps these to those. All else is taken."""
+        """Return the same choices for `count` other hunks; `there` maps these to those.
+
+        The other hunks are accepted.
+        """
         return Picks(
             count,
             {there[hunk] for hunk in self._left if hunk in there},
@@ -83,7 +97,7 @@ class Picks:
 
 
 def matched(before: Sequence[Hashable], after: Iterable[Hashable]) -> dict[int, int]:
-    """Hunk to the hunk of the same content; where several are alike, in their order."""
+    """Map each hunk to the hunk with the same content; equal ones are mapped in their order."""
     waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
     for index, key in enumerate(before):
         waiting[key].append(index)

@@ -1,4 +1,4 @@
-"""All proposals that wait, gone through as one review. No textual in here."""
+"""Go through all waiting proposals as one review. Does not import textual."""
 
 from __future__ import annotations
 
@@ -7,93 +7,135 @@ from dataclasses import dataclass
 from rundry.agent import Decide, ProposalOpened, Rebasing, ViewState
 
 from .following import Content, follow
-from .pending_decision import Thoughts
+from .pending_decision import PendingDecision, Shown
 
 
 @dataclass(slots=True)
 class _Sent:
-    """A decision on its way."""
+    """A decision that was sent and has no answer yet."""
 
     digest: str
-    """What it names."""
+    """The digest that it names."""
     command_id: int | None = None
-    """In the inbox; None before it has one, and where the run is resumed with the decision."""
+    """Its id in the inbox; None until it has one, and if the run is resumed with the decision."""
     resumes: bool = False
     """The run is resumed with the decision."""
 
 
 def _is_under_way(sent: _Sent, name: str, state: ViewState) -> bool:
-    """Its proposal is open, and is still the one that was decided on where a runner took the decision."""
+    """Return whether a decision is in progress: its proposal is open, and unchanged if a runner has the decision."""
     opened = state.proposals.get(name)
     if opened is None or opened.digest == sent.digest:
         return opened is not None
     return not sent.resumes and sent.command_id not in state.taken
 
 
+def _answer(proposal: ProposalOpened) -> tuple[str, str]:
+    """Return what the proposals of one model answer have in common: the ids of its calls end in their numbers."""
+    return proposal.call_id.rpartition("_")[0], proposal.who
+
+
 class Review:
-    """Follows the state; what the person made of a proposal is kept until it was decided."""
+    """Follows the state of the run, and keeps the user's choices on each proposal until it is decided."""
 
     def __init__(self, content: Content) -> None:
         self.waiting: list[ProposalOpened] = []
-        """Oldest first."""
+        """The waiting proposals, oldest first."""
         self._content = content
         self._shown: str | None = None
         self._rebased: dict[str, Rebasing] = {}
-        self._thoughts: dict[str, Thoughts] = {}
+        self._pending: dict[str, PendingDecision] = {}
+        self._painted: dict[str, tuple[Shown, bool]] = {}
+        """For each proposal what was painted last, and whether its end was visible."""
         self._sent: dict[str, _Sent] = {}
         """Decisions without an answer yet, by the proposal's id."""
 
     @property
     def proposal(self) -> ProposalOpened | None:
-        """The one that is shown."""
+        """The proposal that is shown."""
         return next((proposal for proposal in self.waiting if proposal.proposal_id == self._shown), None)
 
     @property
     def rebasing(self) -> Rebasing | None:
-        """Of the one that is shown."""
+        """How the shown proposal was rebased."""
         return self._rebased.get(self._shown or "")
 
     @property
-    def thoughts(self) -> Thoughts:
-        """Of the one that is shown."""
-        return self._thoughts.setdefault(self._shown or "", Thoughts())
+    def pending(self) -> PendingDecision:
+        """The user's choices on the shown proposal."""
+        return self._pending.setdefault(self._shown or "", PendingDecision())
+
+    def pending_of(self, name: str) -> PendingDecision:
+        """Return the decision in progress on a waiting proposal, shown or not."""
+        return self._pending.get(name, PendingDecision())
+
+    def rebasing_of(self, name: str) -> Rebasing | None:
+        """Return how a waiting proposal was rebased, or None if it was not."""
+        return self._rebased.get(name)
+
+    def note_painted(self, shown: Shown, *, read: bool) -> None:
+        """Remember what was painted, and whether its end was visible."""
+        name = shown.proposal.proposal_id
+        before = self._painted.get(name)
+        was_read = before is not None and before[1] and before[0].proposal.digest == shown.proposal.digest
+        self._painted[name] = (shown, read or was_read)
+
+    def painted_of(self, proposal: ProposalOpened) -> Shown | None:
+        """Return how this proposal was painted; None: it was not, or it changed since."""
+        found = self._painted.get(proposal.proposal_id)
+        return found[0] if found is not None and found[0].proposal.digest == proposal.digest else None
+
+    def was_read(self, proposal: ProposalOpened) -> bool:
+        """Whether its end was visible as it is now."""
+        return self.painted_of(proposal) is not None and self._painted[proposal.proposal_id][1]
 
     @property
     def place(self) -> tuple[int, int]:
-        """`(1, 3)`: the first of three."""
+        """Return the place of the shown proposal: `(1, 3)` is the first of three."""
         ids = [proposal.proposal_id for proposal in self.waiting]
         return (ids.index(self._shown) + 1 if self._shown in ids else 0), len(ids)
 
     @property
     def is_answered(self) -> bool:
-        """A decision on the shown one is on its way."""
+        """Return whether a decision on the shown proposal is in progress."""
         return self._shown in self._sent
 
-    def look(self, state: ViewState) -> None:
-        """Take in what waits now."""
+    def update(self, state: ViewState) -> None:
+        """Take in the proposals that wait now."""
         at = max(0, self.place[0] - 1)
         was = {proposal.proposal_id: proposal for proposal in self.waiting}
         self.waiting, self._rebased = list(state.proposals.values()), dict(state.rebased)
-        for gone in self._thoughts.keys() - state.proposals.keys():
-            del self._thoughts[gone]
+        for gone in self._pending.keys() - state.proposals.keys():
+            del self._pending[gone]
+        self._painted = {name: seen for name, seen in self._painted.items() if name in state.proposals}
         self._sent = {name: sent for name, sent in self._sent.items() if _is_under_way(sent, name, state)}
         for proposal in self.waiting:
             before = was.get(proposal.proposal_id)
-            if before is not None and before != proposal and proposal.proposal_id in self._thoughts:
-                follow(self._thoughts[proposal.proposal_id], before, proposal, self._content)
+            if before is not None and before != proposal and proposal.proposal_id in self._pending:
+                follow(self._pending[proposal.proposal_id], before, proposal, self._content)
         if self.proposal is None:
             rest = [*self.waiting[at:], *self.waiting[:at]]
             free = [proposal for proposal in rest if proposal.proposal_id not in self._sent]
             self._shown = next((proposal.proposal_id for proposal in (*free, *rest)), None)
 
+    def rest_of_answer(self) -> list[ProposalOpened]:
+        """Return the proposals of the model answer of the shown one that still need a decision, in their order."""
+        shown = self.proposal
+        if shown is None or not shown.files:
+            return [] if shown is None else [shown]
+        mine = _answer(shown)
+        return [
+            each for each in self.waiting if each.files and _answer(each) == mine and each.proposal_id not in self._sent
+        ]
+
     def go(self, by: int) -> None:
-        """To the next or the previous one, round at the ends."""
+        """Go to the next or the previous proposal; after the last comes the first."""
         if self.waiting:
             at = (self.place[0] - 1 + by) % len(self.waiting)
             self._shown = self.waiting[at].proposal_id
 
     def answer(self, command: Decide) -> None:
-        """Its proposal is being decided; the next one that is not follows."""
+        """Record that the proposal of this command is being decided, and go to the next undecided one."""
         self._sent[command.proposal_id] = _Sent(command.digest)
         place, count = self.place
         for step in range(count):
@@ -103,20 +145,20 @@ class Review:
                 return
 
     def sent(self, proposal_id: str, command_id: int | None) -> None:
-        """The decision has this id in the inbox; None: the run is resumed with it."""
+        """Record the id of this decision in the inbox; None: the run is resumed with it."""
         if proposal_id in self._sent:
             self._sent[proposal_id].command_id, self._sent[proposal_id].resumes = command_id, command_id is None
 
     def take_back(self, proposal_id: str) -> None:
-        """It could not be sent: it is open again."""
+        """Reopen a proposal whose decision could not be sent."""
         self._sent.pop(proposal_id, None)
 
     def take_back_unsent(self) -> None:
-        """The run was resumed with a decision, and its proposal is still open: it did not take effect."""
+        """Reopen the proposals whose decisions took no effect: the run was resumed, and they are still open."""
         self._sent = {name: sent for name, sent in self._sent.items() if not sent.resumes}
 
     def refusal(self, state: ViewState) -> str | None:
-        """A decision that the runner did not take, once: why, and of which proposal where that is not the shown one."""
+        """Return once why the runner refused a decision, and its proposal if that is not the shown one."""
         for name, sent in self._sent.items():
             why = None if sent.command_id is None else state.refused.get(sent.command_id)
             if why is not None:

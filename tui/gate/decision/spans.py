@@ -1,20 +1,19 @@
-"""Where the hunks of a diff are, so that what is chosen on the screen is what the gate takes. No textual in here."""
+"""Find the lines of each hunk, so that the gate accepts what is chosen on the screen. Does not import textual."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...diff import Diff
+from ...diff import Diff, Row
 
 _HEAD = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.M)
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Span(NamedTuple):
-    """The lines that a hunk stands for, the unchanged ones around it included; from 1, 0 where there are none."""
+    """The lines of a hunk with the unchanged ones around it; from 1, and 0 if there are none."""
 
     old: int
     old_count: int
@@ -23,7 +22,7 @@ class Span(NamedTuple):
 
 
 def spans_of(diff: Diff) -> list[Span]:
-    """Of each hunk that is shown."""
+    """Return the span of each hunk that is shown."""
     found: list[Span] = []
     marks = [*(hunk.row for hunk in diff.hunks), len(diff.rows)]
     for hunk, (head, end) in zip(diff.hunks, pairwise(marks), strict=True):
@@ -38,7 +37,7 @@ def spans_of(diff: Diff) -> list[Span]:
 
 
 def spans_in(unified: str) -> list[Span]:
-    """Of each hunk of a unified diff's text."""
+    """Return the span of each hunk in the text of a unified diff."""
     found: list[Span] = []
     for head in _HEAD.finditer(unified):
         old, new = int(head[2] or 1), int(head[4] or 1)
@@ -47,26 +46,18 @@ def spans_in(unified: str) -> list[Span]:
 
 
 def contents_of(diff: Diff) -> list[tuple[tuple[str, str, bool], ...]]:
-    """What each hunk changes, whatever line it stands at."""
+    """Return what each hunk changes, independent of its place, with a gap for unchanged lines between its changes."""
     marks = [*(hunk.row for hunk in diff.hunks), len(diff.rows)]
-    return [
-        tuple((row.kind, row.text, row.bare) for row in diff.rows[start:end] if row.kind in ("+", "-"))
-        for start, end in pairwise(marks)
-    ]
+    return [tuple(_changes(diff.rows[start:end])) for start, end in pairwise(marks)]
 
 
-def taken_text(before: str, after: str, spans: Sequence[Span], taken: Collection[int]) -> str:
-    """`before` with the taken hunks of `after` in it; all taken, it is `after` to the last byte."""
-    if len(taken) == len(spans):
-        return after
-    old, new = _LINE.findall(before), _LINE.findall(after)
-    pieces: list[str] = []
-    at = 0
-    for index, span in enumerate(spans):
-        if index in taken:
-            start = max(0, span.old - 1)
-            first = max(0, span.new - 1)
-            pieces += old[at:start]
-            pieces += new[first : first + span.new_count]
-            at = start + span.old_count
-    return "".join([*pieces, *old[at:]])
+def _changes(rows: Sequence[Row]) -> Iterator[tuple[str, str, bool]]:
+    is_apart = has_any = False
+    for row in rows:
+        if row.kind in ("+", "-"):
+            if is_apart and has_any:
+                yield " ", "", False
+            is_apart, has_any = False, True
+            yield row.kind, row.text, row.bare
+        else:
+            is_apart = True

@@ -2,79 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...actions import ACTIONS, Action, shown_key
+from ...actions import Action, Place, actions_of
+from ...actions.places import TITLES
+from ...keyboard.closing import ClosesOnce
+from ...keyboard.keymap import Keymap
+from ...keyboard.screen_keymap import keymap_of
+from ...keyboard.scrolling import Page, scroll
 
-_PLACES = (
-    ("main", "Anywhere"),
-    ("message", "In the message box"),
-    ("gate", "At the gate"),
-    ("board", "On the board of a search (F2 opens it, esc returns)"),
-)
-_BESIDES = {
+_BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
     "message": (
-        ("⏎", "send after the running step"),
-        ("↑ ↓", "earlier messages; the queued one first"),
-        ("esc esc", "in an empty box: rewind to a message, with the files"),
+        ("{interrupt} {interrupt}", "in an empty box: rewind to a message, with the files"),
         ("/", "enter a command"),
         ("@", "add a file of the workspace, or attach an image"),
         ("!", "run a command; `!!` hides it from the model"),
-        ("^c", "copy the selection; press twice to leave"),
+        ("\\ {send}", "insert a line, in every terminal"),
     ),
-    "gate": (("↑ ↓", "scroll; also PgUp PgDn Home End"), ("^s", "keep the edited text; esc discards it")),
-    "board": (
-        ("1-6", "views: findings, lenses, queue, failed, duplicates"),
-        ("↑ ↓", "select a row; also j k g G PgUp PgDn Home End"),
-    ),
-    "main": (),
+    "gate": (("{line_drop}", "go back; on the proposal itself: reject it"),),
+    "end": (("{to_gate}", "focus these keys"),),
 }
+"""What is not an action of its own."""
+_KEY, _ABOUT, _WIDEST = 7, 51, 100
+"""Cells of the columns, and of the whole page."""
 
 
-class HelpScreen(ModalScreen[None]):
-    """Screen with all keys and commands; Esc closes it."""
+class HelpScreen(ClosesOnce[None], ModalScreen[None]):
+    """Screen with all keys and commands. It scrolls, and on a narrow screen a command has a line of its own."""
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; background: $background 60%; }
-    HelpScreen VerticalScroll {
-        width: 84; max-width: 98%; height: auto; max-height: 96%; padding: 1 1; background: $surface;
-        scrollbar-size-vertical: 1;
-    }
-    HelpScreen Static { height: auto; }
+    HelpScreen Page { padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
+    HelpScreen #foot { padding: 0 1; height: 1; background: $surface; color: $dim; }
     """
-    BINDINGS = [Binding("escape,q,f1,question_mark", "dismiss", "Close")]
 
-    def __init__(self, keymap: Mapping[str, str]) -> None:
+    def __init__(self, remaps: Mapping[str, str]) -> None:
+        """`remaps`: the user's keys by the name of their action."""
         super().__init__()
-        self._keymap = keymap
+        self._keymap = Keymap(remaps)
+        self._rows, self._foot = Static("", markup=False), Static("", id="foot", markup=False)
+        self._page = Page(self._rows)
 
     def compose(self) -> ComposeResult:
-        """Yield one section for each part of the screen."""
-        rows: list[Content] = []
-        for place, title in _PLACES:
-            rows += (
-                [Content(""), Content.styled(title, "bold $bright")]
-                if rows
-                else [Content.styled(title, "bold $bright")]
-            )
-            rows += [_row(key, "", about) for key, about in _BESIDES[place]]
-            rows += [self._action(action) for action in ACTIONS if action.where == place]
-        with VerticalScroll():
-            yield Static(Content("\n").join(rows), markup=False)
+        """Yield one section for each part of the screen, and the keys of this page."""
+        yield self._page
+        yield self._foot
 
-    def _action(self, action: Action) -> Content:
-        keys = self._keymap.get(action.name, action.keys)
-        slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
-        about = f"{action.label}: {action.detail}" if action.detail else action.label
-        return _row(shown_key(keys) if keys else "", slash, about)
+    def on_mount(self) -> None:
+        """Focus the page, and show the keys that scroll it."""
+        self._page.focus()
+        self._foot.update(
+            keymap_of(self).foot(("close_dialog", "close"), ("scroll_up scroll_down scroll_page_down", "scroll"))
+        )
+
+    def on_resize(self) -> None:
+        """Arrange the rows for the new width."""
+        # exact sizes: Textual keeps the height of `auto` that it computed before the rows were known
+        is_wide = self.size.width > _WIDEST + 4  # else it takes the whole width, without a strip of the screen below
+        width = _WIDEST if is_wide else self.size.width
+        rows = [row for place in TITLES for row in self._section(place, width - 3)]
+        self._rows.update(Content("\n").join(rows))
+        self._rows.styles.height = len(rows)
+        self._page.styles.width = self._foot.styles.width = width
+        self._page.styles.height = max(1, min(len(rows), self.size.height - (3 if is_wide else 1)))
+
+    def on_key(self, event: events.Key) -> None:
+        """Scroll, or close."""
+        keymap = keymap_of(self)
+        name = keymap.action_of(event.key, "dialog", "scroll", "main")
+        if name in ("close_dialog", "help") or event.key == "question_mark":
+            self.dismiss(None)
+        elif not scroll(self._page, name):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _section(self, place: Place, width: int) -> Iterator[Content]:
+        if place != "main":
+            yield Content("")
+        yield Content.styled(TITLES[place], "bold $bright")
+        for key, about in _BESIDES.get(place, ()):
+            yield from _entry(self._keymap.named(key), about, "", width)
+        for action in actions_of(place):
+            slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
+            yield from _entry(self._keymap.shown(action.name), self._keymap.named(_about(action)), slash, width)
 
 
-def _row(key: str, slash: str, about: str) -> Content:
-    return Content.assemble((key.rjust(4), "bold $needs-you"), f"  {about:<51}", (slash, "$dim"))
+def _about(action: Action) -> str:
+    return f"{action.label}: {action.detail}" if action.detail else action.label
+
+
+def _entry(key: str, about: str, slash: str, width: int) -> Iterator[Content]:
+    """Yield a row, or several where key, words and command do not fit in one."""
+    column = width - _KEY - 2
+    words = Content(about).wrap(column) if len(about) > column else [Content(about)]
+    fits = len(words) == 1 and len(about) < _ABOUT and _ABOUT + len(slash) <= column
+    first = Content.assemble((key.rjust(_KEY), "bold $needs-you"), "  ")
+    last = Content.styled(slash, "$dim")
+    yield first + (Content.assemble(about.ljust(_ABOUT), last) if fits else words[0])
+    if fits:
+        return
+    yield from (Content(" " * (_KEY + 2)) + line for line in words[1:])
+    if slash:
+        yield from (Content(" " * (_KEY + 2)) + line for line in last.wrap(column))

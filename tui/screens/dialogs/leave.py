@@ -1,4 +1,4 @@
-"""Leaving while a run goes on: does it go on?"""
+"""Ask what happens to a run that is in progress when the user leaves."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from ...keyboard.clicks import press_clicked_key
+from ...keyboard.closing import ClosesOnce
+from ...keyboard.keymap import LEAVES
+from ...keyboard.screen_keymap import keymap_of
+
 CHOICES: Mapping[str, tuple[str, str]] = {
-    "b": ("background", "keep it running; `rundry watch` attaches again"),
-    "w": ("wrap_up", "stop with a wrap-up, then leave"),
-    "s": ("now", "stop now and leave"),
-    "escape": ("stay", "stay"),
+    "keep_running": ("background", "keep it running; `rundry watch` attaches again"),
+    "wrap_up": ("wrap_up", "stop with a wrap-up, then leave"),
+    "stop_now": ("now", "stop now and leave"),
+    "close_dialog": ("stay", "stay"),
 }
+"""By the action: the answer, and what it does."""
 
 
-class LeaveScreen(ModalScreen[str]):
-    """Gives `background`, `wrap_up`, `now` or `stay`."""
+class LeaveScreen(ClosesOnce[str], ModalScreen[str]):
+    """Returns `background`, `wrap_up`, `now` or `stay`."""
 
     DEFAULT_CSS = """
     LeaveScreen { align: center middle; background: $background 60%; }
@@ -29,18 +35,22 @@ class LeaveScreen(ModalScreen[str]):
     """
 
     def compose(self) -> ComposeResult:
-        """One question, four answers."""
+        """Lay out the question and its four answers."""
         rows = [Content.styled("The run has not ended. What should happen to it?", "bold $bright"), Content("")]
-        for key, (_, about) in CHOICES.items():
-            shown = "esc" if key == "escape" else key
-            rows.append(Content.assemble((shown.rjust(3), "bold $needs-you"), "   ", about))
+        rows += keymap_of(self).answers(*((name, about) for name, (_, about) in CHOICES.items()))
         with Vertical():
             yield Static(Content("\n").join(rows), markup=False)
 
+    def on_click(self, event: events.Click) -> None:
+        """Choose the clicked answer."""
+        press_clicked_key(self, event)
+
     def on_key(self, event: events.Key) -> None:
-        """A letter decides; ctrl+c again stops now."""
-        event.stop()
-        if event.key in ("ctrl+c", "ctrl+q"):
+        """Decide by a letter; the key that leaves, pressed again, stops now."""
+        name = keymap_of(self).action_of(event.key, "leave", "dialog", "main")
+        if name in LEAVES:
+            event.stop()
             self.dismiss("now")
-        elif event.key in CHOICES:
-            self.dismiss(CHOICES[event.key][0])
+        elif name in CHOICES:
+            event.stop()
+            self.dismiss(CHOICES[name][0])

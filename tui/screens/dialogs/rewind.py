@@ -1,4 +1,4 @@
-"""Where to go back to: the person's messages, and with Tab the steps; the newest is picked."""
+"""Choose where to rewind to: a message of the user, or with Tab a step. The newest is selected."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from textual.widgets import Static
 
 from rundry.agent import Changes, Point, plural
 
+from ...keyboard.clicks import clickable, clicked_action, press_clicked_key
+from ...keyboard.closing import ClosesOnce
+from ...keyboard.marking import moves
+from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
 
 TITLE = 50
-"""Cells of a message."""
+"""Width of a message."""
 CHROME = 10
-"""Rows of the dialogue that are no entries."""
+"""Rows of the dialog that are not entries."""
 
 
-class RewindScreen(ModalScreen[Point | None]):
-    """Gives the point that was chosen."""
+class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
+    """Returns the point that was chosen."""
 
     DEFAULT_CSS = """
     RewindScreen { align: center middle; background: $background 60%; }
@@ -33,7 +37,7 @@ class RewindScreen(ModalScreen[Point | None]):
     """
 
     def __init__(self, points: Sequence[Point], title: Callable[[Point], str], changes: Changes) -> None:
-        """`points`: oldest first; `title`: what a step did, in a few words."""
+        """`points`: oldest first. `title` returns what a step did, in a few words."""
         super().__init__()
         self._points, self._title, self._changes = points, title, changes
         self._with_steps = not any(point.text is not None for point in points)
@@ -46,50 +50,53 @@ class RewindScreen(ModalScreen[Point | None]):
         return [point for point in self._points if self._with_steps or point.text is not None]
 
     def compose(self) -> ComposeResult:
-        """The list, what it would take back, and the keys."""
+        """Yield the list, what would be reverted, and the keys."""
         with Vertical():
             yield self._page
 
     def on_mount(self) -> None:
-        """What was typed before this was painted does not choose."""
+        """Ignore keys that were pressed before the dialog was painted."""
         self._draw()
         self.call_after_refresh(self._see)
 
     def on_resize(self) -> None:
-        """As many rows as fit."""
+        """Show as many rows as fit."""
         self._draw()
 
     def _see(self) -> None:
         self._seen_at = Message().time
 
     def on_key(self, event: events.Key) -> None:
-        """Arrows pick, Enter goes back, Tab shows the steps too, Esc leaves everything as it is."""
-        event.stop()
-        last = len(self._shown) - 1
-        match event.key:
-            case "escape" | "q" | "ctrl+c" | "ctrl+q":
-                self.dismiss(None)
-                return
-            case "enter" if event.time > self._seen_at:
+        """Mark a row, rewind to it, show the steps too, or close."""
+        keymap, count = keymap_of(self), len(self._shown)
+        name = keymap.action_of(event.key, "rewind", "list")
+        if keymap.closes(event.key):
+            self.dismiss(None)
+        elif name == "take":
+            if event.time > self._seen_at:
                 self.dismiss(self._shown[self._at])
-                return
-            case "up" | "k":
-                self._at = max(0, self._at - 1)
-            case "down" | "j":
-                self._at = min(last, self._at + 1)
-            case "pageup":
-                self._at = max(0, self._at - 10)
-            case "pagedown":
-                self._at = min(last, self._at + 10)
-            case "home" | "g":
-                self._at = 0
-            case "end" | "G":
-                self._at = last
-            case "tab":
-                self._toggle_steps()
-            case _:
-                return
-        self._draw()
+        elif name == "rewind_steps":
+            self._toggle_steps()
+            self._draw()
+        elif by := moves(name, count):
+            self._at = max(0, min(count - 1, self._at + by))
+            self._draw()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the clicked key, or select the clicked row; a click on the selected row rewinds to it."""
+        press_clicked_key(self, event)
+        action, _, number = clicked_action(event).partition(" ")
+        if action != "row":
+            return
+        if int(number) == self._at and event.time > self._seen_at:
+            self.dismiss(self._shown[self._at])
+        else:
+            self._at = int(number)
+            self._draw()
 
     def _toggle_steps(self) -> None:
         picked = self._shown[self._at].seq
@@ -109,15 +116,19 @@ class RewindScreen(ModalScreen[Point | None]):
         room = max(3, min(self.size.height - CHROME - 2, 16))
         start = max(0, min(self._at - room // 2, len(self._shown) - room))
         for i, point in enumerate(self._shown[start : start + room], start):
-            yield self._row(point, is_picked=i == self._at)
+            yield clickable(self._row(point, is_picked=i == self._at), f"row {i}")
         yield Content("")
         yield Content.styled(self._told(self._shown[self._at]), "$dim")
         yield Content.styled("The spend is not restored; the journal keeps everything.", "$dim")
         yield Content("")
         steps = "messages only" if self._with_steps else "also steps"
-        yield Content("   ").join(
-            Content.assemble((key, "bold $needs-you"), f" {about}")
-            for key, about in (("⏎", "rewind"), ("↑ ↓", "pick"), ("tab", steps), ("esc", "stay"))
+        yield keymap_of(self).foot(
+            ("take", "rewind"),
+            ("mark_up mark_down", "pick"),
+            ("rewind_steps", steps),
+            ("close_dialog", "stay"),
+            style="bold $needs-you",
+            about="$foreground",
         )
 
     def _row(self, point: Point, *, is_picked: bool) -> Content:

@@ -1,11 +1,11 @@
-"""What each model used of the run."""
+"""Show the tokens and the cost of each model in the run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -15,29 +15,42 @@ from rundry.agent import ModelShare, ViewState, money, short
 
 from ...head.meters import draw_bar
 from ...head.title import model_name
+from ...keyboard.clicks import press_clicked_key
+from ...keyboard.closing import ClosesOnce
+from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
 
 _NAME, _BAR = 22, 10
 
 
-class SpendScreen(ModalScreen[None]):
-    """Esc closes it."""
+class SpendScreen(ClosesOnce[None], ModalScreen[None]):
+    """A dialog with the spend of each model. Esc closes it."""
 
     DEFAULT_CSS = """
     SpendScreen { align: center middle; background: $background 60%; }
     SpendScreen Vertical { width: 76; max-width: 98%; height: auto; padding: 1 2; background: $surface; }
     SpendScreen Static { height: auto; }
     """
-    BINDINGS = [Binding("escape,q,enter", "dismiss", "Close")]
 
     def __init__(self, state: ViewState) -> None:
         super().__init__()
         self._state = state
 
     def compose(self) -> ComposeResult:
-        """A row for each model."""
+        """Yield a row for each model."""
         with Vertical():
             yield Static(Content("\n").join(self._rows()), markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """Close the dialog."""
+        keymap = keymap_of(self)
+        if keymap.action_of(event.key, "dialog", "list") in ("close_dialog", "take"):
+            event.stop()
+            self.dismiss(None)
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the clicked key."""
+        press_clicked_key(self, event)
 
     def _rows(self) -> Iterator[Content]:
         shares = list(self._state.shares.values())
@@ -49,7 +62,7 @@ class SpendScreen(ModalScreen[None]):
         for share in shares:
             yield _row(share, _tokens(share) / whole, is_now=share.model == self._state.model)
         yield Content("")
-        yield Content.styled("› answers now   esc closes", "$dim")
+        yield Content.styled("› answers now   ", "$dim") + keymap_of(self).press("close_dialog", "closes", style="$dim")
 
 
 def _tokens(share: ModelShare) -> int:

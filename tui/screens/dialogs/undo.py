@@ -1,4 +1,4 @@
-"""What is about to be undone, and whether it shall be."""
+"""Show the changes that would be undone, and ask for confirmation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from textual.widgets import Static
 
 from rundry.agent import Landed, plural
 
+from ...keyboard.clicks import press_clicked_key
+from ...keyboard.closing import ClosesOnce
+from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
 
 MOST = 10
-"""Changes that are named."""
+"""Number of changes that are listed."""
 TITLE = 40
-"""Cells of a change's name."""
+"""Width of a change's name."""
 
 
-class UndoScreen(ModalScreen[bool]):
-    """Gives whether the person wants it."""
+class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
+    """Returns whether the user confirmed."""
 
     DEFAULT_CSS = """
     UndoScreen { align: center middle; background: $background 60%; }
@@ -38,24 +41,32 @@ class UndoScreen(ModalScreen[bool]):
         self._seen_at = float("inf")
 
     def on_mount(self) -> None:
-        """What was typed before this was painted does not answer it."""
+        """Ignore keys that were pressed before the dialog was painted."""
         self.call_after_refresh(self._see)
 
     def _see(self) -> None:
         self._seen_at = Message().time
 
     def compose(self) -> ComposeResult:
-        """The changes, the newest first, and two answers."""
+        """Yield the changes, the newest first, and two answers."""
         with Vertical():
             yield Static(Content("\n").join(self._rows()), markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """`y` does it; Esc and `n` do not."""
-        event.stop()
-        if event.key == "y" and event.time > self._seen_at:
-            self.dismiss(True)
-        elif event.key in ("escape", "n", "ctrl+c", "ctrl+q"):
+        """Undo, or cancel."""
+        keymap = keymap_of(self)
+        name = keymap.action_of(event.key, "dialog")
+        if name == "answer_yes":
+            event.stop()
+            if event.time > self._seen_at:
+                self.dismiss(True)
+        elif name == "answer_no" or keymap.closes(event.key):
+            event.stop()
             self.dismiss(False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the clicked answer."""
+        press_clicked_key(self, event)
 
     def _rows(self) -> Iterator[Content]:
         files = len({path for landed in self._changes for path in landed.files})
@@ -75,8 +86,7 @@ class UndoScreen(ModalScreen[bool]):
             left += " Files that git ignores, and files elsewhere, are not restored."
         yield Content.styled(left, "$dim")
         yield Content("")
-        for key, about in (("y", "undo"), ("esc", "cancel")):
-            yield Content.assemble((key.rjust(5), "bold $needs-you"), "   ", about)
+        yield from keymap_of(self).answers(("answer_yes", "undo"), ("close_dialog", "cancel"))
 
 
 def _row(landed: Landed) -> Content:

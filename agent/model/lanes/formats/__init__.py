@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...traits import CapturedWire, WireFormat
 from ..anthropic import AnthropicReader
 from ..chat_chunks import ChatReader
 from .cohere import CohereReader
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ...answer import Answer
     from ..reader import Reader
 
-_PATHS = (
+_PATHS: tuple[tuple[re.Pattern[str], CapturedWire], ...] = (
     (re.compile(r":streamGenerateContent$"), "gemini"),
     (re.compile(r"/converse-stream$"), "converse"),
     (re.compile(r"/invoke-with-response-stream$"), "invoke"),
@@ -30,7 +31,7 @@ _PATHS = (
 )
 """Ends of the paths, the more specific ones first."""
 
-_READERS: dict[str, Callable[[Answer], Reader]] = {
+_READERS: dict[WireFormat, Callable[[Answer], Reader]] = {
     "anthropic": AnthropicReader,
     "chat": ChatReader,
     "cohere": CohereReader,
@@ -44,11 +45,11 @@ ALWAYS_STREAMED = frozenset({"gemini", "converse", "invoke", "responses"})
 """Formats whose path alone shows that the answer is streamed, or that are also read in one piece (Responses)."""
 
 
-def wire_at(path: str) -> str | None:
+def wire_at(path: str) -> CapturedWire | None:
     """Return the format of the path; None if only litellm can read it."""
     return next((wire for pattern, wire in _PATHS if pattern.search(path)), None)
 
 
-def reader_of(wire: str, answer: Answer) -> Reader:
+def reader_of(wire: WireFormat, answer: Answer) -> Reader:
     """Return the reader that reads the format into the answer."""
     return _READERS[wire](answer)

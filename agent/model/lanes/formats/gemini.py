@@ -134,9 +134,8 @@ class GeminiReader:
         """Replace earlier figures by later ones; a missing figure keeps its last value."""
         if usage is None:
             return
-        for name in usage.__struct_fields__:
-            if value := getattr(usage, name):
-                setattr(self._usage, name, value)
+        given = {name: value for name, value in msgspec.structs.asdict(usage).items() if value}
+        self._usage = msgspec.structs.replace(self._usage, **given)
         prompt = self._usage.promptTokenCount + self._usage.toolUsePromptTokenCount
         thoughts = self._usage.thoughtsTokenCount
         out = self._usage.candidatesTokenCount + thoughts

@@ -8,11 +8,16 @@ from pathlib import Path
 
 from ....config import config_file
 from ....protocol import GatePolicy, Rule
-from ....workspace import Sandbox, Unseen, denied_paths, expanded, path_globs
+from ....workspace import HideRules, Leftovers, Sandbox, denied_paths, expanded, path_globs
 
 
 async def detect_sandbox(
-    gate: GatePolicy, workspace: Path, runs: Path, *, rules: Callable[[], Sequence[Rule]] | None = None
+    gate: GatePolicy,
+    workspace: Path,
+    runs: Path,
+    *,
+    rules: Callable[[], Sequence[Rule]] | None = None,
+    leftovers: Leftovers | None = None,
 ) -> Sandbox:
     """Return the best sandbox of this machine, with what the run hides.
 
@@ -22,13 +27,15 @@ async def detect_sandbox(
     def denied(root: Path) -> list[str]:
         return denied_paths(gate.rules if rules is None else rules(), root)
 
-    unseen = Unseen(
+    hide_rules = HideRules(
         own=(runs, config_file(os.environ).parent),
         hide=expanded(gate.sandbox.hide),
         show=expanded(gate.sandbox.show),
         denied=denied,
     )
-    return await Sandbox.detect(unseen=unseen, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace)
+    return await Sandbox.detect(
+        hide_rules=hide_rules, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace, leftovers=leftovers
+    )
 
 
 def missing_guarantees(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 from ....gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
 from ....gate.stored.drafts import is_of_a_file, stored_draft
 from ....gate.stored.later import Kept
-from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall
+from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system import crash_point
 from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
 from ...resources.kit import Kit
@@ -18,7 +18,7 @@ from ..commands import run_at_gate
 
 Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
-NOT_KEPT = "The proposal of {one} does not wait: resume on a screen, then {it} is worked again and asks"
+NOT_KEPT = "The proposal of {one} does not stay open: {it} is worked again when the run is resumed"
 LOST = "it cannot be shown again as it was"
 
 
@@ -34,16 +34,24 @@ class Gated:
     """Whether a user rejected it."""
 
 
-async def at_gate(kit: Kit, call: ToolCall, arguments: Arguments, record: Record, *, may_stay: bool) -> Gated:
+async def at_gate(
+    kit: Kit,
+    call: ToolCall,
+    arguments: Arguments,
+    record: Record,
+    *,
+    may_stay: bool,
+    place: tuple[int, int] = (0, 0),
+) -> Gated:
     """Draft the call, get the ruling and carry it out. A draft that became stale goes to the gate again.
 
     An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
-    user is attached.
+    user is attached. `place`: that of its file among the files of the answer.
     """
     asking = kit.facts.asking
     draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
     kept = None if opened is None else Kept(opened, asking.conflict_of(opened.proposal_id))
-    return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay)
+    return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay, place=place)
 
 
 async def rule_again(kit: Kit, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
@@ -64,6 +72,7 @@ async def _from(
     record: Record,
     *,
     may_stay: bool,
+    place: tuple[int, int] = (0, 0),
 ) -> Gated:
     gated = Gated(None)
     while not isinstance(draft, ToolResult):
@@ -73,12 +82,13 @@ async def _from(
             record=with_waiting(record),
             may_stay=may_stay,
             kept=kept,
+            place=place,
         )
         ruling, kept = await kit.activity.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
-                one, it = ("an item", "the item") if kit.work is None else ("a try", "the try")
+                one, it = ("a try", "the try") if is_try(kit.work) else ("an item", "the item")
                 gated.handoff += f". {NOT_KEPT.format(one=one, it=it)}"
         if ruling.is_left_open:
             return gated

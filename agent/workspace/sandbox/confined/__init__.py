@@ -2,6 +2,6 @@
 
 from .denied_paths import denied_paths, path_globs
 from .environment import OWN_GIT, command_env, left_out
-from .sight import Sight, Unseen, expanded
+from .hidden_places import HiddenPlaces, HideRules, expanded
 
-__all__ = ["OWN_GIT", "Sight", "Unseen", "command_env", "denied_paths", "expanded", "left_out", "path_globs"]
+__all__ = ["OWN_GIT", "HiddenPlaces", "HideRules", "command_env", "denied_paths", "expanded", "left_out", "path_globs"]

@@ -7,21 +7,48 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
+from ....protocol import SandboxKind
+from ...leftovers import Leftovers
 from ...own_temp import own_temp
 from ...processes.processes import Finished
-from ..bubblewrap import Stage, bubblewrap
+from ..access import Access
+from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress import Egress, HostList
-from ..gitbox import GitMounts
-from ..gitbox.folders import repository_places
 from ..landlock import holds_network, landlock
 from ..loopback import Loopback
+from ..private_git import GitMounts
+from ..private_git.folders import repository_places
 from ..probe import NotHeld, Probed, not_held
-from ..refused import Held, Need, find_need
+from ..refused import Conditions, Need, find_need
+from .hidden_places import HiddenPlaces, HideRules
 from .programs import program_places
-from .sight import Sight, Unseen
 
 _PROCESSES = 2_048
 """Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""
+
+
+NO_ACCESS = Access()
+
+
+class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the commands of a sandbox can see and reach."""
+
+    hide_rules: HideRules = HideRules()
+    """Places that commands cannot read."""
+    network: bool = False
+    hosts: Sequence[str] = ()
+    """Hosts that commands without a network reach through a proxy."""
+    search_path: str | None = None
+    """The PATH whose folders commands must not change."""
+    stage: Stage | None = None
+    """What appears instead of the workspace."""
+    leftovers: Leftovers = Leftovers(None)
+    """The record of files that would stay in the user's git folder if rundry were killed."""
+
+
+_DEFAULTS = SandboxSettings()
 
 
 class Confinement:
@@ -29,37 +56,27 @@ class Confinement:
 
     def __init__(
         self,
-        kind: str | None = None,
+        kind: SandboxKind | None = None,
         why_none: str = "",
-        unseen: Unseen = Unseen(),  # noqa: B008 - frozen
+        settings: SandboxSettings = _DEFAULTS,
         *,
-        network: bool = False,
         program: Path | None = None,
-        search_path: str | None = None,
         probed: Probed | None = None,
-        hosts: Sequence[str] = (),
     ) -> None:
-        """`unseen`: places that commands cannot read. `network`: commands may use it. `program`: path of bubblewrap.
-
-        `search_path`: the PATH whose folders commands must not change. `probed`: the result of `probe`.
-        `hosts`: hosts that commands without a network reach through a proxy.
-        """
-        self.kind = kind
+        """`program`: path of bubblewrap. `probed`: the result of `probe`."""
+        self.kind: SandboxKind | None = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
         """Why there is no sandbox, or why it is not bubblewrap: one line that says how to fix it."""
-        self.network = network or kind is None or (kind == "landlock" and not holds_network())
+        self.network = settings.network or kind is None or (kind == "landlock" and not holds_network())
         """Whether commands reach the network: it is allowed, or the sandbox cannot prevent it."""
-        self._may_use_network = network
-        self._unseen = unseen
+        self._settings = settings
         self._program = program or Path("bwrap")
-        self._search_path = search_path
         self._probed = probed or Probed()
-        self.hosts = HostList(hosts)
+        self.hosts = HostList(settings.hosts)
         self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
-        self._stage: Stage | None = None
         self.why_apart = ""
         """Why commands do not share a loopback network; empty if they do."""
 
@@ -68,7 +85,7 @@ class Confinement:
 
         `denied`: whether a rule denies a path.
         """
-        return not_held(self._probed.verdicts, offline=not self._may_use_network, denied=denied)
+        return not_held(self._probed.verdicts, offline=not self._settings.network, denied=denied)
 
     @property
     def not_held(self) -> list[str]:
@@ -91,59 +108,46 @@ class Confinement:
         self,
         argv: list[str],
         ws: Path,
+        access: Access = NO_ACCESS,
         *,
-        network: bool = False,
-        writable: Sequence[Path] = (),
-        read_only: Sequence[Path] = (),
-        empty: Path | None = None,
         git: GitMounts | None = None,
-        seen: Sequence[Path] = (),
     ) -> list[str]:
         """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `network`, `writable`: additional permissions of this command. `read_only`: workspace files that cannot be
-        written; only bubblewrap enforces this. `empty`: a folder below `temp` for this command alone.
-        `git`: how repositories appear; by default bubblewrap makes them read-only. `seen`: as in `Sandbox.run`.
+        `git`: how repositories appear; by default bubblewrap makes them read-only.
         """
         if self.kind is None:
             return argv
         ws = Path(os.path.realpath(ws))
-        network = network or self.network
+        if self.network:
+            access = msgspec.structs.replace(access, network=True)
         if self.kind == "landlock":
             return landlock(
                 argv,
                 ws,
                 temp=self.temp,
-                sight=self._look(ws),
-                network=network,
-                writable=writable,
+                hidden_places=self._hidden_places(ws),
+                network=access.network,
+                writable=access.writable,
                 processes=_PROCESSES,
-                read=[source for source, _ in self._stage.mounts] if self._stage is not None else (),
-                show=[*self._unseen.show, *repository_places(ws), *seen],
+                read=[source for source, _ in self._settings.stage.mounts] if self._settings.stage is not None else (),
+                show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             )
-        joined = [] if network else self._join()
-        return bubblewrap(
-            self._program,
-            argv,
-            ws,
+        layout = Layout(
+            ws=ws,
             temp=self.temp,
-            sight=self._look(ws),
-            network=network,
-            writable=writable,
-            processes=_PROCESSES,
-            programs=program_places(ws, self._search_path),
-            read_only=read_only,
-            empty=empty,
-            joined=joined,
-            env=self._egress.env if self._egress is not None and joined else {},
-            stage=self._stage,
+            hidden_places=self._hidden_places(ws),
+            programs=program_places(ws, self._settings.search_path),
+            stage=self._settings.stage,
             git=git or GitMounts([]),
-            seen=seen,
         )
+        joined = [] if access.network else self._join()
+        env = self._egress.env if self._egress is not None and joined else {}
+        return bubblewrap(self._program, argv, layout, access, processes=_PROCESSES, joined=joined, env=env)
 
-    def _look(self, ws: Path) -> Sight:
-        seen = self._stage.folder if self._stage is not None and self.kind == "bubblewrap" else None
-        return self._unseen.look(ws, None if seen is None else Path(os.path.realpath(seen)))
+    def _hidden_places(self, ws: Path) -> HiddenPlaces:
+        seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else None
+        return self._settings.hide_rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
@@ -172,27 +176,25 @@ class Confinement:
         self,
         done: Finished,
         ws: Path,
+        access: Access = NO_ACCESS,
         *,
         command: str = "",
-        network: bool = False,
-        writable: Sequence[Path] = (),
-        read_only: Sequence[Path] = (),
     ) -> Need | None:
         """Return what the sandbox refused to a failed command; None if no refusal was recognized.
 
-        `network`, `writable`: the permissions that the command ran with.
+        `access`: the permissions that the command ran with.
         """
         if self.kind is None:
             return None
-        held_in = Path(os.path.realpath(ws))
-        held = Held(
+        real_ws = Path(os.path.realpath(ws))
+        conditions = Conditions(
             kind=self.kind,
-            ws=held_in,
+            ws=real_ws,
             temp=self.temp,
             command=command,
-            network=network or self.network,
-            sight=self._look(held_in),
-            writable=writable,
-            read_only=read_only if self.kind == "bubblewrap" else (),
+            network=access.network or self.network,
+            hidden_places=self._hidden_places(real_ws),
+            writable=access.writable,
+            read_only=access.read_only if self.kind == "bubblewrap" else (),
         )
-        return find_need(done, held)
+        return find_need(done, conditions)

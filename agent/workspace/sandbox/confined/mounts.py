@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .sight import Sight
+from .hidden_places import HiddenPlaces
 from .sockets import sockets_of_services
 
 _REPLACED = (Path("/tmp"), Path("/var/tmp"))
@@ -67,24 +67,24 @@ def kept_below_temp(temp: Path) -> list[Path]:
     return sorted(kept)
 
 
-def above(sight: Sight, ws: Path) -> list[str]:
+def above(hidden_places: HiddenPlaces, ws: Path) -> list[str]:
     """Return the arguments that hide the parent folders of the workspace, before it is mounted."""
-    return [word for place in sight.hidden if ws.is_relative_to(place) for word in ("--tmpfs", str(place))]
+    return [word for place in hidden_places.hidden if ws.is_relative_to(place) for word in ("--tmpfs", str(place))]
 
 
-def hide(sight: Sight, ws: Path, blank: Path, *, root: Path | None = None) -> list[str]:
+def hide(hidden_places: HiddenPlaces, ws: Path, blank: Path, *, root: Path | None = None) -> list[str]:
     """Return the arguments that mount an empty file or folder on all other hidden places.
 
     `blank`: an empty file. `root`: the folder that commands see at `ws`.
     """
     words = list[str]()
-    for place in sight.hidden:
+    for place in hidden_places.hidden:
         if ws.is_relative_to(place):
             continue
         real = root / place.relative_to(ws) if root is not None and place.is_relative_to(ws) else place
         if real.is_dir():
             words += ["--tmpfs", str(place)]
-            inner = [path for path in sight.shown if path.is_relative_to(place)]
+            inner = [path for path in hidden_places.shown if path.is_relative_to(place)]
             words += [word for path in inner for word in ("--ro-bind", str(path), str(path))]
             if place.is_relative_to(ws):
                 words += ["--remount-ro", str(place)]

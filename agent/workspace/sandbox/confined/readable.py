@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -10,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_table
+from ....system import read_table, real_path
+from .hidden_places import HiddenPlaces
 from .mounts import PACKAGE, tool_folders
 from .secret_places import outermost
-from .sight import Sight
 
 _FILE = Path(__file__).with_name("landlock_places.toml")
 _LEAST_DEEP = 3
@@ -34,7 +33,7 @@ def devices() -> list[Path]:
     return [Path(name) for name in _table().devices]
 
 
-def readable_places(sight: Sight, more: Iterable[Path] = ()) -> list[Path]:
+def readable_places(hidden_places: HiddenPlaces, more: Iterable[Path] = ()) -> list[Path]:
     """Return the folders and files that commands can read, except for hidden places in them; links are resolved.
 
     `more`: places that the user shows to commands.
@@ -42,8 +41,8 @@ def readable_places(sight: Sight, more: Iterable[Path] = ()) -> list[Path]:
     table = _table()
     given = [Path(name) for name in (*table.system, *table.kernel, *table.runtime)]
     own = [place for place in _of_user() if len(place.parts) >= _LEAST_DEEP or place == Path.home()]
-    places = {Path(os.path.realpath(place)) for place in (*given, *own, *more)}
-    return outermost([p for p in places if p != Path("/") and p.exists() and not sight.covers(p)])
+    places = {real_path(place) for place in (*given, *own, *more)}
+    return outermost([p for p in places if p != Path("/") and p.exists() and not hidden_places.covers(p)])
 
 
 def _of_user() -> Iterator[Path]:
@@ -53,7 +52,7 @@ def _of_user() -> Iterator[Path]:
         for name in _INTERPRETERS:
             program = folder / name
             if program.is_symlink():
-                yield Path(os.path.realpath(program)).parent.parent
+                yield real_path(program).parent.parent
     yield PACKAGE
     yield from (Path(entry) for entry in sys.path if Path(entry).is_absolute())
 

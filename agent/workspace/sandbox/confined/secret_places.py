@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_plain, read_table
+from ....system import read_plain, read_table, real_path
 
 _FILE = Path(__file__).with_name("secret_places.toml")
 _LINE = re.compile(
@@ -49,8 +49,8 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def secret_places(env: Mapping[str, str]) -> list[Path]:
     """Return the existing files and folders with secrets, links resolved. `env`: the environment of the user."""
     home = Path.home()
-    found = {Path(os.path.realpath(path)) for path in _candidates(home, env)}
-    real_home = Path(os.path.realpath(home))
+    found = {real_path(path) for path in _candidates(home, env)}
+    real_home = real_path(home)
     kept = [path for path in found if (path.is_dir() or path.is_file()) and not real_home.is_relative_to(path)]
     return outermost(kept)
 

@@ -118,6 +118,7 @@ class _Server:
             left = asyncio.all_tasks(self._loop)
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             self._loop.close()
+            self._listening.close()  # a stop before the server began leaves it open
 
     async def _serve(self) -> None:
         server = await asyncio.start_server(self._answer, sock=self._listening, limit=_LONGEST_HEAD)

@@ -8,6 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ....system import real_path
+
 _MOST = 300_000
 """Maximum number of workspace entries that are searched."""
 
@@ -45,12 +47,12 @@ class HiddenNames:
         return now is None or now.st_ino != was.inode or now.st_nlink > was.links
 
     def _rename_back(self, name: Path, place: Path) -> None:
-        if Path(os.path.realpath(name.parent)) != name.parent:
+        if real_path(name.parent) != name.parent:
             raise NotADirectoryError("a link stands in its way")
         if os.path.lexists(place):
             name.unlink()
             return
-        if not Path(os.path.realpath(place.parent)).is_relative_to(self._ws):
+        if not real_path(place.parent).is_relative_to(self._ws):
             raise NotADirectoryError("a link stands in its way")
         place.parent.mkdir(parents=True, exist_ok=True)
         name.rename(place)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ....system import read_plain
-from ..places import is_real_folder, obeyed_by_git, protected
+from ..places import is_real_folder, protected, read_by_git
 from .copies import Copies, Kept
 
 _MOST = 5_000
@@ -103,7 +103,7 @@ class Protected:
 
     def _places(self) -> list[Path]:
         """Return the places that existed before, and in git folders also those that exist now."""
-        inside = [place for folder in self._folders for place in obeyed_by_git(folder)]
+        inside = [place for folder in self._folders for place in read_by_git(folder)]
         return [
             place
             for place in dict.fromkeys((*self._present, *inside))

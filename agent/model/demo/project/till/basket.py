@@ -1,4 +1,4 @@
-"""What a customer is about to buy."""
+"""The articles that a customer is about to buy."""
 
 from dataclasses import dataclass, field
 
@@ -17,21 +17,21 @@ class Basket:
     lines: list[Line] = field(default_factory=list)
 
     def add(self, name: str, price: str, count: int = 1) -> None:
-        """Puts it in; the same thing at the same price adds to its line."""
+        """Add an article; the same article at the same price is added to its line."""
         self.lines.append(Line(name, parse(price), count))
 
     def is_empty(self) -> bool:
-        """Nothing was put in."""
+        """Return whether nothing was added."""
         return not self.lines
 
     def total(self) -> int:
-        """Cents for everything."""
+        """Return the sum in cents."""
         return sum(line.cents for line in self.lines)
 
     def names(self) -> list[str]:
-        """What is in it, in the order in which it was put in."""
+        """Return the names of the articles, in the order in which they were added."""
         return [line.name for line in self.lines]
 
     def reduced(self, percent: int) -> int:
-        """The total less so many percent, rounded to the nearest cent."""
+        """Return the total reduced by a percentage, rounded to the nearest cent."""
         return int(self.total() * (1 - percent / 100))

@@ -1,0 +1,1 @@
+"""The search that a command line or a spec file requests."""

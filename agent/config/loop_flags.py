@@ -1,0 +1,128 @@
+"""Options of interval, paced and improve runs: how they select the loop and become its settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ..protocol import (
+    CACHE_TTL,
+    Better,
+    Branch,
+    ImproveSpec,
+    IntervalSpec,
+    LoopKind,
+    PacedSpec,
+    RunSpec,
+    UserError,
+)
+from .limits import FIELDS
+from .settings import Settings
+
+Passes = TypeVar("Passes", IntervalSpec, ImproveSpec)
+_PICKED = {kind.traits.option: kind for kind in LoopKind if kind.traits.option is not None}
+
+
+def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None:
+    """Return the loop that `--every` or `--score` selects; None: neither is set. Raises UserError if both are set."""
+    if asked is not None and (needed := asked.traits.option) is not None and settings[needed].value is None:
+        raise UserError(_missing(asked))
+    given = [name for name in _PICKED if settings[name].value is not None]
+    flags = [name for name in given if settings[name].source == "flag"]
+    if len(flags) > 1:
+        options = " and ".join(f"--{name}" for name in flags)
+        raise UserError(f"{options}: a run has one loop, so give only one of them")
+    for name in flags:
+        if asked not in (None, _PICKED[name]) and settings["loop"].source == "flag":
+            raise UserError(f"--{name} is for --loop {_PICKED[name]}: give only one of them")
+    picked = next((_PICKED[name] for name in [*flags, *given]), None)
+    loop = picked if flags or asked is None else asked
+    if settings["worktree"].value and settings["worktree"].source == "flag" and not _is_committing(loop):
+        raise UserError("--worktree is for runs whose passes are committed: give --every or --score too")
+    if settings["tries"].source == "flag" and loop is not LoopKind.IMPROVE:
+        raise UserError("--tries is for a run with a score: give --score CMD too")
+    return loop
+
+
+def commits(settings: Settings, loop: LoopKind | None) -> bool:
+    """Return whether each edit is committed. Raises UserError if passes are committed instead."""
+    if _is_committing(loop) and settings["commit"].source == "flag":
+        raise UserError("--commit: a run with --every or --score commits its passes, whole; leave --commit out")
+    return bool(settings["commit"].value) and not _is_committing(loop)
+
+
+def commit_hooks(settings: Settings, loop: LoopKind | None) -> bool:
+    """Return whether commits execute hooks. Raises UserError if that is set but the run makes no commits."""
+    asked, has_commits = settings["commit_hooks"], _is_committing(loop) or bool(settings["commit"].value)
+    if asked.value and asked.source == "flag" and not has_commits:
+        raise UserError("--commit-hooks: this run makes no commits; give --commit, --every or --score too")
+    return bool(asked.value) and has_commits
+
+
+def interval_of(settings: Settings, branch: Branch) -> IntervalSpec:
+    """Return the settings of an interval run. Raises UserError if no interval is set."""
+    every = settings.get("every", float)
+    if every is None:
+        raise UserError(_missing(LoopKind.INTERVAL))
+    return _with_pass_steps(IntervalSpec(every=every, branch=branch), settings)
+
+
+def paced_of(settings: Settings) -> PacedSpec:
+    """Return the settings of a paced run. With `--cache-ttl none`, the model has no prompt cache."""
+    asked = settings.is_set("cache_ttl")
+    return PacedSpec(cache_ttl=settings.get("cache_ttl", float) if asked else CACHE_TTL, ttl_asked=asked)
+
+
+def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
+    """Return the settings of an improve run, including whether the user set its budget."""
+    spec = ImproveSpec(
+        score=settings.get("score", str) or "",
+        goal=settings.get("goal", Better) or Better.MAX,
+        patience=settings.need("patience", int),
+        min_delta=settings.need("min_delta", float),
+        repeat=settings.need("repeat", int),
+        tries=settings.need("tries", int),
+        concurrency=settings.need("concurrency", int),
+        bounded=budget_is_set(settings),
+        branch=branch,
+    )
+    return _with_pass_steps(spec, settings)
+
+
+def budget_is_set(settings: Settings) -> bool:
+    """Return whether the user set at least one finite limit of the budget."""
+    return any(settings[name].value is not None for name in FIELDS if settings.is_set(name))
+
+
+def _missing(loop: LoopKind) -> str:
+    return f"--loop {loop}: {loop.traits.option_hint}"
+
+
+def _is_committing(loop: LoopKind | None) -> bool:
+    return loop is not None and loop.traits.commits_passes
+
+
+def _with_pass_steps(spec: Passes, settings: Settings) -> Passes:
+    steps = settings.get("pass_steps", int)
+    return spec if steps is None else msgspec.structs.replace(spec, pass_steps=steps)
+
+
+def home_of(settings: Settings, root: Path, run_id: str) -> Branch:
+    """Return where passes work: in the user's folder, or in a worktree of it."""
+    protected = [name for name in settings.texts("protected") if name != "none"]
+    if not settings["worktree"].value:
+        return Branch(protected=protected)
+    return Branch(protected=protected, worktree_of=str(root), name=f"rundry/{run_id}")
+
+
+def placed(spec: RunSpec, branch: Branch, worktrees: Path | None) -> RunSpec:
+    """Return the run in its worktree, if it has one: in the same folder relative to the top of the repository."""
+    if branch.worktree_of is None or worktrees is None or not spec.loop.traits.commits_passes:
+        return spec
+    origin = Path(branch.worktree_of)
+    top = next((above for above in (origin, *origin.parents) if (above / ".git").exists()), origin)
+    place = Path(os.path.realpath(worktrees)) / spec.run_id / origin.relative_to(top)
+    return msgspec.structs.replace(spec, workspace=str(place))

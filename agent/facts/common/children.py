@@ -1,0 +1,113 @@
+"""The child runs of a run, derived from its events only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...protocol import (
+    Budget,
+    ChildFinished,
+    ChildOutcome,
+    ChildSpent,
+    ChildStarted,
+    Event,
+    Reason,
+    RunResumed,
+    Spent,
+    Stamped,
+    Unpaused,
+)
+
+
+@dataclass(slots=True)
+class Child:
+    """One child run as its parent knows it."""
+
+    number: int
+    run_id: str
+    journal: str
+    about: str
+    title: str
+    budget: Budget
+    started: float
+    """Unix time of its start, or of its last resume."""
+    spent: Spent = field(default_factory=Spent)
+    finished: ChildFinished | None = None
+    """None: it has not ended, or continues."""
+    finished_at: float = 0.0
+    """Unix time of its end."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the child has not ended."""
+        return self.finished is None
+
+    @property
+    def outcome(self) -> ChildOutcome:
+        """How the child stands, for the outcome of its parent."""
+        ended = self.finished
+        return ChildOutcome(
+            run_id=self.run_id,
+            journal=self.journal,
+            about=self.about,
+            title=self.title,
+            reason=ended.reason if ended is not None else None,
+            detail=ended.detail if ended is not None else "",
+            complete=ended is not None and ended.complete,
+            steps=self.spent.steps,
+            usd=None if self.spent.unpriced else self.spent.usd,
+        )
+
+
+@dataclass(slots=True)
+class Children:
+    """All child runs of a run, in the order of their start."""
+
+    by_number: dict[int, Child] = field(default_factory=dict[int, Child])
+
+    @property
+    def open(self) -> Child | None:
+        """The child that runs, or that continues first after a resume."""
+        return next((child for child in self.by_number.values() if child.is_open), None)
+
+    def apply(self, stamped: Stamped) -> None:
+        """Fold the next event of the types in `CHILDREN_EVENTS`."""
+        match stamped.event:
+            case ChildStarted() as started:
+                self._start(started, stamped.at)
+            case ChildSpent(run_id=run_id, spent=spent):
+                for child in self.by_number.values():
+                    if child.run_id == run_id:
+                        child.spent = spent
+            case ChildFinished(number=number) as finished:
+                if number in self.by_number:
+                    self.by_number[number].finished, self.by_number[number].finished_at = finished, stamped.at
+            case RunResumed():
+                self._reopen(lambda ended: ended.resumes)
+            case Unpaused():  # the run paused because of the error
+                self._reopen(lambda ended: ended.reason is Reason.ERROR)
+            case _:
+                pass
+
+    def _reopen(self, continues: Callable[[ChildFinished], bool]) -> None:
+        for child in self.by_number.values():
+            if child.finished is not None and continues(child.finished):
+                child.finished = None
+
+    def _start(self, started: ChildStarted, at: float) -> None:
+        known = self.by_number.get(started.number)
+        self.by_number[started.number] = Child(
+            number=started.number,
+            run_id=started.run_id,
+            journal=started.journal,
+            about=started.about,
+            title=started.title,
+            budget=started.budget,
+            started=at,
+            spent=known.spent if known is not None else Spent(),
+        )
+
+
+CHILDREN_EVENTS = frozenset[type[Event]]((ChildStarted, ChildSpent, ChildFinished, RunResumed, Unpaused))
+"""The events that change `Children`; all others are ignored."""

@@ -1,0 +1,34 @@
+"""The place that a finding cites as evidence: a line of a file, or the address of a page."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9}))?(?::\d+)?(?:-\d+)?\Z", re.DOTALL)
+_ADDRESS = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+
+
+class Cited(NamedTuple):
+    """A line of a file, as the evidence names it."""
+
+    path: str
+    """As it was written: relative to the workspace, or absolute."""
+    line: int
+    last: int
+    """The last line of a cited range, else the same line."""
+
+
+def cited_line(evidence: str) -> Cited | None:
+    """Return the line that `src/app.py:12`, `src/app.py:12:3` or `src/app.py:12-15` cites; None for other evidence."""
+    text = evidence.strip()
+    found = None if is_address(text) else _LINE.match(text)
+    if found is None:
+        return None
+    line = int(found["line"])
+    return Cited(found["path"], line, max(line, int(found["last"] or line)))
+
+
+def is_address(evidence: str) -> bool:
+    """Return whether the evidence is the address of a page."""
+    return _ADDRESS.match(evidence.strip()) is not None

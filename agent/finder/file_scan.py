@@ -1,0 +1,228 @@
+"""The scan of a migration: check all files, several at the same time, and queue those that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from ..facts.search.finder_facts import FinderFacts
+from ..protocol import (
+    CheckFinished,
+    FinderSpec,
+    ItemFailed,
+    ItemQueued,
+    QueueReason,
+    Record,
+    Work,
+    WorkFinished,
+    WorkResult,
+    WorkStarted,
+)
+from ..step import Kit, PersonInterrupted
+from ..step.checks.fair import TRIES
+from ..workspace.seals import Difference
+from .budget_check import OUT_OF_TIME, no_room
+from .checking import check, files_of, no_file_matches
+from .items.item_intake import Books
+from .items.item_state import Candidate, Row, State
+
+SCAN: Literal["scan"] = "scan"
+"""Kind of the work that checks all files, and the source of the items that it finds."""
+_SHORT = 160
+"""Characters of a check's last output line in the reason of a failure."""
+_MOST_HELD = 40
+"""Files in a row whose check cannot be started, after which the check counts as broken."""
+
+
+def finder_facts(kit: Kit) -> FinderFacts:
+    """Return the facts of the search that this run is."""
+    assert kit.facts.finder is not None  # a migration is a search
+    return kit.facts.finder
+
+
+class Acceptance:
+    """Results of checks that a user accepted."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+
+    def apply(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
+        """Return the result as passed if a user accepted it and the file has not changed since."""
+        is_accepted = finder_facts(self._kit).suspects.is_accepted(key, checked, self.content(path))
+        return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
+
+    def content(self, path: str) -> str:
+        """Return the SHA-256 of a file in hex, or `gone`."""
+        file = self._kit.workspace.root / path
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "gone"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The counts of one scan."""
+
+    looked: int = 0
+    new: int = 0
+    known: int = 0
+    """Failing files that an earlier scan found."""
+    held: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
+    """Files whose check could not be started, until it is known whether it can be started for any file."""
+    arrived: dict[int, tuple[str, str, CheckFinished]] = field(
+        default_factory=dict[int, tuple[str, str, CheckFinished]]
+    )
+    """Results that wait for those of files before them, by the file's number."""
+    following: int = 0
+    """Number of the file whose result is recorded next."""
+    has_started: bool = False
+    broken: str | None = None
+    """Why no file can be checked."""
+
+
+class FileScan:
+    """Checks every file of a migration."""
+
+    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, acceptance: Acceptance) -> None:
+        assert spec.check is not None  # the migrate recipe sets one
+        self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
+        self._acceptance = acceptance
+
+    async def run(self, work: Work) -> WorkResult:
+        """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
+        record, tally = self._kit.events.bound(None, work.work), _Tally()
+        record(WorkStarted(kind=SCAN, about=SCAN))
+        try:
+            with self._kit.usage.running():
+                async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+                    await self._kit.activity.interruptible(self._compare_guarded(record, tally))
+        except (PersonInterrupted, TimeoutError) as how:
+            record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
+            end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
+            return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
+        said = f"{tally.looked:,} file{'' if tally.looked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
+        record(
+            WorkFinished(
+                kind=SCAN,
+                about=SCAN,
+                ok=tally.broken is None,
+                new=tally.new,
+                known=tally.known,
+                reason=said,
+                error=tally.broken or "",
+            )
+        )
+        return WorkResult(work=work.work, fault=tally.broken)
+
+    async def _compare_guarded(self, record: Record, tally: _Tally) -> None:
+        """Compare guarded files by content around the whole scan. Each single check compares only their times."""
+        guarded = self._kit.guarded
+        found: Sequence[Difference] = []
+        for _ in range(TRIES):
+            await guarded.settle(record, self._command, full=True)
+            tally.looked = tally.following = 0
+            tally.arrived.clear()
+            await self._look_at_all(record, tally)
+            found = await guarded.tolerate_outputs(await guarded.differences(full=True))
+            if not found:
+                break
+        if found or guarded.unrestored:
+            await guarded.settle(record, self._command, full=True)
+            tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
+
+    async def _look_at_all(self, record: Record, tally: _Tally) -> None:
+        files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._kit.workspace)
+        if unmet and not finder_facts(self._kit).scan_pass:
+            tally.broken = no_file_matches(unmet, self._kit.workspace.root)
+            return
+        in_order = sorted(files.items(), key=lambda file: file[1].split("/"))
+        rest = enumerate(in_order)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._kit.facts.search.checks, len(files))):
+                group.create_task(self._look_at_some(rest, record, tally))
+        if tally.held:
+            tally.broken = _unstartable(tally.held[0][2])
+
+    async def _look_at_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
+        """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""
+        for number, (key, path) in rest:
+            if len(tally.held) > _MOST_HELD:
+                return
+            checked = await check(self._kit, self._command, path, record, full=False)
+            tally.looked += 1
+            tally.arrived[number] = key, path, checked
+            while (one := tally.arrived.pop(tally.following, None)) is not None:
+                tally.following += 1
+                self._take(*one, record, tally)
+
+    def _take(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+        if checked.error is not None and not tally.has_started:
+            tally.held.append((key, path, checked))
+            return
+        tally.has_started = True
+        held, tally.held = tally.held, []
+        for one in held:
+            self._fails(*one, record, tally)
+        if self._acceptance.apply(key, path, checked).passed:
+            self._passes(key, record)
+        else:
+            self._fails(key, path, checked, record, tally)
+
+    def _passes(self, key: str, record: Record) -> None:
+        """Record that a file passes. A file that failed permanently and passes now is worked once
+        more, for one check.
+        """
+        row = self._books.frontier.find(key)
+        if row is not None and row.state is State.SET_ASIDE:
+            self._requeue(row, "retry", record)
+
+    def _fails(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+        row = self._books.frontier.find(key)
+        if row is None:
+            tally.new += 1
+            with self._kit.events.together():
+                self._books.items([Candidate("file", path)], SCAN, record)
+            return
+        tally.known += 1
+        if row.state is State.DONE:
+            self._regressed(row, checked, record)
+
+    def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
+        """Queue a done file that fails again, up to a limit."""
+        times = finder_facts(self._kit).regressed.get(row.key, 0)
+        if times < self._kit.facts.search.retries:
+            self._requeue(row, "regressed", record)
+            return
+        error = f"it fails again each time, after it was done {times + 1} times: {why_failed(checked)}"
+        with self._kit.events.together():
+            self._books.frontier.set_aside(row.key, error, times + 1)
+            record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
+
+    def _requeue(self, row: Row, reason: QueueReason, record: Record) -> None:
+        with self._kit.events.together():
+            self._books.frontier.requeue(row.key, SCAN, attempts=0)
+            record(
+                ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)
+            )
+
+
+def _unstartable(checked: CheckFinished) -> str:
+    return f"the check could not be started: {checked.command}: {checked.error}"
+
+
+def why_failed(checked: CheckFinished) -> str:
+    """Describe the failure in a few words. A time-out is always named."""
+    if checked.uncounted is not None:
+        return f"its pass does not count: {checked.uncounted}"
+    if checked.suspect is not None:
+        return f"suspect check: {checked.suspect}"
+    if checked.error is not None:
+        return f"it could not be started: {checked.error}"
+    if checked.timed_out:
+        return f"timed out after {checked.seconds:.0f} s"
+    lines = [line for line in checked.output.splitlines() if line.strip()]
+    last = f": {' '.join(lines[-1].split())[:_SHORT]}" if lines else ""
+    return f"exit code {checked.exit_code}{last}"

@@ -1,0 +1,54 @@
+"""Tools and prompts of the model that fixes one file of a migration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..protocol import CheckFinished, RunSpec
+from ..protocol.tools.traits import reading_tools
+from ..step import feedback, instructions
+from .lenses import prompts
+
+TOOLS = (*reading_tools(()), "edit_file", "write_file", "run_command")
+_SILENT = "You stopped without calling a tool, so nothing was done. Only the check decides: continue with a tool."
+_CONFLICT = (
+    "The check passed, but your changes could not be merged with those that others made meanwhile, so they "
+    "were dropped:\n{conflicts}\nThe files are now those of the run. Read them, and make your change again."
+)
+
+
+def fixer_tools(hosts: Sequence[str]) -> list[str]:
+    """Return the tools of the model that fixes a file. `hosts`: what it may contact."""
+    return [*TOOLS, *(name for name in reading_tools(hosts) if name not in TOOLS)]
+
+
+def fixer_system(spec: RunSpec, check: str) -> str:
+    """Return the system prompt for the workspace of this spec."""
+    parts = [prompts.fixer(spec.task, spec.workspace, check), instructions(spec)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def fixer_prompt(
+    path: str, said: str | None, checked: CheckFinished, told: str | None, *, is_silent: bool, was_tried: bool
+) -> str:
+    """Return the prompt before a step: first the file, then the result of the check.
+
+    `said`: a person's answer to the last result. `told`: the output that the model was shown last; None: it is new.
+    `is_silent`: the model's last answer called no tool. `was_tried`: there was an earlier attempt.
+    """
+    parts: list[str] = []
+    if told is None:
+        again = " An earlier attempt may have changed it." if was_tried else ""
+        parts.append(f"The file: {path}.{again}")
+        if said:
+            parts.append(f"A person did not accept the last result of the check: {said}")
+    elif is_silent:
+        parts.append(_SILENT)
+    return "\n\n".join([*parts, feedback(checked, told)])
+
+
+def joined_words(conflicts: Sequence[str], prompt: str) -> str:
+    """Put the conflicts of the last merge before the prompt."""
+    if not conflicts:
+        return prompt
+    return f"{_CONFLICT.format(conflicts=chr(10).join(conflicts))}\n\n{prompt}"

@@ -1,0 +1,56 @@
+"""What a migration needs of worktrees: one in which to work an item, and a way to join its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..step import Kit
+
+
+class TreeFailed(Exception):
+    """A worktree cannot be made or updated. The text says why."""
+
+
+class ItemTree(Protocol):
+    """A worktree while it works one item."""
+
+    @property
+    def kit(self) -> Kit:
+        """The kit for work in this worktree."""
+        ...
+
+    @property
+    def work(self) -> str:
+        """Name of the work in it, for the events of the item's steps."""
+        ...
+
+    async def join(self) -> Sequence[str]:
+        """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
+
+        Raises TreeFailed.
+        """
+        ...
+
+    async def follow(self) -> None:
+        """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
+        ...
+
+    async def leave(self, why: str) -> None:
+        """End the work on the item. `why`: how it ended, for people."""
+        ...
+
+
+class ItemTrees(Protocol):
+    """The worktrees of a migration."""
+
+    async def enter(self, key: str, path: str, work: str | None) -> ItemTree:
+        """Wait for a free worktree and give it the files of the run's tree. `path`: the item's file, for people.
+
+        `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Remove the worktrees."""
+        ...

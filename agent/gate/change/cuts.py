@@ -1,0 +1,116 @@
+"""Split hunks further: at their unchanged lines, and a single change into its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from .hunks import Hunk, Sides, Split, sides_of, take
+from .lines import Change
+
+Cuts = Mapping[int, Sequence[int]]
+"""Index of a hunk to the rows at which its parts begin, in order; the first part begins at row 0, which is not listed.
+
+A row is a removed line with the added line that takes its place, or one of them alone.
+"""
+MOST_ROWS = 400
+"""Rows of a change up to which it is split into single ones."""
+
+
+def cut_hunks(sides: Sides, hunks: Iterable[Hunk], cuts: Cuts) -> Iterator[Hunk]:
+    """Yield the parts of the hunks, numbered from 0. Raises IndexError for a cut that is not possible."""
+    index = 0
+    for hunk in hunks:
+        for changes, floor, ceiling in _parts(sides, hunk, cuts.get(hunk.index, ())):
+            yield Hunk(index, changes, floor, ceiling)
+            index += 1
+
+
+def cut(parts: Split, cuts: Cuts) -> Split:
+    """Return the change with its parts as hunks. Raises IndexError for a cut that is not possible."""
+    unknown = sorted(set(cuts) - {hunk.index for hunk in parts.hunks})
+    if unknown:
+        raise IndexError(f"hunk {unknown[0]} cannot be split: there are {len(parts.hunks)} hunks")
+    return Split(parts.old, parts.new, list(cut_hunks(Sides(parts.old, parts.new), parts.hunks, cuts)))
+
+
+def finer_cuts(sides: Sides, cuts: Cuts, part: int) -> tuple[int, list[int]] | str:
+    """Return the hunk that this part belongs to, and its cuts after the part was split once more.
+
+    A text says why the part cannot be split.
+    """
+    first = 0
+    for hunk in sides.compare():
+        starts = [0, *cuts.get(hunk.index, ())]
+        if part < first + len(starts):
+            rows = _rows(sides, hunk)
+            end = [*starts[1:], len(rows)][part - first]
+            added = _between(rows, starts[part - first], end)
+            return added if isinstance(added, str) else (hunk.index, sorted({*starts[1:], *added}))
+        first += len(starts)
+    return f"there is no hunk {part + 1}"
+
+
+def apply_parts(before: str, after: str, cuts: Cuts, chosen: Sequence[int]) -> str:
+    """Return the old text with only the chosen parts applied. Raises IndexError for one that does not exist."""
+    sides = sides_of(before, after)
+    return take(Split(sides.old, sides.new, list(cut_hunks(sides, sides.compare(), cuts))), chosen)
+
+
+def _between(rows: Sequence[Change], start: int, end: int) -> list[int] | str:
+    """Return the rows between which a part is split: where lines are unchanged, otherwise everywhere."""
+    apart = [at for at in range(start + 1, end) if rows[at].a1 > rows[at - 1].a2]
+    if apart:
+        return apart
+    if end - start == 1:
+        return "this is a single change: edit its text instead"
+    if end - start > MOST_ROWS:
+        return f"this change has {end - start} rows, too many to split: edit its text instead"
+    return list(range(start + 1, end))
+
+
+def _parts(sides: Sides, hunk: Hunk, starts: Sequence[int]) -> Iterator[tuple[tuple[Change, ...], int, int | None]]:
+    """Yield the changes of each part, and the old lines between which unchanged ones may be shown around it."""
+    if not starts:
+        yield hunk.changes, hunk.floor, hunk.ceiling
+        return
+    rows = _rows(sides, hunk)
+    if list(starts) != sorted(set(starts)) or not 0 < starts[0] <= starts[-1] < len(rows):
+        raise IndexError(f"hunk {hunk.index} cannot be split at {list(starts)}: it has {len(rows)} rows")
+    for start, end in pairwise([0, *starts, len(rows)]):
+        floor = rows[start - 1].a2 if start else hunk.floor
+        ceiling = rows[end].a1 if end < len(rows) else hunk.ceiling
+        yield tuple(_joined(rows[start:end])), floor, ceiling
+
+
+def _joined(rows: Iterable[Change]) -> Iterator[Change]:
+    """Join rows that touch, so that a part that was not split shows its removed lines above its added ones."""
+    held: Change | None = None
+    for row in rows:
+        if held is not None and held.a2 == row.a1 and held.b2 == row.b1:
+            held = Change(held.a1, row.a2, held.b1, row.b2)
+            continue
+        if held is not None:
+            yield held
+        held = row
+    if held is not None:
+        yield held
+
+
+def _rows(sides: Sides, hunk: Hunk) -> list[Change]:
+    """Return the rows of all changes of a hunk. A line without a line feed ends its change: nothing may follow it."""
+    return [row for change in hunk.changes for row in _rows_of(sides, change)]
+
+
+def _rows_of(sides: Sides, change: Change) -> Iterator[Change]:
+    a, b = change.a1, change.b1
+    while a < change.a2 or b < change.b2:
+        next_a, next_b = min(a + 1, change.a2), min(b + 1, change.b2)
+        if _is_bare(sides.old, a, next_a) or _is_bare(sides.new, b, next_b):
+            next_a, next_b = change.a2, change.b2
+        yield Change(a, next_a, b, next_b)
+        a, b = next_a, next_b
+
+
+def _is_bare(lines: Sequence[str], start: int, end: int) -> bool:
+    return end > start and not lines[start].endswith("\n")

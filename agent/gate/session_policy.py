@@ -1,0 +1,89 @@
+"""The policy of a run, with what the person changed in this session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
+from ..workspace import Workspace
+from .draft import Draft
+from .policy import PolicyContext, Verdict, judge
+from .ruling import Ruling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedTree:
+    """The tree that a gate protects."""
+
+    workspace: Workspace
+    guard: Callable[[str], bool]
+    """Returns whether a path of it is guarded."""
+    sandbox: str | None
+    """Kind of the sandbox in which its commands run; None: they are not confined."""
+    who: str = ""
+    """Name of the try that works in it, for the person; empty: the run itself."""
+
+
+class SessionPolicy:
+    """The gate's mode and its rules. All gates of a run share one."""
+
+    def __init__(
+        self,
+        policy: GatePolicy,
+        *,
+        rules: list[Rule] | None = None,
+        persist: Callable[[Rule], None] | None = None,
+    ) -> None:
+        """`rules`: the list that new rules are added to (None: a copy of the policy's).
+
+        `persist` stores a rule of `always`. If it raises, the person sees why; the rule holds in this session.
+        """
+        self.mode, self.unsandboxed_ok = policy.mode, policy.unsandboxed_ok
+        self.on_ask: OnAsk | None = policy.on_ask
+        self.rules = list(policy.rules) if rules is None else rules
+        """Rules of the policy, and those that the person added with `always` in this session."""
+        self._persist = persist
+
+    def set_mode(self, mode: GateMode, *, unsandboxed_ok: bool) -> None:
+        """Set the mode. `unsandboxed_ok` is never withdrawn."""
+        self.mode = mode
+        self.unsandboxed_ok = self.unsandboxed_ok or unsandboxed_ok
+
+    def judge(self, draft: Draft, tree: GatedTree) -> Verdict:
+        """Return the verdict for a draft in that tree."""
+        return judge(
+            draft,
+            PolicyContext(
+                workspace=tree.workspace,
+                mode=self.mode,
+                rules=self.rules,
+                guard=tree.guard,
+                sandbox=tree.sandbox,
+                unsandboxed_ok=self.unsandboxed_ok,
+            ),
+        )
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule, from the next verdict on."""
+        self.rules.append(rule)
+
+    def remove(self, rule: Rule) -> None:
+        """Remove a rule, from the next verdict on."""
+        self.rules[:] = [each for each in self.rules if each != rule]
+
+    def remember(self, rule: Rule, ruling: Ruling) -> Ruling:
+        """Add the rule of `always`, and store it. If it cannot be stored, the returned ruling gives the reason."""
+        if rule in self.rules:
+            return ruling
+        self.add(rule)
+        if self._persist is None:
+            return ruling
+        try:
+            self._persist(rule)
+        except (RundryError, OSError) as error:
+            why = f"the rule could not be saved and holds for this session only: {error}"
+            return msgspec.structs.replace(ruling, reason=why)
+        return ruling

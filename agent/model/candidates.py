@@ -1,0 +1,76 @@
+"""The models that can be chosen now, in the order in which to offer them: local servers, then providers with a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from ..protocol import ModelSpec, Price
+from ..system import read_table
+from .discovery import KeyFound, ModelLine, Survey
+from .endpoint import is_local_server
+
+_SUGGESTED = Path(__file__).with_name("suggested.toml")
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """One model that can be chosen."""
+
+    model: ModelSpec
+    source: str
+    """Its provider, or the kind of its server."""
+    address: str = ""
+    """The server's address; empty for a provider."""
+    context: int | None = None
+    """Context window in tokens; None: unknown."""
+    price: Price | None = None
+    """None: unknown."""
+    is_local: bool = False
+    """Whether the server runs on this machine."""
+    is_suggested: bool = False
+    """Whether to offer it on the first screen, where there is room for a few."""
+
+
+def candidates(survey: Survey) -> list[Candidate]:
+    """Return every model of the survey, those to offer first at the top."""
+    found = [
+        Candidate(
+            model=ModelSpec(name=line.name, api_base=server.api_base),
+            source=server.kind,
+            address=server.api_base,
+            context=line.context,
+            price=line.price,
+            is_local=is_local_server(server.api_base),
+            is_suggested=True,
+        )
+        for server in survey.servers
+        for line in server.models
+    ]
+    found += [candidate for key in survey.keys for candidate in _of_provider(key)]
+    return sorted(found, key=lambda candidate: not candidate.is_suggested)
+
+
+def _of_provider(key: KeyFound) -> Iterator[Candidate]:
+    names = {line.name: line for line in key.models}
+    wanted = [f"{key.provider}/{name}" for name in _suggested().get(key.provider, [])]
+    first = [names[name] for name in wanted if name in names] or key.models[:1]
+    for line in (*first, *(line for line in names.values() if line not in first)):
+        yield _remote(key.provider, line, is_suggested=line in first)
+
+
+def _remote(provider: str, line: ModelLine, *, is_suggested: bool) -> Candidate:
+    return Candidate(
+        model=ModelSpec(name=line.name),
+        source=provider,
+        context=line.context,
+        price=line.price,
+        is_suggested=is_suggested,
+    )
+
+
+@cache
+def _suggested() -> dict[str, list[str]]:
+    return read_table(_SUGGESTED, dict[str, list[str]])

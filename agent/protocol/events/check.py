@@ -1,0 +1,139 @@
+"""Events of checks, success conditions, scores and guarded files."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .base import EventBase
+
+MarkKind = Literal[
+    "absent",
+    "file",
+    "link",
+    "folder",
+    "other",
+    "unreadable",
+    "diverted",  # a parent is a link or a file
+]
+"""What stands at a guarded path."""
+
+
+class CheckStarted(EventBase, frozen=True, kw_only=True):
+    """A check starts, with its command line."""
+
+    command: str
+
+
+class GuardSealed(EventBase, frozen=True, kw_only=True):
+    """The content of everything that affects verdicts was recorded: a verdict counts only with this content."""
+
+    seal: str
+    """Blob of the approved digests of all guarded paths."""
+    files: int
+    not_held: list[str] = []
+    """What a command could do here because nothing prevents it, one line each."""
+
+
+class GuardApproved(EventBase, frozen=True, kw_only=True):
+    """A person kept a change of a guarded path: this is its approved content from now on."""
+
+    path: str
+    kind: MarkKind
+    digest: str = ""
+    mode: int = 0
+    size: int = 0
+
+
+class CheckFinished(EventBase, frozen=True, kw_only=True):
+    """A check ended, with its result and its output."""
+
+    command: str
+    passed: bool
+    exit_code: int | None
+    timed_out: bool
+    failing: int | None
+    output: str
+    """Beginning and end of the output, limited in length."""
+    seconds: float = 0.0
+    error: str | None = None
+    """Why the check could not be started, if so."""
+    baseline: bool = False
+    uncounted: str | None = None
+    """Why the verdict does not count, if so; then `passed` is false."""
+    ran: int | None = None
+    """Number of tests that ran, if the output counts them."""
+    counted: str | None = None
+    """Blob of everything that the output counts, including test names."""
+    suspect: str | None = None
+    """Why exit code 0 does not count as a pass, if so; then `passed` is false."""
+    missing: list[str] = []
+    """Names of tests that ran before but did not run now, at most 50."""
+    missing_count: int = 0
+
+
+class CheckAccepted(EventBase, frozen=True, kw_only=True):
+    """A person accepted the result of a suspect check; it counts as passed."""
+
+    command: str
+    by: str = "person"
+
+
+class PredicateJudged(EventBase, frozen=True, kw_only=True):
+    """The program evaluated a success predicate other than a command."""
+
+    name: str
+    """Name as on the command line: `until-file out.txt`."""
+    passed: bool
+    detail: str
+    answer: str | None = None
+    """Digest of the judged answer, if the verdict is about an answer. The verdict counts only for this answer."""
+    not_guaranteed: list[str] = []
+    """What could not be ruled out about the verdict, as text for people."""
+
+
+class ScoreMeasured(EventBase, frozen=True, kw_only=True):
+    """The score was measured: the number that decides about a pass."""
+
+    score: float
+    best: float
+    kept: bool
+    stale_passes: int
+    number: int = 0
+    """Number of the pass; 0: the baseline."""
+    command: str = ""
+    seconds: float = 0.0
+    values: list[float] = []
+    """The measurements, if there were several; `score` is their median."""
+    noise: float | None = None
+    """Median absolute deviation of `values`; None: there was one measurement."""
+    within_noise: bool = False
+    """The difference to the best earlier score is not larger than the larger noise of the two."""
+    tries: int = 1
+    """Number of candidates in the pass."""
+    candidate: int = 0
+    """Number of the try with this score, from 1; 0: the pass has no tries."""
+
+
+class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
+    """The score command of a pass printed no usable number, so the pass counts neither as better nor as stale."""
+
+    number: int
+    why: str
+    """The reason, as the end of a sentence that starts with "the command": timeout, exit code, no number, NaN."""
+    in_a_row: int
+    """Number of passes in a row without a measurement, including this one."""
+    command: str = ""
+    seconds: float = 0.0
+
+
+CheckEvent = (
+    GuardSealed
+    | GuardApproved
+    | CheckStarted
+    | CheckAccepted
+    | CheckFinished
+    | PredicateJudged
+    | ScoreMeasured
+    | ScoreNotMeasured
+)
+"""The events of this module."""

@@ -1,0 +1,62 @@
+"""Events of a run about its child runs. Each child has a journal and an outcome of its own."""
+
+from __future__ import annotations
+
+from ..budget import Budget, Spent
+from ..loops import LoopKind
+from ..outcome import Reason
+from .base import EventBase
+from .run import WaitsFor
+
+
+class ChildStarted(EventBase, frozen=True, kw_only=True):
+    """A child run starts, or resumes with a new share of the budget."""
+
+    number: int
+    """Number of the child, from 1."""
+    run_id: str
+    journal: str
+    loop: LoopKind
+    about: str
+    """Key of the finding that it works on."""
+    title: str
+    budget: Budget
+    """Its share of the budget of this run."""
+
+
+class ChildSpent(EventBase, frozen=True, kw_only=True):
+    """What a child run and its own children have used so far."""
+
+    run_id: str
+    spent: Spent = Spent()
+
+
+class ChildWaiting(EventBase, frozen=True, kw_only=True):
+    """A child run waits until somebody acts on it. It no longer waits when it spends again or ends."""
+
+    number: int
+    run_id: str
+    why: WaitsFor
+
+
+class ChildFinished(EventBase, frozen=True, kw_only=True):
+    """A child run ended, or stopped together with this run."""
+
+    number: int
+    run_id: str
+    reason: Reason
+    detail: str
+    complete: bool
+    exit_code: int
+    resumes: bool = False
+    """The child did not finish its work, and continues when this run is resumed."""
+    files_changed: list[str] = []
+
+
+ChildrenEvent = ChildStarted | ChildSpent | ChildWaiting | ChildFinished
+"""The events of this module."""
+
+
+def child_name(number: int) -> str:
+    """Return the name of the work order of a child: `child:3`."""
+    return f"child:{number}"

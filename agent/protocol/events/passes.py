@@ -1,0 +1,122 @@
+"""Events of passes, and of the time between them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .base import EventBase
+
+DelayMoved = Literal["inside", "out", ""]
+"""Whether a delay was moved `inside` the warm window or `out` of the dead zone; empty: it is the requested one."""
+WokenBy = Literal["clock", "person", "message", "deadline"]
+
+PassVerdict = Literal[
+    "kept",
+    "unchanged",
+    "reverted",
+    "unmeasured",  # rolled back because the score could not be measured
+    "skipped",  # the pass could not start
+]
+
+
+class PassStarted(EventBase, frozen=True, kw_only=True):
+    """A pass starts, with what is needed to return to its beginning."""
+
+    number: int
+    lenses: list[str] = []
+    """In a search by lenses: the lenses of the pass."""
+    began: float | None = None
+    """Unix time of the run's own clock, for a pass of a clock or delay loop."""
+    world: str | None = None
+    """The snapshot at the start of the pass: if its check fails, the files are restored to this state."""
+    head: str | None = None
+    """The commit at the start of the pass; None: the pass is not committed."""
+    git: str | None = None
+    """State of the repository, in the snapshot store: HEAD, refs, index, stash, submodules, operations in progress."""
+    green: bool = False
+    """The success predicates already held at the start, so that they do not end the pass."""
+    fresh: bool = False
+    """The pass starts a new conversation after the system prompt."""
+    tries: int = 1
+    """Number of candidates in the pass, each in its own worktree."""
+
+
+class PatchKept(EventBase, frozen=True, kw_only=True):
+    """The changes of a pass, kept as a git patch before they are rolled back."""
+
+    number: int
+    why: str
+    patch: str
+    """Blob of the patch."""
+    world: str | None
+    """The snapshot that includes the change."""
+    files: list[str] = []
+    git: str | None = None
+    """State of the repository after the pass, in the snapshot store."""
+    bundle: str | None = None
+    """Blob of a git bundle with the commits of the pass, for `git fetch`."""
+    commits: list[str] = []
+    """Those commits, and where they are kept if they do not fit into a bundle."""
+    history: list[str] = []
+    """What the pass changed in HEAD, refs, stash and submodules."""
+    unmeasured: bool = False
+    """The score could not be measured."""
+    change: str = ""
+    """Hash of the change without positions and trailing white space; the same hash twice means a repeated change."""
+
+
+class PassFinished(EventBase, frozen=True, kw_only=True):
+    """A pass ended, with its verdict and what became of its changes."""
+
+    number: int
+    new: int = 0
+    dry_streak: int = 0
+    dry_passes: int = 0
+    verdict: Literal["", PassVerdict] = ""
+    """Empty: the pass of a search, which changes no files."""
+    why: str = ""
+    """The reason for the verdict, as text for a person."""
+    said: str = ""
+    """Summary of the pass in one line, for the next pass."""
+    files: list[str] = []
+    commit: str | None = None
+    """The commit that contains the pass, if any."""
+    change: str = ""
+    """As in `PatchKept`; empty: nothing was changed."""
+    repeats: int | None = None
+    """Number of the earlier pass that made the same change."""
+    left: list[str] = []
+    """Files that could not be restored, each with the reason."""
+    tries: int = 1
+    """As in `PassStarted`."""
+    candidate: int = 0
+    """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
+
+
+class Sleeping(EventBase, frozen=True, kw_only=True):
+    """The loop sleeps until its next pass."""
+
+    seconds: float
+    asked: float
+    why: str
+    warm_until: float | None = None
+    """Unix time until which the prompt cache is warm."""
+    until: float | None = None
+    """Unix time of the run's own clock at which it continues."""
+    moved: DelayMoved = ""
+    warm_usd: float | None = None
+    """Cost of reading the prompt while the cache is warm; None: unknown price."""
+    cold_usd: float | None = None
+    """Cost of reading the prompt when the cache is cold."""
+
+
+class Woken(EventBase, frozen=True, kw_only=True):
+    """A sleep of the loop ended."""
+
+    by: WokenBy
+    slept: float = 0.0
+    """Seconds."""
+
+
+PassesEvent = PassStarted | PatchKept | PassFinished | Sleeping | Woken
+"""The events of this module."""

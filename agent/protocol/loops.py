@@ -1,0 +1,211 @@
+"""The kinds of loops: a row for each with what is particular to it, and the settings of those that have some.
+
+The decisions of a loop are in `agent/loops/`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from .budget import Budget
+
+WAKE = "wake_after"
+"""The tool with which the model of a paced run chooses its delay."""
+SMALL = Budget(steps=40, tokens=200_000, usd=0.50, seconds=600.0)
+LARGE = Budget(steps=200, tokens=2_000_000, usd=5.0, seconds=3_600.0)
+
+PROTECTED = ("main", "master")
+"""Branches on which a pass must not commit, unless the user allows it."""
+CACHE_TTL = 300.0
+"""Seconds for which a prompt cache keeps its content, unless the provider or the user gives another value."""
+
+
+_GOAL = """\
+Go on until the goal is met. {goal}
+You cannot end the run by saying that it is done. When you believe that it is, call `finish` with an answer and \
+citations (`path` or `path:line` of files that you read or wrote)."""
+
+_INTERVAL = """\
+This task is done again and again, on a clock; this conversation is one pass of it. {goal}
+Do what the task needs now; where nothing is to be done, change nothing. Then call `finish` with an answer in a line \
+and citations. What you changed is committed when it is sound, and rolled back when it is not."""
+
+_PACED = """\
+When you have to wait for something, call `wake_after` with the seconds and the reason, instead of asking again and \
+again."""
+
+_IMPROVE = """\
+A command prints a score; this conversation is one pass that tries to move it. Make one change, then call `finish` \
+with an answer in a line that says what you tried, and citations. The program measures: what is better is kept, all \
+else is rolled back."""
+
+_CHAT = "Answer the person. When the answer is complete, stop calling tools: the person speaks next."
+
+
+class LoopKind(StrEnum):
+    """A kind of loop, by its word for `--loop`."""
+
+    CHAT = "chat"
+    GOAL = "goal"
+    NAIVE = "naive"
+    UNTIL_DRY = "until-dry"
+    INTERVAL = "interval"
+    PACED = "paced"
+    IMPROVE = "improve"
+    FIX = "fix"
+
+    @property
+    def a_run(self) -> str:
+        """The loop kind in a sentence: `a goal run`, `an interval run`."""
+        return f"a{'n' * (self.value[0] in 'aeiou')} {self} run"
+
+    @property
+    def traits(self) -> LoopTraits:
+        """What is particular to the loop kind."""
+        return loop_traits(self)
+
+
+class LoopTraits(msgspec.Struct, frozen=True, kw_only=True):
+    """How the runs of a loop kind differ from others. The defaults are right for a new kind."""
+
+    prompt: str = ""
+    """The part of the system prompt for this loop. `{goal}` becomes the list of the success predicates."""
+    budget: Budget = LARGE
+    """The default budget (docs/requirements.md 3.1)."""
+    tools: tuple[str, ...] = ("finish",)
+    """The tools that the model gets in addition to those for reading, changing, planning and asking."""
+    has_one_conversation: bool = False
+    """The steps form one conversation, which a person can compact or rewind. Others have one for each pass or item."""
+    ends_on_predicates: bool = False
+    """The run ends when its predicates hold. They are tested before the first step, and can be confirmed."""
+    has_passes: bool = False
+    """The passes are recorded with their number, result and delay."""
+    commits_passes: bool = False
+    """The files of a pass are committed or rolled back as a whole."""
+    has_search: bool = False
+    """It works on the items of a search, which only `rundry find` describes."""
+    has_children: bool = False
+    """Its works are runs of their own, the child runs, which `rundry fix` describes."""
+    option: str | None = None
+    """The option that selects this loop and that it needs, as it is named in the settings."""
+    option_hint: str = ""
+    """What that option says, for the error message about a missing one."""
+
+
+def loop_traits(kind: LoopKind) -> LoopTraits:
+    """Return the row of a loop kind."""
+    match kind:
+        case LoopKind.CHAT:
+            return LoopTraits(prompt=_CHAT, budget=SMALL, tools=(), has_one_conversation=True)
+        case LoopKind.GOAL:
+            return LoopTraits(prompt=_GOAL, budget=SMALL, has_one_conversation=True, ends_on_predicates=True)
+        case LoopKind.NAIVE:
+            return LoopTraits(budget=SMALL, has_one_conversation=True)
+        case LoopKind.UNTIL_DRY:
+            return LoopTraits(has_search=True)
+        case LoopKind.INTERVAL:
+            hint = "say how often, with --every 5m"
+            return LoopTraits(prompt=_INTERVAL, has_passes=True, commits_passes=True, option="every", option_hint=hint)
+        case LoopKind.PACED:
+            return LoopTraits(
+                prompt=f"{_GOAL}\n\n{_PACED}",
+                tools=(WAKE, "finish"),
+                has_one_conversation=True,
+                ends_on_predicates=True,
+                has_passes=True,
+            )
+        case LoopKind.IMPROVE:
+            hint = "say what prints the number, with --score CMD"
+            return LoopTraits(prompt=_IMPROVE, has_passes=True, commits_passes=True, option="score", option_hint=hint)
+        case LoopKind.FIX:
+            return LoopTraits(has_children=True)
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """Where passes work and commit."""
+
+    protected: list[str] = msgspec.field(default_factory=lambda: list(PROTECTED))
+    worktree_of: str | None = None
+    """The user's folder, if the workspace is the run's own git worktree. None: the workspace is the user's folder."""
+    name: str | None = None
+    """The branch that was created with that worktree."""
+
+
+class IntervalSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of an interval run: a fresh pass at fixed times."""
+
+    every: float
+    """Seconds from the start of a pass to the start of the next."""
+    branch: Branch = Branch()
+    pass_steps: int = 30
+    """Maximum number of steps of one pass."""
+
+
+class PacedSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a paced run: the model chooses the delay before its next step."""
+
+    cache_ttl: float | None = CACHE_TTL
+    """Lifetime of the prompt cache in seconds. None: the model has no prompt cache."""
+    ttl_asked: bool = False
+    """The user set `cache_ttl`: it also applies to a model without a known cache."""
+
+
+class Better(StrEnum):
+    """The direction in which a score improves."""
+
+    MAX = "max"
+    MIN = "min"
+
+
+class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of an improve run: passes that try to improve a score."""
+
+    score: str
+    """The command that prints the score."""
+    goal: Better = Better.MAX
+    patience: int = 3
+    """The run ends after this many passes without an improvement, or without a measurement."""
+    min_delta: float = 0.0
+    """For the plateau, the best score improved if it changed by more than this. Any better result is kept."""
+    repeat: int = 1
+    """Number of measurements of each score; the median counts."""
+    tries: int = 1
+    """Candidates per pass, each in its own worktree; the best one is kept."""
+    concurrency: int = 8
+    """Maximum number of tries that run at the same time."""
+    bounded: bool = False
+    """The user set at least one finite limit."""
+    branch: Branch = Branch()
+    pass_steps: int = 15
+    """Maximum number of steps of one pass."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What one child run works on: a finding of a search."""
+
+    key: str
+    title: str
+    task: str
+    """The task of the child run."""
+    until: list[str]
+    """The checks of the child run: the commands of the parent with the fields of this finding."""
+
+
+class FixSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a fix run: one goal run for each finding of a search, one after the other."""
+
+    source: str
+    """Id of the search."""
+    targets: list[Target]
+
+
+class ParentRef(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that started a child run."""
+
+    run_id: str
+    journal: str
+    """Path of its journal, which holds the ledger of its budget."""
+    number: int
+    """Number of the child in its parent, from 1."""

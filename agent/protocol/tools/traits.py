@@ -1,0 +1,77 @@
+"""The model's tools: one row for each, from which the loops, the rules, the prompts and the views take what they need.
+
+What a tool does, its arguments and its description are in `agent/tools/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import msgspec
+
+ToolEffect = Literal["read", "change", "command", "stop", "ask", "plan", "finish", "end"]
+"""What a call does. `change` and `command` pass the gate: they write a file or run a command line. `finish` ends the
+task with an answer, and `end` ends a work that has its own tool for its result."""
+EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
+"""The tools with the effect `finish` or `end`."""
+LeftOut = Literal["first", "second", "third"]
+"""When a model with a small window goes without a tool. Tasks need at least to read, edit and write files."""
+
+
+class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rest of the program has to know about one tool."""
+
+    effect: ToolEffect
+    verb: str = ""
+    """The first word of its title in the transcript. Empty: the title is the tool's name."""
+    subject: str = ""
+    """The argument that follows the verb in the title."""
+    path: str | None = "path"
+    """Of a tool that reads: the argument that a `deny` rule with a path is compared with. None: it takes no path of
+    the workspace."""
+    needs_hosts: bool = False
+    """Whether it is offered only to a search that may contact hosts."""
+    left_out: LeftOut | None = None
+    """When a small window goes without it. None: never."""
+    for_person: bool = False
+    """Whether a person in control can use it."""
+
+
+TOOL_TRAITS: dict[str, ToolTraits] = {
+    "read_file": ToolTraits(effect="read", verb="read", subject="path", for_person=True),
+    "list_files": ToolTraits(effect="read", verb="list", subject="path", left_out="second", for_person=True),
+    "search": ToolTraits(effect="read", verb="search", subject="pattern", left_out="second", for_person=True),
+    "fetch_url": ToolTraits(effect="read", verb="fetch", subject="url", path=None, needs_hosts=True, left_out="second"),
+    "edit_file": ToolTraits(effect="change", verb="edit", subject="path", for_person=True),
+    "write_file": ToolTraits(effect="change", verb="write", subject="path", for_person=True),
+    "run_command": ToolTraits(effect="command", verb="run", subject="command", left_out="third", for_person=True),
+    "start_command": ToolTraits(effect="command", verb="start", subject="command", left_out="first"),
+    "stop_command": ToolTraits(effect="stop", verb="stop", subject="name", left_out="first"),
+    "update_plan": ToolTraits(effect="plan", left_out="first"),
+    "ask_person": ToolTraits(effect="ask", verb="ask", subject="question", left_out="first"),
+    "finish": ToolTraits(effect="finish", for_person=True),
+    "wake_after": ToolTraits(effect="end", verb="wake after", subject="seconds"),
+    "report": ToolTraits(effect="end"),
+    "judge": ToolTraits(effect="end", verb="judge", subject="verdict"),
+    "propose": ToolTraits(effect="end"),
+}
+"""All tools, in the order in which the model sees them."""
+
+
+def tools_with(*effects: ToolEffect) -> tuple[str, ...]:
+    """Return the names of the tools that do one of these things."""
+    return tuple(name for name, tool in TOOL_TRAITS.items() if tool.effect in effects)
+
+
+def ending_tool(name: str) -> EndingTool:
+    """Return the name as that of a tool that ends the task or the work. Raises ValueError for another one."""
+    for tool in get_args(EndingTool):
+        if tool == name:
+            return tool
+    raise ValueError(f"{name} does not end a work")
+
+
+def reading_tools(hosts: Sequence[str]) -> list[str]:
+    """Return the names of the reading tools that are offered. `hosts`: what the run may contact."""
+    return [name for name in tools_with("read") if hosts or not TOOL_TRAITS[name].needs_hosts]

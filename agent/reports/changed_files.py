@@ -1,0 +1,62 @@
+"""The files that a run changed, each with its contents before and after, and who decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..journal.journal import Journal
+from ..protocol import FileChanged, ProposalDecided, ProposalOpened, Undone, has_own_tree
+
+_BY = {"command": "by a command", "background": "by a background command", "person": "edited by you"}
+
+
+@dataclass(slots=True)
+class RunFile:
+    """One file, from its state before the first change of the run to that after the newest one."""
+
+    path: str
+    before: str | None
+    """Blob; None: there was no file, or it was too large to store."""
+    after: str | None
+    kept: str = ""
+    """Why the newest undo left it as it is."""
+    who: str = ""
+    """The decision on the newest change: `approved by you`, `allowed: the gate is set to `edits``, `by a command`."""
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the file is as it was before the run, as far as the run knows."""
+        return self.before == self.after
+
+
+def changed_files(journal: Journal) -> list[RunFile]:
+    """Return the files in the order of their first change. Reads no other events. Raises JournalError."""
+    found: dict[str, RunFile] = {}
+    opened: dict[str, str] = {}
+    decided: dict[str, str] = {}
+    for stamped in journal.read_types((FileChanged, ProposalOpened, ProposalDecided, Undone)):
+        match stamped.event:
+            case ProposalOpened(proposal_id=name, path=str() as path):
+                opened[name] = path
+            case ProposalDecided(proposal_id=name) as event if name in opened and event.decision != "reject":
+                decided[opened.pop(name)] = _who(event)
+            case FileChanged() if has_own_tree(stamped.work):
+                pass
+            case FileChanged(path=path, by=by) as event if by not in ("undo", "restore") or path in found:
+                file = found.setdefault(path, RunFile(path, event.before, event.after))
+                file.after, file.kept = event.after, ""
+                if by not in ("undo", "restore"):
+                    file.who = _BY.get(by, decided.get(path, ""))
+            case Undone(kept=kept):
+                for path, _, why in (line.partition(": ") for line in kept):
+                    if path in found:
+                        found[path].kept = why
+            case _:
+                pass
+    return list(found.values())
+
+
+def _who(event: ProposalDecided) -> str:
+    if event.by == "person":
+        return "approved by you" if event.decision == "approve" else "approved by you in part"
+    return f"allowed: {event.reason}" if event.reason else "allowed"

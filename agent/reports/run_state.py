@@ -1,0 +1,127 @@
+"""The state of a run for lists and commands, read from its journal without most of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..facts.common.asking import ASKED
+from ..facts.common.common_facts import CommonFacts
+from ..facts.common.handoff import HANDOFF_EVENTS
+from ..facts.common.queue import QUEUE_EVENTS
+from ..journal.journal import Journal
+from ..protocol import (
+    Budget,
+    BudgetChanged,
+    Fault,
+    HandoffOpened,
+    ModelSpec,
+    ModelSwitched,
+    ProposalOpened,
+    QuestionAsked,
+    Queued,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Stamped,
+    StepStarted,
+    ToolFinished,
+)
+
+_READ = (ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted}) - {Fault, StepStarted, ToolFinished}
+"""Events that change what waits for a person. Results are many: they are read only while a question is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What waits for a person in a run, and the settings that a command changes."""
+
+    budget: Budget
+    model: ModelSpec
+    """The model that answers now."""
+    proposals: Mapping[str, ProposalOpened]
+    """Open proposals by id, oldest first, with the changes of a rebase."""
+    opened_at: Mapping[str, float]
+    """Unix time at which each of them was opened, by its id."""
+    conflicts: Mapping[str, str]
+    """Why a proposal is in conflict, by its id."""
+    passing: frozenset[str]
+    """Proposals that end with their runner: those of search items, or of commands that already ran."""
+    questions: Mapping[str, QuestionAsked]
+    """Open questions by their id, unless the run has ended."""
+    queue: Mapping[int, Queued]
+    """Messages that wait for the end of the step, by their id."""
+    handoff: HandoffOpened | None
+    """The hand-off that is still open; None: there is none."""
+    ended: RunEnded | None
+    """None: the run has not ended, or was resumed since."""
+    asked_at: float
+    """Unix time of the newest question to a person; 0: there was none."""
+
+    def lasting(self) -> dict[str, ProposalOpened]:
+        """Return the proposals that can be decided without a runner."""
+        return {name: opened for name, opened in self.proposals.items() if name not in self.passing}
+
+    def without_runner(self) -> RunState:
+        """Return the state with only the proposals that can be decided without a runner."""
+        return replace(self, proposals=self.lasting())
+
+
+def run_state(journal: Journal) -> RunState:
+    """Read the current state of a run. Raises JournalError."""
+    fold = _Fold(journal.spec.budget, journal.spec.model)
+    for stamped in journal.read_types(_READ):
+        fold.apply(stamped)
+    if fold.common.asking.questions:  # the result of its call closes a question, too
+        for stamped in journal.read_types([ToolFinished], after=fold.question_seq):
+            fold.common.apply(stamped)
+    return fold.state()
+
+
+@dataclass(slots=True)
+class _Fold:
+    budget: Budget
+    model: ModelSpec
+    common: CommonFacts = field(default_factory=CommonFacts)
+    opened_at: dict[str, float] = field(default_factory=dict[str, float])
+    ended: RunEnded | None = None
+    asked_at: float = 0.0
+    question_seq: int = 0
+    """Position of the oldest open question in the journal."""
+
+    def apply(self, stamped: Stamped) -> None:
+        if isinstance(stamped.event, QuestionAsked) and not self.common.asking.questions:
+            self.question_seq = stamped.seq
+        self.common.apply(stamped)
+        match stamped.event:
+            case RunStarted(budget=budget) | BudgetChanged(budget=budget):
+                self.budget = budget
+            case ModelSwitched(spec=spec):
+                self.model = spec or self.model
+            case RunResumed():
+                self.ended = None
+            case RunEnded() as ended:
+                self.ended = ended
+            case HandoffOpened() | QuestionAsked():
+                self.asked_at = stamped.at
+            case ProposalOpened(proposal_id=name):
+                self.asked_at = self.opened_at[name] = stamped.at
+            case _:
+                pass
+
+    def state(self) -> RunState:
+        asking = self.common.asking
+        rebases = {name: rebase.event for name, rebase in asking.rebases.items()}
+        return RunState(
+            budget=self.budget,
+            model=self.model,
+            proposals=asking.waiting(),
+            opened_at=self.opened_at,
+            conflicts={name: event.why for name, event in rebases.items() if event.conflict},
+            passing=frozenset(asking.passing),
+            questions=asking.questions if self.ended is None else {},
+            queue=self.common.queue.messages,
+            handoff=self.common.handoff.opened,
+            ended=self.ended,
+            asked_at=self.asked_at,
+        )

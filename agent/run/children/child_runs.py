@@ -1,0 +1,243 @@
+"""The child runs of a run, in its runner: each has a journal, an outcome and a share of the budget.
+
+A child is driven by the same code as any other run, in the process of its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from ...facts.checkpoint import last_end
+from ...facts.common.children import Child
+from ...facts.common.spending import SPENDING_EVENTS, SPENDS, Spending
+from ...journal import Journal
+from ...journal.budget_ledger import OWN
+from ...protocol import (
+    Budget,
+    BudgetChanged,
+    ChildFinished,
+    ChildSpent,
+    ChildStarted,
+    ChildWaiting,
+    Command,
+    LoopKind,
+    Outcome,
+    ParentRef,
+    Reason,
+    RundryError,
+    RunEnded,
+    RunSpec,
+    Stamped,
+    Stop,
+    StopHow,
+    Unknown,
+    Waiting,
+    Work,
+    WorkResult,
+    child_name,
+)
+from ...reports import journal_path, new_run_id
+from ...step import Kit
+from ..client.start_request import Order, ResumeChanges
+from ..live.requests import UserRequests
+from .share import raised_limits, share_of
+
+RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
+"""Drives a child run to its outcome and passes its events on."""
+_CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
+"""Ends after which a child that is still open continues."""
+
+
+class ChildRuns:
+    """Starts, watches and stops the child runs of one run."""
+
+    def __init__(self, kit: Kit, run_child: RunChild) -> None:
+        self._kit, self._run_child = kit, run_child
+        self._running: Journal | None = None
+        self._requests: UserRequests | None = None
+        kit.events.follow(self._on_event)
+
+    def obey(self, requests: UserRequests) -> None:
+        """Stop the running child whenever its parent is stopped."""
+        self._requests = requests
+        requests.follow_stops(self._stop)
+
+    def forward(self, command: Command) -> None:
+        """Pass a command for the run on to the running child, if there is one."""
+        if self._running is not None:
+            self._running.inbox.put(command)
+
+    @property
+    def running(self) -> str | None:
+        """Id of the child that runs; None: none does."""
+        return None if self._running is None else self._running.spec.run_id
+
+    def reconcile(self) -> None:
+        """Record what children did since this run ended: a child can be resumed by itself."""
+        for child in list(self._kit.facts.common.children.by_number.values()):
+            if not Path(child.journal).exists():
+                continue
+            journal = Journal.look(Path(child.journal))
+            try:
+                self._note_spent(child, _spending_of(journal))
+                ended = last_end(journal)
+            finally:
+                journal.close()
+            if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
+                self._kit.events.record(_finished(child, ended, resumes=False), work=child_name(child.number))
+
+    async def perform(self, work: Work) -> WorkResult:
+        """Run the child of this work order to its end, or continue it."""
+        number = int((work.work or "").partition(":")[2])
+        self._kit.journal.ledger.set_budget(self._kit.facts.budget)
+        self._kit.journal.ledger.note(OWN, self._kit.facts.spending.own_used)
+        try:
+            return await self._drive(self._child(number), work)
+        except RundryError as error:
+            return WorkResult(work=work.work, fault=f"child run {number}: {error}")
+
+    def _child(self, number: int) -> Child:
+        """Return the child with this number. A new one is recorded before its journal exists."""
+        facts = self._kit.facts
+        known = facts.common.children.by_number.get(number)
+        if known is None:
+            share = share_of(facts.budget, facts.spent, self._left())
+            self._record_start(number, new_run_id(self._kit.clock.now()), share)
+            known = facts.common.children.by_number[number]
+        return known
+
+    def _record_start(self, number: int, run_id: str, share: Budget) -> None:
+        fix = self._kit.facts.spec.fix
+        assert fix is not None  # only this loop has children
+        started = ChildStarted(
+            number=number,
+            run_id=run_id,
+            journal=str(journal_path(self._kit.journal.path.parent, run_id)),
+            loop=LoopKind.GOAL,
+            about=fix.targets[number - 1].key,
+            title=fix.targets[number - 1].title,
+            budget=share,
+        )
+        self._kit.events.record(started, work=child_name(number), durable=True)
+
+    def _left(self) -> int:
+        """Return the number of findings whose run has not ended."""
+        facts = self._kit.facts
+        assert facts.spec.fix is not None  # only this loop has children
+        return len(facts.spec.fix.targets) - sum(
+            not child.is_open for child in facts.common.children.by_number.values()
+        )
+
+    async def _drive(self, child: Child, work: Work) -> WorkResult:
+        journal = self._opened(child)
+        try:
+            ended = last_end(journal)
+            if ended is not None and ended.reason not in _CONTINUES:  # its parent was killed before it noted the end
+                return self._note_end(child, ended, work)
+            order = Order(
+                journal=child.journal,
+                changes=self._changes(child, ended),
+                stale=[command_id for command_id, _ in journal.inbox.untaken()],
+                linger=False,
+                headless=self._kit.headless,
+            )
+            spending = _spending_of(journal)
+            self._running = journal
+
+            def on_event(stamped: Stamped) -> None:
+                if type(stamped.event) in SPENDING_EVENTS:
+                    spending.apply(stamped)
+                if isinstance(stamped.event, SPENDS):
+                    self._note_spent(child, spending)
+                elif isinstance(stamped.event, Waiting):
+                    waits = ChildWaiting(number=child.number, run_id=child.run_id, why=stamped.event.why)
+                    self._kit.events.record(waits, work=child_name(child.number))
+
+            self._note_spent(child, spending)
+            await self._run_child(order, on_event)
+            return self._note_end(child, last_end(journal), work)
+        finally:
+            self._running = None
+            journal.close()
+
+    def _opened(self, child: Child) -> Journal:
+        path = Path(child.journal)
+        return Journal.open(path) if path.exists() else Journal.create(path, self._spec(child))
+
+    def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
+        """Return the changes of a child that continues: after an exhausted budget, it gets a new share."""
+        if ended is None:
+            return ResumeChanges()
+        facts = self._kit.facts
+        share = share_of(facts.budget, facts.spent, self._left())
+        self._record_start(child.number, child.run_id, share)
+        if ended.reason is not Reason.BUDGET:
+            return ResumeChanges()
+        limits = raised_limits(share, child.spent)
+        return ResumeChanges(limits={name: value for name, value in limits.items() if value is not None})
+
+    def _spec(self, child: Child) -> RunSpec:
+        facts = self._kit.facts
+        assert facts.spec.fix is not None  # only this loop has children
+        target = facts.spec.fix.targets[child.number - 1]
+        return msgspec.structs.replace(
+            facts.spec,
+            run_id=child.run_id,
+            loop=LoopKind.GOAL,
+            task=target.task,
+            images=[],
+            model=facts.model_spec,
+            budget=child.budget,
+            gate=msgspec.structs.replace(facts.spec.gate, mode=facts.gate_mode),
+            predicates=msgspec.structs.replace(facts.spec.predicates, until=target.until),
+            notify=None,
+            fix=None,
+            parent=ParentRef(run_id=facts.spec.run_id, journal=str(self._kit.journal.path), number=child.number),
+        )
+
+    def _note_spent(self, child: Child, spending: Spending) -> None:
+        known = self._kit.facts.common.children.by_number[child.number]
+        if spending.spent != known.spent:
+            spent = ChildSpent(run_id=child.run_id, spent=spending.spent)
+            self._kit.events.record(spent, work=child_name(child.number))
+
+    def _note_end(self, child: Child, ended: RunEnded | None, work: Work) -> WorkResult:
+        """Record how the child ended. Without an end, it waits for a person."""
+        if ended is None:
+            return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
+        is_stopped = self._requests is not None and self._requests.stop is not None
+        resumes = ended.reason in (Reason.BUDGET, Reason.ERROR) or (ended.reason is Reason.USER and is_stopped)
+        self._kit.events.record(_finished(child, ended, resumes=resumes), work=work.work, durable=True)
+        if ended.reason in (Reason.ERROR, Reason.REFUSED):
+            return WorkResult(work=work.work, fault=ended.detail, retryable=ended.retryable)
+        return WorkResult(work=work.work, steps=ended.steps)
+
+    def _stop(self, how: StopHow) -> None:
+        self.forward(Stop(how=how))
+
+    def _on_event(self, stamped: Stamped) -> None:
+        if isinstance(stamped.event, BudgetChanged):
+            self._kit.journal.ledger.set_budget(self._kit.facts.budget)
+
+
+def _spending_of(journal: Journal) -> Spending:
+    spending = Spending()
+    for stamped in journal.read_types(SPENDING_EVENTS - {Unknown}):
+        spending.apply(stamped)
+    return spending
+
+
+def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:
+    return ChildFinished(
+        number=child.number,
+        run_id=child.run_id,
+        reason=ended.reason,
+        detail=ended.detail,
+        complete=ended.complete,
+        exit_code=ended.exit_code,
+        resumes=resumes,
+        files_changed=ended.files_changed,
+    )

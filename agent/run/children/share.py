@@ -1,0 +1,32 @@
+"""The share of a run's budget that a child run gets."""
+
+from __future__ import annotations
+
+from ...protocol import Budget, LimitValue, Spent
+
+
+def share_of(budget: Budget, spent: Spent, left: int) -> Budget:
+    """Return an equal share of what is left of a budget, for one of `left` child runs. A step is not divided."""
+
+    def part(limit: float | None, used: float) -> float | None:
+        return None if limit is None else max(0.0, limit - used) / left
+
+    steps, tokens = part(budget.steps, spent.steps), part(budget.tokens, spent.counted_tokens)
+    return Budget(
+        steps=None if steps is None else max(1, int(steps)),
+        tokens=None if tokens is None else int(tokens),
+        usd=part(budget.usd, spent.counted_usd),
+        seconds=part(budget.seconds, spent.seconds),
+        deadline=budget.deadline,
+    )
+
+
+def raised_limits(share: Budget, spent: Spent) -> dict[str, LimitValue]:
+    """Return the limits of a child run that resumes: what it used so far, and its new share."""
+    return {
+        "steps": None if share.steps is None else spent.steps + share.steps,
+        "tokens": None if share.tokens is None else spent.counted_tokens + share.tokens,
+        "usd": None if share.usd is None else spent.counted_usd + share.usd,
+        "seconds": None if share.seconds is None else spent.seconds + share.seconds,
+        "deadline": share.deadline,
+    }

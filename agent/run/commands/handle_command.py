@@ -1,0 +1,251 @@
+"""Carry out a user's commands, or refuse them with a reason."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ...facts.facts import RunFacts
+from ...finder.finder import Finder
+from ...finder.search_commands import FinderCommand, hear
+from ...gate import Gate
+from ...gate.change.resolve_conflict import CHANGED
+from ...protocol import (
+    Act,
+    AddItem,
+    AddLens,
+    AddRule,
+    Answer,
+    Clear,
+    Command,
+    Compact,
+    ConversationCut,
+    Decide,
+    EditQueued,
+    GiveWheel,
+    HandoffClosed,
+    Interrupt,
+    Judge,
+    LoopKind,
+    Merge,
+    Pause,
+    Paused,
+    Prompted,
+    QuestionAnswered,
+    Queued,
+    RemoveRule,
+    Rewind,
+    Say,
+    SetGateMode,
+    SetLimit,
+    Shell,
+    SkipItem,
+    Steer,
+    StepOnce,
+    Stop,
+    StopCommand,
+    SwitchModel,
+    TakeWheel,
+    Undo,
+    Unpause,
+    Unqueue,
+    Unqueued,
+    Wake,
+)
+from ...step.resources.activity import Activity
+from ...step.resources.recorder import Recorder
+from ..live.live_run import LiveRun
+from ..live.pool import Pool
+from ..live.waits import Sleeper
+from ..setup.attachments import refuse_images
+from .compacting import compact
+from .control import act, give_wheel, take_wheel
+from .reconfigure import OpenModel, add_rule, remove_rule, set_limit, set_mode, switch_model
+from .rewind import rewind
+from .shell import interrupt_shells, run_for_person
+from .undo import undo
+
+
+async def handle_command(run: LiveRun, command_id: int, command: Command, open_model: OpenModel) -> str | None:
+    """Carry out a command. Returns None, or why it was refused."""
+    match command:
+        case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
+            return _take_message(run, command_id, command)
+        case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
+            return _brake(run, command)
+        case SetLimit(name=name, value=value):
+            return set_limit(run, name, value)
+        case SwitchModel(model=model, ask_above=ask_above):
+            return await switch_model(run, model, open_model, ask_above=ask_above)
+        case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
+            return set_mode(run.kit.events, run.kit.gate, run.kit.sandbox, mode, unsandboxed_ok=unsandboxed_ok)
+        case AddRule(rule=rule):
+            return add_rule(run.kit.events, run.kit.gate, rule)
+        case RemoveRule(rule=rule):
+            return remove_rule(run.kit.events, run.kit.gate, run.facts, rule)
+        case Wake():
+            return _wake(run.sleeper, run.kit.activity)
+        case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
+            return _search(run.finder, run.pool, run.facts, command)
+        case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
+            return await _act_for_user(run, command_id, command)
+        case _:
+            assert_never(command)
+
+
+async def _act_for_user(
+    run: LiveRun,
+    command_id: int,
+    command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
+) -> str | None:
+    """Handle commands by which the user works or undoes something."""
+    match command:
+        case Shell():
+            return await run_for_person(run, command_id, command)
+        case Undo():
+            return await undo(run, command)
+        case Rewind():
+            return await rewind(run, command)
+        case Compact():
+            return await compact(run, command)
+        case TakeWheel():
+            return await take_wheel(run)
+        case GiveWheel(note=note):
+            return await give_wheel(run, note)
+        case Act():
+            return await act(run, command)
+        case StopCommand(name=name):
+            stopped = await run.kit.background.stop(name, "person", run.kit.events.record)
+            if stopped is None:
+                return f"nothing runs in the background under `{name}`"
+            run.messages.send(
+                Prompted(kind="background", text=f"The person ended `{name}`, which ran in the background.")
+            )
+            return None
+
+
+def _search(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderCommand) -> str | None:
+    """Handle a command to the search; the loop then decides again."""
+    if finder is None:
+        return f"{facts.spec.loop.a_run} has no findings or items"
+    refused = hear(finder, command)
+    if refused is None:
+        pool.ask_loop_again()
+    return refused
+
+
+def _wake(sleeper: Sleeper, activity: Activity) -> str | None:
+    if not sleeper.is_asleep:
+        return "the run does not sleep"
+    sleeper.wake()
+    activity.wake()
+    return None
+
+
+def _take_message(
+    run: LiveRun, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
+) -> str | None:
+    """Handle the user's messages, answers and decisions."""
+    kit = run.kit
+    match command:
+        case Say():
+            return _queue(run, command_id, command)
+        case Steer():
+            return _steer(run, command_id, command)
+        case EditQueued(queued_id=queued_id, text=text, images=images):
+            if queued_id not in run.facts.queue:
+                return "that message was already delivered"
+            if not text.strip():
+                return "the message is empty: remove it from the queue instead"
+            if refused := refuse_images(kit.journal, kit.facts, kit.models, images):
+                return refused
+            kit.events.record(Queued(queued_id=queued_id, text=text, images=images))
+        case Unqueue(queued_id=queued_id):
+            if queued_id not in run.facts.queue:
+                return "that message was already delivered"
+            kit.events.record(Unqueued(queued_id=queued_id))
+        case Decide():
+            return _decide(run.facts, run.kit.events, run.kit.gate, command)
+        case Answer(question_id=question_id, text=text):
+            if question_id not in run.facts.asking.questions:
+                return "there is no open question with that id"
+            kit.events.record(QuestionAnswered(question_id=question_id, text=text))
+        case Clear():
+            return _clear(run.facts, run.kit.events, run.kit.activity)
+    return None
+
+
+def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> str | None:
+    """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
+    opened = facts.asking.proposals.get(command.proposal_id)
+    if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
+        # this runner is about to open the proposal again
+        if (facts.asking.conflict_of(command.proposal_id) or opened.digest) != command.digest:
+            return CHANGED
+        gate.decide_later(command)
+        return None
+    refused = gate.decide(command)
+    if refused is None and command.proposal_id in gate.later.given and facts.handoff is not None:
+        events.record(HandoffClosed(by="person"))
+    return refused
+
+
+def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
+    if not said.text.strip():
+        return "the message is empty"
+    if refused := refuse_images(run.kit.journal, run.kit.facts, run.kit.models, said.images):
+        return refused
+    run.kit.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
+    run.pauses.unpause()
+    return None
+
+
+def _steer(run: LiveRun, command_id: int, said: Steer) -> str | None:
+    refused = _queue(run, command_id, said)
+    if refused is None:
+        run.queue.mark_steer(command_id)
+        run.kit.gate.cancel_all(f"the person said instead: {said.text}")
+        run.kit.activity.interrupt("steer")
+    return refused
+
+
+def _clear(facts: RunFacts, events: Recorder, activity: Activity) -> str | None:
+    """Clear the conversation, but only between steps: a result must not stand without its call."""
+    if facts.spec.loop is not LoopKind.CHAT:
+        return f"only a chat can be cleared: {facts.spec.loop.a_run} works on its task"
+    if activity.is_running:
+        return "a step runs: interrupt it first, then clear"
+    events.record(ConversationCut())
+    return None
+
+
+def _brake(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
+    kit = run.kit
+    if run.children is not None and not isinstance(command, Stop):  # a stop reaches them in `ask_to_stop`
+        run.children.forward(command)
+    match command:
+        case Pause(now=now):
+            kit.activity.end_one_step()
+            if not run.facts.paused:
+                kit.events.record(Paused())
+            if now:
+                kit.gate.cancel_all("the person paused the run")
+                kit.activity.interrupt("pause")
+        case Unpause():
+            if run.facts.handoff is not None and run.facts.ended is None:
+                kit.events.record(HandoffClosed(by="person"))
+            elif not run.facts.paused:
+                return "the run is not paused"
+            run.pauses.unpause()
+        case StepOnce():
+            if not run.facts.paused:
+                kit.events.record(Paused(why="one step was asked for"))
+            kit.activity.allow_one_step()
+        case Interrupt():
+            if interrupt_shells(run.shells):
+                return None
+            kit.activity.end_one_step()
+            kit.gate.cancel_all("the person interrupted the step")
+            return None if kit.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
+        case Stop(how=how):
+            run.requests.ask_to_stop(how, "the person stopped it")
+    return None

@@ -1,0 +1,141 @@
+"""A worktree while it works one item: merge its changes, or give it the files of the run's tree again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...finder.item_trees import TreeFailed
+from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
+from ...step import Kit
+from ...system import crash_point
+from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
+from ...workspace.files.write import land_file
+from ...workspace.snapshots.patches import patch_of
+from ..tries.try_kit import WorkFolder
+from .joining import write_join
+from .merging import Merged, plan_merge
+from .updating import update
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the worktrees of a run share."""
+
+    kit: Kit
+    """Kit of the run itself, for work on its own tree."""
+    lock: asyncio.Lock
+    """Held while the run's tree is read or written as a whole."""
+
+
+class InTree:
+    """An item in its worktree."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        number: int,
+        key: str,
+        item_work: str | None,
+        kit: Kit,
+        base: str,
+        leave: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`item_work`: name of the item's work. `kit`: for work in this worktree. `base`: the snapshot of its start.
+
+        `leave` frees the worktree.
+        """
+        self._shared, self._number, self._key, self._item_work = shared, number, key, item_work
+        self.kit = kit
+        self._base, self._leave = base, leave
+
+    @property
+    def work(self) -> str:
+        """Name of the work in it, for the events of the item's steps."""
+        assert self.kit.work is not None  # the kit was made for this work
+        return self.kit.work
+
+    async def join(self) -> list[str]:
+        """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
+
+        Raises TreeFailed.
+        """
+        await self.kit.background.end_all("its file is done")
+        try:
+            async with self._shared.lock:
+                return await self._join()
+        except (SnapshotDamaged, WriteFailed, OSError) as error:
+            raise TreeFailed(f"its changes could not be merged: {error}") from error
+
+    async def _join(self) -> list[str]:
+        run, snapshots = self._shared.kit, self.kit.snapshots
+        changes = await self._changes()
+        if not changes:
+            return []
+        base = await run.snapshots.take()
+        paths = [change.path for change in changes]
+        plan = plan_merge(changes, await snapshots.were(self._base, paths), await snapshots.were(base, paths))
+        if plan.conflicts:
+            end = JoinFinished(tree=self._number, key=self._key, conflicts=plan.conflicts)
+            run.events.record(end, work=self._item_work)
+            return plan.conflicts
+        world = await self._with(plan.merged)
+        started = JoinStarted(tree=self._number, key=self._key, world=world, base=base, files=plan.files)
+        run.events.record(started, work=self._item_work, durable=True)
+        crash_point("join: recorded")
+        left = await write_join(run, started, [*plan.merged])
+        if not left:
+            self._base = world
+        return left
+
+    async def _with(self, merged: Mapping[str, Merged]) -> str:
+        """Write the merged files into the worktree, and return its snapshot. Raises WriteFailed, OSError."""
+        workspace = self.kit.workspace
+        for path, file in merged.items():
+            await asyncio.to_thread(_write, self.kit, workspace.root / path, file)
+        return await self.kit.snapshots.take()
+
+    async def follow(self) -> None:
+        """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
+        run, kit = self._shared.kit, self.kit
+        folder = WorkFolder(kit.workspace, kit.sandbox, kit.snapshots)
+        try:
+            async with self._shared.lock:
+                left = await update(run, folder, await run.snapshots.take())
+            if left:
+                raise TreeFailed(f"the worktree could not be updated: {left[0]}")
+            kit.files.mark_changed()
+            self._base = await kit.snapshots.take()
+        except (SnapshotDamaged, OSError) as error:
+            raise TreeFailed(f"the worktree could not be updated: {error}") from error
+
+    async def leave(self, why: str) -> None:
+        """End the work on the item. `why`: how it ended, for people."""
+        run, patch = self._shared.kit, None
+        try:
+            await self.kit.background.end_all("its work ended")
+            if changes := await self._changes():
+                patch = run.journal.keep(patch_of(changes))
+        except SnapshotDamaged:
+            pass  # its changes are not known
+        finally:
+            end = WorktreeFinished(tree=self._number, key=self._key, why=why, patch=patch)
+            run.events.record(end, work=self._item_work)
+            await self._leave()
+
+    async def _changes(self) -> list[Change]:
+        """Return what was changed and not joined. Raises SnapshotDamaged."""
+        changes = await self.kit.snapshots.changes(self._base, await self.kit.snapshots.take())
+        return [change for change in changes if self._may_change(change.path)]
+
+    def _may_change(self, path: str) -> bool:
+        """Return whether a change of this file counts: a guarded file must have been approved."""
+        sealing = self.kit.facts.sealing
+        return not self.kit.guard.matches(path) or path in sealing.written or path in sealing.kept
+
+
+def _write(kit: Kit, real: Path, file: Merged) -> None:
+    land_file(kit.workspace, read_state(real, beneath=kit.workspace.root), file.data)
+    real.chmod(file.mode)

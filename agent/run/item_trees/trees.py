@@ -1,0 +1,83 @@
+"""The worktrees of a migration: a fixed number, each of which works one item after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from ...facts.tries import ItemFacts
+from ...finder.item_trees import TreeFailed
+from ...protocol import WorktreeStarted, item_tree_name
+from ...step import Kit
+from ...workspace import SnapshotDamaged
+from ...workspace.git.repository import GitFailed
+from ..tries.try_kit import WorkFolder, drop_kit, kit_in, work_folder
+from ..tries.worktrees import make_worktree, remove_all, remove_worktree, tries_folder
+from .item_tree import InTree, Shared
+from .updating import update
+
+
+class Worktrees:
+    """The worktrees of a run. They are made when they are first needed, and removed when the run ends."""
+
+    def __init__(self, kit: Kit, count: int) -> None:
+        """`kit`: the run's. `count`: how many worktrees there may be."""
+        self._kit = kit
+        self._shared = Shared(kit, asyncio.Lock())
+        self._free: asyncio.PriorityQueue[int] = asyncio.PriorityQueue()
+        for number in range(1, count + 1):
+            self._free.put_nowait(number)
+        self._folders: dict[int, WorkFolder] = {}
+        self._is_used = False
+
+    async def enter(self, key: str, path: str, work: str | None) -> InTree:
+        """Wait for a free worktree and give it the files of the run's tree. `path`: the item's file, for people.
+
+        `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.
+        """
+        number = await self._kit.activity.interruptible(self._free.get())
+        try:
+            return await self._begin(number, key, path, work)
+        except (GitFailed, SnapshotDamaged, OSError) as error:
+            self._free.put_nowait(number)
+            raise TreeFailed(f"no worktree for {path}: {error}") from error
+        except BaseException:
+            self._free.put_nowait(number)
+            raise
+
+    async def _begin(self, number: int, key: str, path: str, work: str | None) -> InTree:
+        kit, place, name = self._kit, self._place(number), item_tree_name(number, key)
+        kit.events.record(WorktreeStarted(tree=number, key=key, place=str(place)), work=work, durable=True)
+        self._is_used = True
+        async with self._shared.lock:
+            folder = await self._folder(number, place)
+        facts = ItemFacts(kit.facts, str(folder.workspace.root))
+        made = await kit_in(kit, folder, facts, name, f"worktree {number}, {path}")
+        facts.world = base = await folder.snapshots.take()
+
+        async def leave() -> None:
+            await drop_kit(kit, made, facts)
+            self._free.put_nowait(number)
+
+        return InTree(self._shared, number, key, work, made, base, leave)
+
+    async def _folder(self, number: int, place: Path) -> WorkFolder:
+        """Return the worktree with the files of the run's tree. Raises GitFailed, SnapshotDamaged, OSError."""
+        kit, folder = self._kit, self._folders.get(number)
+        world = await kit.snapshots.take()
+        if folder is not None and not await update(kit, folder, world):
+            return folder
+        self._folders.pop(number, None)
+        await remove_worktree(kit, place)
+        root = await make_worktree(kit.workspace, kit.snapshots, kit.env, place, world)
+        made = self._folders[number] = work_folder(kit, root)
+        return made
+
+    def _place(self, number: int) -> Path:
+        return tries_folder(self._kit.journal, self._kit.facts, self._kit.workspace) / str(number)
+
+    async def close(self) -> None:
+        """Remove the worktrees."""
+        if self._is_used:
+            self._folders.clear()
+            await remove_all(self._kit)

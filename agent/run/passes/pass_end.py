@@ -1,0 +1,109 @@
+"""End a pass: keep its changes as a patch, roll them back, and record the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...facts.passes import PassFacts
+from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept
+from ...step import Kit
+from ...workspace import Change
+from ...workspace.snapshots.patches import patch_of
+from .measure import Measured
+from .pass_repository import Moved, PassRepository
+from .pass_words import said_in_pass
+
+
+class PassEnd:
+    """Records how passes end, and rolls back the ones that are not kept."""
+
+    def __init__(self, kit: Kit, repository: PassRepository) -> None:
+        self._kit, self._repository = kit, repository
+
+    @property
+    def _facts(self) -> PassFacts:
+        assert self._kit.facts.passing is not None  # facts of these loops always have it
+        return self._kit.facts.passing
+
+    async def keep_patch(
+        self,
+        started: PassStarted,
+        changes: Sequence[Change],
+        moved: Moved | None,
+        world: str,
+        found: Measured,
+        change: str,
+    ) -> PatchKept:
+        """Store what is about to be rolled back, and return the record of it."""
+        patch = self._kit.journal.keep(patch_of(changes))
+        bundle, commits = await self._repository.bundle(started, moved)
+        kept = PatchKept(
+            number=started.number,
+            why=found.why,
+            patch=patch,
+            world=world,
+            git=None if moved is None else moved.state,
+            bundle=bundle,
+            commits=commits,
+            history=[] if moved is None else moved.history,
+            files=[one.path for one in changes],
+            change=change,
+            unmeasured=not found.is_measured,
+        )
+        self._kit.events.record(kept, durable=True)
+        assert self._facts.going_back is not None  # the facts now contain it, with keys hidden
+        return self._facts.going_back
+
+    async def roll_back(self, started: PassStarted, kept: PatchKept) -> None:
+        """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""
+        kit, world = self._kit, started.world or ""
+        changes = await kit.snapshots.changes(world, kept.world or "")
+        left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
+        left += await self._repository.roll_back(started, kept)
+        kit.files.mark_changed()
+        is_undone = bool(kept.history) and kit.facts.spec.improve is None
+        stays = {line.partition(":")[0] for line in left}
+        with kit.events.together():
+            for one in changes:
+                if one.path not in stays and one.path in kit.facts.changes.files:
+                    kit.events.record(self._moved_back(one))
+            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
+            self.finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
+
+    def _moved_back(self, one: Change) -> FileChanged:
+        keep = self._kit.journal.keep
+        return FileChanged(
+            path=one.path,
+            by="restore",
+            before=None if one.after is None else keep(one.after),
+            after=None if one.before is None else keep(one.before),
+        )
+
+    def finish(
+        self,
+        started: PassStarted,
+        verdict: PassVerdict,
+        why: str,
+        *,
+        files: Sequence[str] = (),
+        commit: str | None = None,
+        change: str = "",
+        left: Sequence[str] = (),
+    ) -> None:
+        """Record the verdict. `left`: what could not be rolled back, one line each."""
+        self._kit.events.record(
+            PassFinished(
+                number=started.number,
+                verdict=verdict,
+                why=why,
+                said=said_in_pass(self._kit.facts),
+                files=list(files),
+                commit=commit,
+                change=change,
+                repeats=self._facts.changes.get(change) if change else None,
+                left=list(left),
+                tries=started.tries,
+                candidate=self._facts.chosen.candidate if self._facts.chosen is not None else 0,
+            ),
+            durable=True,
+        )

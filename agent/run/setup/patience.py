@@ -1,0 +1,32 @@
+"""Report what the user waits for before a run begins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+Tell = Callable[[str], None]
+
+PATIENT_SECONDS = 2.0
+"""Seconds before the first line."""
+EVERY_SECONDS = 5.0
+"""Seconds between two lines."""
+
+
+async def told(work: Awaitable[Found], tell: Tell, line: str, after: float = PATIENT_SECONDS) -> Found:
+    """Return the result of the work. If it takes longer, `tell` gets the line, and then the line with the time."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    start, said = loop.time(), 0
+    try:
+        while not task.done():
+            due = after if not said else after + said * EVERY_SECONDS
+            done, _ = await asyncio.wait({task}, timeout=max(0.0, start + due - loop.time()))
+            if not done:
+                tell(f"{line}: {loop.time() - start:.0f} s" if due >= PATIENT_SECONDS else line)
+                said += 1
+        return await task
+    finally:
+        task.cancel()

@@ -1,0 +1,37 @@
+"""The results of a step's tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...protocol import ToolCall
+from ...protocol.tools.traits import EndingTool
+from ...tools import Parsed, ToolResult
+
+OnEnding = Callable[[str | None, str, dict[str, Any]], None]
+"""Called with the call that ends a work (its name, tool, arguments), in the commit of its result."""
+
+
+@dataclass(slots=True)
+class CallResults:
+    """The results of a step's calls."""
+
+    work: str | None = None
+    on_ending: OnEnding | None = None
+    results: list[tuple[ToolCall, Parsed, ToolResult]] = field(
+        default_factory=list[tuple[ToolCall, Parsed, ToolResult]]
+    )
+    ended_with: EndingTool | None = None
+    """The tool that ended the work: an accepted `finish` or `report`; None: none did."""
+    ending: dict[str, Any] | None = None
+    """Its arguments."""
+    places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Calls that change a file, in an answer that changes several: the place of the file, and the number of files."""
+    rejected: set[str] = field(default_factory=set[str])
+    """Calls that a user rejected."""
+    handoff: str | None = None
+    """Why someone has to decide."""
+    left_open: set[str] = field(default_factory=set[str])
+    """Calls whose proposals stay open, and the calls after them. They have no result yet."""

@@ -1,0 +1,199 @@
+"""Record what a command changed, and restore guarded files that nobody allows it to change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ...facts.facts import RunFacts
+from ...gate import changed_draft
+from ...gate.change.diff import compare_contents
+from ...gate.change.hunks import Split
+from ...journal import Journal
+from ...protocol import ChangedBy, FileChanged, Record
+from ...stops import Guard
+from ...workspace import Change, SnapshotDamaged, Workspace
+from ..resources.activity import PersonInterrupted
+from ..resources.file_state import FileState
+from ..resources.kit import Kit
+from ..resources.recorder import with_waiting
+
+_COMPARED = 1 << 18
+"""Bytes of the largest file whose changed lines are counted."""
+
+
+async def settle_lost_command(kit: Kit, command: str, before: str, record: Record) -> list[str]:
+    """Record the changes of a command whose runner died, and check the guarded ones. `before`: the tree at its start.
+
+    Returns lines for the model.
+    """
+    try:
+        changes = await note_changes(kit, before, record)
+        if not kit.guarded.has_earlier_seal:
+            return await _judge(
+                kit, [c for c in changes if _guarded(kit.workspace, kit.guard, c.path)], before, command, record
+            )
+        return await settle_guarded(kit, changes, before, command, record)
+    except SnapshotDamaged as error:
+        unknown = [f"What it changed cannot be known: {error}"]
+        return [*unknown, *await kit.guarded.settle(record, command, full=True)]
+
+
+async def note_lost_command(kit: Kit, before: str, record: Record) -> None:
+    """Record the changes of a command whose runner died, as far as they are known, without asking anyone."""
+    with contextlib.suppress(SnapshotDamaged):
+        await note_changes(kit, before, record)
+
+
+async def note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
+    """Record and return what the command changed."""
+    after = await kit.snapshots.take()
+    kit.background.note_tree(after)
+    if not before or not after:
+        kit.files.mark_changed()
+        return []
+    if after == before:
+        return []
+    kit.files.mark_changed()
+    changes = [
+        c
+        for c in await kit.snapshots.changes(before, after)
+        if _guarded(kit.workspace, kit.guard, c.path) or not _by_person(kit.journal, kit.files, c)
+    ]
+    for change in changes:
+        record(file_changed(kit.journal, change, "command"))
+    return changes
+
+
+async def notice_background(kit: Kit, record: Record) -> list[str]:
+    """Record changes since the last look as those of background commands, and check the guarded ones.
+
+    Returns lines for the model.
+    """
+    found = await kit.background.notice()
+    if found is None:
+        return []
+    before, after, titles = found
+    kit.files.mark_changed()
+    title = "; ".join(titles)
+    changes = [
+        c
+        for c in await kit.snapshots.changes(before, after)
+        if not (_by_person(kit.journal, kit.files, c) or _is_known(kit.journal, kit.facts, c))
+    ]
+    for change in changes:
+        record(msgspec.structs.replace(file_changed(kit.journal, change, "background"), command=title))
+    return await settle_guarded(kit, changes, before, title, record)
+
+
+def _by_person(journal: Journal, files: FileState, change: Change) -> bool:
+    """Return whether a command of the user left the file in this state."""
+    return change.path in files.person_made and files.person_made[change.path] == _blob(journal, change)
+
+
+def _is_known(journal: Journal, facts: RunFacts, change: Change) -> bool:
+    """Return whether a tool left the file in this state."""
+    known = facts.changes.files.get(change.path)
+    return known is not None and known[1] == _blob(journal, change)
+
+
+def _blob(journal: Journal, change: Change) -> str | None:
+    return None if change.after is None else journal.keep(change.after)
+
+
+async def settle_guarded(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
+    """Ask the user about each guarded change. What nobody allows is restored, also after an exception."""
+    waiting = [change for change in changes if _cautioned(kit.workspace, kit.guard, change.path)]
+    try:
+        notes = await _judge(kit, waiting, tree, command, record)
+    except (PersonInterrupted, asyncio.CancelledError):
+        await kit.guarded.restore_all(record)
+        raise
+    return notes + await kit.guarded.settle(record, command, full=False)
+
+
+async def restore_guarded(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
+    """Restore all guarded files without asking anyone. Returns lines for the model."""
+    notes = await _restore(kit, [c for c in changes if _cautioned(kit.workspace, kit.guard, c.path)], tree, record)
+    return notes + await kit.guarded.restore_all(record)
+
+
+async def _judge(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
+    waiting = list(changes)
+    notes: list[str] = []
+    while waiting:
+        try:
+            notes += await _keep_or_restore(kit, waiting[0], tree, command, record)
+        except (PersonInterrupted, asyncio.CancelledError):
+            await _restore(kit, waiting, tree, record)
+            raise
+        waiting.pop(0)
+    return notes
+
+
+def _cautioned(workspace: Workspace, guard: Guard, path: str) -> str | None:
+    """Like `_guarded`, without the files that decide: those are compared by content."""
+    return None if guard.matches(path) else workspace.caution(Path(path))
+
+
+def _guarded(workspace: Workspace, guard: Guard, path: str) -> str | None:
+    """Return why only a user may keep this change, or None."""
+    if guard.matches(path):
+        return "it decides whether the goal is met"
+    return workspace.caution(Path(path))
+
+
+async def _keep_or_restore(kit: Kit, change: Change, tree: str, command: str, record: Record) -> list[str]:
+    """Keep the change if the user allows it; else restore the file and inform the model."""
+    draft = changed_draft(change.path, change.before, change.after, command)
+    ruling = await kit.activity.interruptible(kit.gate.pass_(draft, call_id="", record=with_waiting(record)))
+    if ruling.approved:
+        return []
+    notes = await _restore(kit, [change], tree, record)
+    return [f"{note} {ruling.note_for_model}" for note in notes]
+
+
+async def _restore(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
+    """Restore the files as they were before the command. Returns lines for the model."""
+    notes: list[str] = []
+    for change in changes:
+        why = _guarded(kit.workspace, kit.guard, change.path)
+        lost = await kit.snapshots.restore(tree, [change.path])
+        if lost:
+            notes.append(f"`{change.path}` must not change ({why}), and it could not be restored: {lost[0]}")
+            continue
+        back = Change(path=change.path, kind="changed", before=change.after, after=change.before)
+        record(file_changed(kit.journal, back, "restore"))
+        notes.append(f"`{change.path}` must not change ({why}): the command's change was reverted.")
+    return notes
+
+
+def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged:
+    """Return the event of a file that differs between two snapshots."""
+    keep, (added, removed) = journal.keep, _counts(change)
+    return FileChanged(
+        path=change.path,
+        by=by,
+        before=None if change.before is None else keep(change.before),
+        after=None if change.after is None else keep(change.after),
+        added=added,
+        removed=removed,
+    )
+
+
+def _counts(change: Change) -> tuple[int, int]:
+    """Count lines added and removed; for large or binary files 0 or all lines."""
+    if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
+        sides = compare_contents(change.before, change.after)
+        if sides is not None:
+            parts = Split(sides.old, sides.new, list(sides.compare()))
+            return parts.added, parts.removed
+    return _lines(change.after), _lines(change.before)
+
+
+def _lines(data: bytes | None) -> int:
+    return 0 if data is None else data.count(b"\n")

@@ -1,0 +1,1 @@
+"""The tools that only read, and what they use."""

@@ -1,0 +1,25 @@
+"""`fetch_url`: the page as text for the model, bounded."""
+
+from __future__ import annotations
+
+from ..arguments import FetchUrl
+from ..context import ToolContext
+from ..result import ToolResult, failure
+from ..text import fitting, lines_of, plain, shortened
+from .fetching import SECONDS
+
+
+async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
+    """Return the page's text, bounded, and how to read the rest."""
+    if ctx.fetcher is None:
+        return failure("fetch_url is off: the person did not list any hosts", "off")
+    got = await ctx.fetcher.fetch(args.url.strip(), seconds=ctx.bounded_seconds(SECONDS))
+    whole = got.text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+    lines = lines_of(plain(whole))
+    count = fitting(lines, ctx.limit)
+    if count == len(lines) and len(lines[0]) <= ctx.limit:
+        return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
+    sha = ctx.keep(whole)
+    shown = [shortened(line) for line in lines[:count]]
+    more = f'[the whole page is stored: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
+    return ToolResult(ok=got.ok, text="\n".join([*shown, more]), summary=got.summary, full=sha)

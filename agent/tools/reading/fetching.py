@@ -1,0 +1,146 @@
+"""Fetch pages with `fetch_url`: GET requests, only to hosts that the person listed."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...system import may_lead, named_address, tls
+from ...web.addresses import AddressRefused, address, host_origins, joined, origin
+from ...web.markup import UnreadablePage
+from ...web.readable import readable
+from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, said
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+    from aiohttp.abc import ResolveResult
+
+MOST = 2_000_000
+"""Largest body that is read, in decompressed bytes."""
+SECONDS = 20.0
+"""Time-out of a request with all its redirects."""
+_HOPS = 5
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_TEXT = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/toml")
+_LINKS = 200
+"""Number of links listed for a page."""
+_LONGEST_WAY = 300
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of a GET request."""
+
+    ok: bool
+    """The status is 2xx and the text was readable."""
+    text: str
+    """Text for the model: the source, the text and the links, or why there is none."""
+    summary: str
+    """A few words for the screen."""
+
+
+class Fetcher:
+    """Fetches one URL at a time, without cookies, proxies or credentials.
+
+    A host without a port means ports 80 and 443. A name must not resolve to an address that is not public, unless that
+    address is listed too, so a public server's name cannot reach internal ones (`localhost` may be listed itself).
+    Redirects are followed while they stay on the list.
+    """
+
+    def __init__(self, hosts: Sequence[str], *, limit: int = MOST, seconds: float = SECONDS) -> None:
+        """Check the hosts. Raises UserError for an invalid one; the text names it and the fix."""
+        self._origins = host_origins(hosts)
+        self.hosts = list(hosts)
+        self._limit, self._seconds = limit, seconds
+        self._addresses = frozenset(found for host in hosts if (found := named_address(host)) is not None)
+
+    async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
+        """Fetch a URL. Never raises because of the URL or the server. `seconds` shortens the time-out."""
+        seconds = self._seconds if seconds is None else min(seconds, self._seconds)
+        from aiohttp import ClientError
+
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._follow(address(url), seconds)
+        except AddressRefused as refused:
+            return Fetched(ok=False, text=f"refused: {refused}", summary="refused")
+        except TimeoutError:
+            return Fetched(ok=False, text=f"fetch_url timed out after {seconds:g} s", summary="timed out")
+        except (ClientError, OSError, UnicodeError) as error:
+            why = " ".join(str(error).split())[:_LONGEST_WAY] or type(error).__name__
+            return Fetched(ok=False, text=f"the connection failed: {why}", summary="no connection")
+
+    async def _follow(self, url: str, seconds: float) -> Fetched:
+        """Raises AddressRefused, aiohttp's errors."""
+        from aiohttp import TCPConnector
+        from aiohttp.resolver import ThreadedResolver
+        from yarl import URL
+
+        allowed = self._addresses
+
+        class Resolver(ThreadedResolver):
+            """Connects to exactly the addresses that were checked: a second look-up could return others."""
+
+            async def resolve(
+                self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+            ) -> list[ResolveResult]:
+                found = await super().resolve(host, port, family)
+                return [one for one in found if may_lead(host, one["host"], allowed)] or _refuse(host)
+
+        came = url
+        connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True, ssl=tls())
+        async with open_session(connector, seconds, agent="fetch_url") as session:
+            for _ in range(1 + _HOPS):
+                self._require(url)
+                async with session.get(URL(url, encoded=True), allow_redirects=False) as answer:
+                    target = answer.headers.get("Location") if answer.status in _MOVED else None
+                    if target is None:
+                        return await self._read(came, url, answer)
+                    url = address(joined(url, target) or target)
+        raise AddressRefused(f"{came} redirects more than {_HOPS} times")
+
+    def _require(self, url: str) -> None:
+        """Raises AddressRefused if the URL's host is not on the list."""
+        if origin(url) not in self._origins:
+            raise AddressRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
+
+    async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
+        kind, charset = content_type(answer)
+        status = said(answer.status, answer.reason)
+        head = f"{url}: {status}{f', {kind}' if kind else ''}" + (f" (redirected from {came})" if came != url else "")
+        ok = 200 <= answer.status < 300
+        if kind and not (is_html(kind, b"") or kind.startswith("text/") or kind.startswith(_TEXT) or "+" in kind):
+            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
+        body, whole = await bounded_body(answer, self._limit)
+        text = decoded(body, charset)
+        if is_html(kind, body):
+            try:
+                page = await asyncio.to_thread(_page, text, url)
+            except UnreadablePage as unreadable:
+                return Fetched(ok=False, text=f"{head}\n{unreadable}", summary="not readable")
+        elif not kind and b"\0" in body:
+            return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
+        else:
+            page = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        cut = "" if whole else f"\n[only its first {self._limit:,} bytes were read]"
+        shown = page if page.strip() else "[it is empty]"
+        return Fetched(ok=ok, text=f"{head}\n\n{shown}{cut}", summary=status)
+
+
+def _page(text: str | bytes, url: str) -> str:
+    page = readable(text, url)
+    parts = [f"Title: {page.title}\n"] if page.title else []
+    parts.append(page.text)
+    if page.links:
+        parts.append("\nLinks:")
+        parts += [f"- {words or '[no words]'}: {target}" for target, words in page.links[:_LINKS]]
+        left = len(page.links) - _LINKS
+        parts += [f"[{left:,} more links]"] if left > 0 else []
+    return "\n".join(parts)
+
+
+def _refuse(host: str) -> list[ResolveResult]:
+    raise AddressRefused(f"{host} resolves to an address that is not public: the person can list that address itself")

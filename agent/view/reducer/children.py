@@ -1,0 +1,59 @@
+"""Show the child runs of a run: one entry for each, which its end completes."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from ...protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, Stamped
+from ..state import ViewState
+from .blocks import add, touch
+from .numbers import money, plural
+
+CHILDREN = (ChildStarted, ChildSpent, ChildWaiting, ChildFinished)
+_Event = ChildStarted | ChildSpent | ChildWaiting | ChildFinished
+
+
+def see_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
+    """Show the start, a wait or the end of a child run. The meters show what it spends."""
+    match event:
+        case ChildStarted():
+            title = f"run {event.number} of {state.child_count}  {event.title}"
+            add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
+            state.at_child[event.number] = len(state.blocks) - 1
+            state.child_phase = f"run {event.number} of {state.child_count}"
+        case ChildWaiting():
+            state.child_phase = f"run {event.number} waits for you"
+            _mark(state, event.number, waits=True)
+        case ChildSpent():
+            child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
+            if child is not None and child.is_open:
+                state.child_phase = f"run {child.number} of {state.child_count}"
+                _mark(state, child.number, waits=False)
+        case ChildFinished():
+            state.child_phase = ""
+            _finished(state, stamped, event)
+        case _:
+            assert_never(event)
+
+
+def _mark(state: ViewState, number: int, *, waits: bool) -> None:
+    """Show that a running child waits for a person, with the command that opens it, or that it works."""
+    index = state.at_child.get(number)
+    if index is not None and state.blocks.held(index).open != waits:
+        block = touch(state, index)
+        block.status, block.open = "waiting" if waits else "running", waits
+
+
+def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
+    index = state.at_child.get(event.number)
+    child = state.common.children.by_number.get(event.number)
+    if index is None or child is None:
+        return
+    block = touch(state, index)
+    block.status = "passed" if event.complete else "failed"
+    usd = None if child.spent.unpriced else child.spent.usd
+    cost = "$?" if usd is None else f"${money(usd)}"
+    block.right = f"{event.reason.value}, {plural(child.spent.steps, 'step')}, {cost}"
+    block.open = False
+    block.seconds = max(0.0, stamped.at - child.started)
+    block.detail = f"{event.detail}\nrundry watch {event.run_id}"

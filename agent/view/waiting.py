@@ -1,0 +1,69 @@
+"""What a run waits for now, and since when: from its state alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .block import Block
+from .reducer.numbers import clock
+from .state import ViewState
+
+PATIENT_SECONDS = 2.0
+"""Seconds after which a wait is worth a line."""
+_RUNS = ("command", "tool", "edit", "check")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that a run waits for."""
+
+    what: str
+    """Raw text: `the first token of qwen3:8b`, `pytest -q`."""
+    since: float
+    """Unix time at which it began."""
+    until: float | None = None
+    """Unix time at which it ends; None: unknown."""
+    others: int = 0
+    """Number of further things that run at the same time."""
+
+    def words(self, now: float) -> str:
+        """Return the line: `pytest -q  0:34`, or with the time that is left: `... again in 0:12`."""
+        more = f" (and {self.others} more)" if self.others else ""
+        if self.until is not None:
+            return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}"
+        return f"{self.what}{more}  {clock(max(0.0, now - self.since))}"
+
+
+def waiting_for(state: ViewState) -> Wait | None:
+    """Return the oldest thing that the run waits for; None: it rests, or its words are arriving."""
+    if state.outcome is not None or state.sleeping is not None or state.last_seq == 0:
+        return None
+    if state.retrying is not None and not state.admitted:
+        why, since, seconds = state.retrying
+        return Wait(why, since, since + seconds)
+    found = [*_running(state), *_silent(state)]
+    if not found:
+        return None
+    oldest = min(found, key=lambda wait: wait.since)
+    return Wait(oldest.what, oldest.since, others=len(found) - 1)
+
+
+def _running(state: ViewState) -> list[Wait]:
+    """Return the commands, tools and checks that run."""
+    places = {*state.at_call.values(), *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm"))}
+    blocks = (state.blocks.held(at) for at in places)
+    return [Wait(_title(block), block.at) for block in blocks if block.status == "running" and block.kind in _RUNS]
+
+
+def _title(block: Block) -> str:
+    return f"running {block.title.removeprefix('check ')}" if block.kind in ("command", "check") else block.title
+
+
+def _silent(state: ViewState) -> list[Wait]:
+    """Return the calls of a model that brought no word yet."""
+    speaking = {work for work, kind in state.growing if kind in ("text", "reasoning")}
+    silent = [work for work in state.admitted if work not in speaking]
+    started = state.busy.since
+    if started is None:
+        return []
+    return [Wait(f"waiting for the first token of {state.model}", started) for _ in silent]

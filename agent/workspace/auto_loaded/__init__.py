@@ -1,0 +1,5 @@
+"""Files that a tool, an editor, a shell or an agent loads when it starts in a folder."""
+
+from .table import reason
+
+__all__ = ["reason"]

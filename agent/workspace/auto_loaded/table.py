@@ -1,0 +1,77 @@
+"""The table of files that programs load by themselves, read from `auto_loaded_files.toml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+_FILE = Path(__file__).with_name("auto_loaded_files.toml")
+
+
+class AutoLoaded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of the table. All names are folded: lower case."""
+
+    why: str
+    """The reason that the person reads at the gate."""
+    names: list[str] = []
+    """Globs for the last part of a path."""
+    folders: list[str] = []
+    """Globs for any part: the folder itself and all of its content."""
+    below: list[str] = []
+    """If given, `names` match only below one of these folders."""
+    except_: list[str] = msgspec.field(default=[], name="except")
+    """Globs for the last part that exclude a path from the row."""
+    source: list[str]
+    """Where this is documented: an address, a manual page or a CVE."""
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    auto_loaded: list[AutoLoaded]
+
+
+class _Globs:
+    """Names and globs. Most rows name files exactly, and a set is faster than a pattern."""
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._exact = frozenset(glob for glob in globs if "*" not in glob)
+        patterns = [translate(glob) for glob in globs if "*" in glob]
+        self._pattern = re.compile("|".join(patterns)) if patterns else None
+
+    def match(self, name: str) -> bool:
+        return name in self._exact or (self._pattern is not None and self._pattern.match(name) is not None)
+
+
+class _Row:
+    def __init__(self, row: AutoLoaded) -> None:
+        self.why = row.why
+        self._names, self._folders, self._except = _Globs(row.names), _Globs(row.folders), _Globs(row.except_)
+        self._below = frozenset(row.below)
+
+    def fits(self, folded: Sequence[str]) -> bool:
+        name = folded[-1]
+        if self._except.match(name):
+            return False
+        if any(map(self._folders.match, folded)):
+            return True
+        return self._names.match(name) and (not self._below or not self._below.isdisjoint(folded[:-1]))
+
+
+def reason(folded: Sequence[str]) -> str | None:
+    """Return why a program obeys the file at this path (its parts, folded by `names.fold`), or None."""
+    return next((row.why for row in _rows() if row.fits(folded)), None) if folded else None
+
+
+@cache
+def rows() -> list[AutoLoaded]:
+    """Return the rows of the table."""
+    return msgspec.toml.decode(_FILE.read_bytes(), type=_Table).auto_loaded
+
+
+@cache
+def _rows() -> list[_Row]:
+    return [_Row(row) for row in rows()]

@@ -1,0 +1,103 @@
+"""Ensure that a file is as expected, and that nobody is writing to it, while it is replaced."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import signal
+import stat
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from ..errors import StaleFile
+from .beneath import read_all
+from .states import FileState
+
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class LockedFile:
+    """The old file, checked to be the expected one, and locked against writers as far as the system allows."""
+
+    def __init__(self, fd: int, folder: int, before: FileState) -> None:
+        self._fd, self._folder, self._before = fd, folder, before
+        self._lease = Lease(fd)
+        self.status = os.fstat(fd)
+        if not stat.S_ISREG(self.status.st_mode):
+            raise StaleFile(f"{before.path}: it is no longer a plain file")
+        if self._lease.is_contested or not self._is_expected():
+            raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
+
+    def came_out_as(self, aside: str) -> bool:
+        """Return whether the same file has that name now, and nobody wrote to it, or waits to, during the move."""
+        found = os.stat(aside, dir_fd=self._folder, follow_symlinks=False)
+        if found.st_ino != self.status.st_ino or self._lease.is_contested:
+            return False
+        return self._lease.held or self._is_expected()
+
+    def _is_expected(self) -> bool:
+        if os.fstat(self._fd).st_size != self._before.size:
+            return False
+        return hashlib.sha256(from_start(self._fd, self._before.size)).hexdigest() == self._before.sha256
+
+
+@contextmanager
+def locked(folder: int, name: str, before: FileState) -> Generator[LockedFile]:
+    """Hold the file. Raises StaleFile if it is not what `before` says, or someone is writing to it."""
+    fd = os.open(name, READ, dir_fd=folder)
+    try:
+        yield LockedFile(fd, folder, before)
+    finally:
+        os.close(fd)
+
+
+def compare(folder: int, name: str, before: FileState) -> os.stat_result:
+    """Return the file's status if it is the expected one."""
+    with locked(folder, name, before) as kept:
+        return kept.status
+
+
+def from_start(fd: int, size: int) -> bytes:
+    """Read the first `size` bytes of a descriptor."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    return read_all(fd, size)
+
+
+class Lease:
+    """Let others wait who open a file, until the descriptor is closed (fcntl(2), "Leases").
+
+    They wait if they open it for writing; with `alone`, also for reading. `held` is False if the system, the file
+    system or the file's owner does not allow it.
+    """
+
+    def __init__(self, fd: int, *, alone: bool = False) -> None:
+        self._fd = fd
+        self.held = self._refused = False
+        self._kind = fcntl.F_WRLCK if alone else fcntl.F_RDLCK
+        if sys.platform == "linux":
+            try:
+                # The kernel notifies the holder with SIGIO, which would end the process; SIGURG is ignored by default.
+                fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, self._kind)
+                self.held = True
+            except OSError as error:
+                self._refused = error.errno == errno.EAGAIN
+
+    @property
+    def is_contested(self) -> bool:
+        """Return whether someone had the file open when the lease began, or has waited to open it since."""
+        return self._refused or self._state() != self._kind
+
+    @property
+    def has_writer(self) -> bool:
+        """Return whether someone waits to open the file for writing."""
+        return self._state() == fcntl.F_UNLCK
+
+    def _state(self) -> int:
+        """Return the kind that the lease becomes for the one who waits, and its own kind if nobody does."""
+        if sys.platform != "linux" or not self.held:
+            return self._kind
+        return fcntl.fcntl(self._fd, fcntl.F_GETLEASE)

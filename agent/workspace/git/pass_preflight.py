@@ -1,0 +1,41 @@
+"""Check whether a pass can start in the user's repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .repository import Repository
+
+_MOST_NAMED = 5
+"""Changed files that the message names."""
+
+
+async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
+    """Return why no pass can start in this working tree: the branch, the tree, or no git at all. None: it can."""
+    if found is None:
+        return (
+            f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
+        )
+    branch = await found.branch()
+    busy = await found.operation()
+    if busy is not None:
+        return f"{busy} is in progress: finish or abort it first"
+    if branch is None:
+        return "HEAD is not on a branch (detached), so a pass's commits would be lost: run `git switch -c NAME` first"
+    if branch in protected:
+        return (
+            f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
+            " (--protected names other branches, or none)"
+        )
+    if await found.head() is None:
+        return f"the branch `{branch}` has no commit yet: commit once first"
+    dirt = await found.dirt()
+    if dirt:
+        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
+    return None
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more

@@ -1,5 +1,0 @@
-"""Files that a tool, an editor, a shell or an agent obeys when it starts in a folder."""
-
-from .table import reason
-
-__all__ = ["reason"]

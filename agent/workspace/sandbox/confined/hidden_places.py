@@ -1,0 +1,71 @@
+"""The places that commands cannot read: secrets, journals, and those that the user hides or denies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ....system import real_path
+from .secret_places import outermost, secret_places
+
+
+class HiddenPlaces(msgspec.Struct, frozen=True):
+    """The hidden places as they are directly before a command. All of them exist, and links are resolved."""
+
+    hidden: Sequence[Path] = ()
+    """Hidden places, none inside another."""
+    shown: Sequence[Path] = ()
+    """Places inside hidden folders that are readable."""
+
+    def covers(self, path: Path) -> bool:
+        """Return whether commands cannot read the path."""
+        return _within(path, self.hidden) and not _within(path, self.shown)
+
+
+class HideRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The places to hide, as the settings name them."""
+
+    own: tuple[Path, ...] = ()
+    """rundry's own places, which stay hidden even if the user shows them."""
+    hide: tuple[Path, ...] = ()
+    show: tuple[Path, ...] = ()
+    denied: Callable[[Path], Sequence[str]] | None = None
+    """Return the paths below a folder, relative to it, that a rule of the user denies."""
+
+    def resolve(self, ws: Path, root: Path | None = None) -> HiddenPlaces:
+        """Return the places that exist now. The workspace itself is never one of them.
+
+        `root`: the folder that commands see at `ws`, if it is another one.
+        """
+        show = _real(self.show)
+        always = [*_real(self.own), *self._denied(ws, root or ws)]
+        hidden = [path for path in (*secret_places(os.environ), *_real(self.hide)) if not _within(path, show)]
+        kept = [path for path in (*hidden, *always) if path != ws and (path.exists() or _within(path, [ws]))]
+        if root is not None:
+            kept = [path for path in kept if not _within(path, [ws]) or (root / path.relative_to(ws)).exists()]
+        shown = [path for path in show if path.exists() and _within(path, kept) and not _within(path, always)]
+        return HiddenPlaces(outermost([path for path in kept if path.exists() or root is not None]), shown)
+
+    def _denied(self, ws: Path, root: Path) -> list[Path]:
+        """Return the denied paths, with links resolved."""
+        found = list[Path]()
+        for name in self.denied(root) if self.denied is not None else ():
+            real = real_path(root / name)
+            found.append(ws / real.relative_to(root) if real.is_relative_to(root) else real)
+        return found
+
+
+def expanded(places: Iterable[str]) -> tuple[Path, ...]:
+    """Return the paths that a user wrote, with `~` replaced by the home folder."""
+    return tuple(Path(place).expanduser() for place in places)
+
+
+def _within(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
+
+
+def _real(paths: Iterable[Path]) -> list[Path]:
+    return [real_path(path) for path in paths]

@@ -1,0 +1,75 @@
+"""Guard git around a command: provide its private git folder, and move repositories aside that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from ...leftovers import Leftovers
+from ...processes.processes import NewRepository
+from .nested import NestedGit, Repositories, move_aside, new_ones
+from .private_folder import PrivateGit
+
+MOST_READ_ONLY = 200
+"""Maximum number of nested git folders that get a mount: each one delays the start of a command by 1 ms."""
+
+
+class GitMounts(msgspec.Struct, frozen=True):
+    """How a command sees the repositories of the workspace."""
+
+    words: list[str] | None = None
+    """bubblewrap arguments for the private git folder. Empty: `.git` is read-only. None: the real one is visible."""
+    read_only: list[Path] = []
+    """Nested git folders that are mounted read-only."""
+    before: list[NestedGit] = []
+    """All nested repositories before the command."""
+
+
+class GitGuard:
+    """The git folders of one workspace, for all commands of a run. Its methods block: call them in a thread."""
+
+    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers, *, mounts: bool) -> None:
+        """`temp`: an owner-only folder that commands do not see. `mounts`: the sandbox can mount."""
+        self._ws = ws
+        self._box = PrivateGit(ws, temp, leftovers) if mounts else None
+        self._repositories = Repositories(ws)
+
+    def begin(self, writable: Sequence[Path]) -> GitMounts:
+        """Prepare a command; call `end` later. `writable`: places that the command may also write to."""
+        before = self._repositories.look()
+        nested = [_folder_of(one) for one in before if one.path.parent != self._ws]
+        nested = [path for path in nested if not any(_meet(path, place) for place in writable)]
+        if self._box is None or self._box.concerns(writable):
+            return GitMounts(None, nested[:MOST_READ_ONLY], before)
+        return GitMounts(self._box.begin(), nested[:MOST_READ_ONLY], before)
+
+    def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[NewRepository]]:
+        """Import the changes of the command, and move new repositories aside. Return a line for each problem."""
+        lines = self._box.end() if self._box is not None and mounts.words is not None else []
+        made = list[NewRepository]()
+        is_restored = self._box is None or mounts.words is None
+        for one in new_ones(mounts.before, self._repositories.look(), is_restored=is_restored):
+            if any(_meet(_folder_of(one), place) for place in writable):
+                continue
+            name = one.path.relative_to(self._ws)
+            try:
+                aside = move_aside(one)
+            except OSError as error:
+                lines.append(f"{name} is a new git repository, and cannot be moved: {error.strerror}")
+                continue
+            made.append(NewRepository(one.path, aside))
+            lines.append(f"{name} is a new git repository: moved to {aside.name}, so that git does not enter it")
+        if not self._repositories.is_complete:
+            lines.append("the workspace has too many folders: rundry did not look for git folders in all of them")
+        return lines, made
+
+
+def _folder_of(one: NestedGit) -> Path:
+    """Return the path to mount read-only: the git folder or file, or the whole bare repository."""
+    return one.path.parent if one.path.name == "HEAD" else one.path
+
+
+def _meet(path: Path, place: Path) -> bool:
+    return path.is_relative_to(place) or place.is_relative_to(path)

@@ -1,0 +1,184 @@
+"""The private git folder of a workspace: updated before each command, mounted for it, and imported after it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...leftovers import Leftovers
+from ..places import is_real_folder
+from .folder_writer import STORE, FolderWriter
+from .folders import GitFolders, find_folders
+from .importing import Importer
+from .objects import Objects
+from .real_git import RealGit, RealGitFailed
+from .refs import stat_of
+from .state import OPERATION_FOLDERS, RepositoryState, StateReader
+
+_CONFIGS = ("config", "config.worktree", "info/exclude", "info/attributes", "objects/info/alternates")
+_MISSING = "the command damaged its private .git: the repository is unchanged"
+_HEAD = "HEAD of .git names neither a branch nor a commit"
+
+
+class PrivateGit:
+    """The private git folder that all commands of a run share, even concurrent ones."""
+
+    def __init__(self, ws: Path, temp: Path, leftovers: Leftovers) -> None:
+        """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
+        self._ws, self._temp, self._leftovers = ws, temp, leftovers
+        self._lock = threading.Lock()
+        self._box: _PrivateFolder | None = None
+        self._running = 0
+        self._made = 0
+        self._waiting: list[str] = []
+
+    def begin(self) -> list[str]:
+        """Return the bubblewrap arguments for a command that starts now; empty if `.git` is read-only.
+
+        Call `end` after the command.
+        """
+        with self._lock:
+            self._running += 1
+            found = find_folders(self._ws)
+            if found is None or _is_unsupported(found):
+                self._box = None
+                return []
+            try:
+                if self._box is not None:
+                    self._waiting += self._box.settle(is_last=self._running == 1)
+                if self._box is None or self._box.real != found or not self._box.is_usable:
+                    self._made += 1
+                    self._box = _PrivateFolder(self._ws, found, self._temp / str(self._made), self._leftovers)
+                self._box.refresh()
+                return self._box.words()
+            except (OSError, RealGitFailed) as error:
+                self._waiting.append(f".git is read-only for this command: {error}")
+                self._box = None
+                return []
+
+    def end(self) -> list[str]:
+        """Import the changes of the command. Return a line for each change that was not imported."""
+        with self._lock:
+            self._running -= 1
+            lines, self._waiting = self._waiting, []
+            if self._box is not None:
+                try:
+                    lines += self._box.settle(is_last=self._running == 0)
+                except OSError as error:
+                    lines.append(f"the changes in .git were not imported: {error}")
+                    self._box = None
+            return lines
+
+    def concerns(self, places: Sequence[Path]) -> bool:
+        """Return whether one of the allowed places is in the git folder: then the command gets the real folder."""
+        found = find_folders(self._ws)
+        folders = [self._ws / ".git", *([found.own, found.common] if found else [])]
+        return any(place.is_relative_to(folder) for place in places for folder in folders)
+
+
+class _PrivateFolder:
+    """The private folder and the repository that it is made from."""
+
+    def __init__(self, ws: Path, real: GitFolders, place: Path, leftovers: Leftovers) -> None:
+        self.real = real
+        self._leftovers = leftovers
+        common = place / "common"
+        own = place / "own" if real.is_linked else common
+        self._box = GitFolders(own, common)
+        self._aside = place / "aside"
+        self._git = RealGit(real, ws)
+        self._stores = [real.objects, *real.alternates]
+        self._empty = place / "empty"
+        for folder in (own, common, self._aside):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._empty.touch()
+        self._writer = FolderWriter(real, self._box, self._aside)
+        self._reader, self._own_reader = StateReader(real), StateReader(self._box)
+        self._objects = Objects(common / "objects")
+        self._writer.write_folders(len(self._stores))
+        self._config_marks: list[tuple[int, ...]] = []
+        self._base: RepositoryState | None = None
+        self._is_dropped = False
+        self._held = False
+        """Whether an operation is in progress in the private folder only."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Return False if the object stores of the repository changed or the private folder is damaged."""
+        return not self._is_dropped and self._stores == [self.real.objects, *self.real.alternates]
+
+    def refresh(self) -> None:
+        """Update the private folder from the user's repository."""
+        marks = [stat_of(str(folder / name)) for folder in self.real for name in _CONFIGS]
+        if marks != self._config_marks:
+            self._writer.write_settings(self._git.listed_config())
+            self._config_marks = marks
+        state = self._reader.read()
+        if not state.head:
+            raise RealGitFailed(_HEAD)
+        if self._held or state == self._base:
+            return
+        self._writer.write_state(state, self._base)
+        self._base = state
+
+    def settle(self, *, is_last: bool) -> list[str]:
+        """Import the changes of commands. `is_last`: no other command is running."""
+        base = self._base
+        if base is None or self._is_dropped:
+            return []
+        made = self._own_reader.read()
+        if not made.head or not all(is_real_folder(self._box.common / name) for name in ("objects", "refs")):
+            self._is_dropped = True
+            return [_MISSING]
+        lines = self._import(made, base, is_last=is_last) if made != base else []
+        if is_last and not self._is_dropped:
+            allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset[str]()
+            if strange := self._writer.clear_strange(allowed):
+                lines.append(f"not imported into .git: {', '.join(strange[:5])} (git might execute or obey it)")
+        return lines
+
+    def _import(self, made: RepositoryState, base: RepositoryState, *, is_last: bool) -> list[str]:
+        was_held, self._held = self._held, bool(made.operation) and made.operation != base.operation
+        if self._held:
+            if self._reader.read() != base:
+                self._is_dropped = True
+                return ["a rebase or cherry-pick in the private .git was dropped, because the repository changed"]
+            what = "a rebase, cherry-pick or bisection is in progress in the private .git of commands"
+            return [] if was_held else [f"{what}: its result is imported when it is finished or aborted"]
+        if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._box):
+            return []  # another command is still running: import when it ends
+        importer = Importer(self.real, self._box, self._git, base, self._leftovers)
+        importer.run(made, self._reader.read(), self._objects)
+        self._is_dropped = importer.is_damaged
+        after = self._reader.read()
+        # A change that another command made meanwhile stays in the private folder and is imported when that one ends.
+        if after != made:
+            self._writer.write_state(after, made)
+        self._base = after
+        return importer.lines
+
+    def words(self) -> list[str]:
+        """Return the mount arguments. Lists of further object stores appear empty, so that git does not follow them."""
+        common, own = str(self.real.common), str(self.real.own)
+        words = ["--bind", str(self._box.common), common]
+        for n, store in enumerate(self._stores):
+            seen = f"{common}/{STORE}-{n}"
+            words += ["--ro-bind", str(store), seen]
+            if (store / "info/alternates").is_file():
+                words += ["--ro-bind", str(self._empty), f"{seen}/info/alternates"]
+        for name in ("config", "hooks", "info", "objects/info"):
+            words += ["--ro-bind", str(self._box.common / name), f"{common}/{name}"]
+        for name in ("modules", "worktrees"):
+            source = self.real.common / name
+            words += ["--ro-bind", str(source if source.is_dir() else self._box.common / name), f"{common}/{name}"]
+        if self.real.is_linked:
+            words += ["--bind", str(self._box.own), own]
+            for name in ("commondir", "gitdir"):
+                words += ["--ro-bind", str(self._box.own / name), f"{own}/{name}"]
+        return words
+
+
+def _is_unsupported(found: GitFolders) -> bool:
+    """Return whether the refs are not stored as files."""
+    return (found.common / "reftable").exists()

@@ -1,0 +1,58 @@
+"""Run git in the user's repository for the import, without hooks and without settings that a command wrote."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import IO
+
+from ....system import find_program
+from ...git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
+from .folders import GitFolders
+
+_SECONDS = 120.0
+_IDENTITY = {f"GIT_{who}_{what}": "rundry" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+class RealGitFailed(Exception):
+    """A git command failed. The message contains git's own message."""
+
+
+class RealGit:
+    """Runs git in one of the user's repositories."""
+
+    def __init__(self, folders: GitFolders, ws: Path) -> None:
+        self._folders = folders
+        self._git = find_program("git", [ws])
+        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        settings = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true")))
+        self._env = {**env, **SAFE_ENV, **_IDENTITY, **settings, "LC_ALL": "C"}
+
+    def run(self, *argv: str, stdin: bytes | IO[bytes] = b"") -> bytes:
+        """Run a git command and return its output. Raises RealGitFailed."""
+        if self._git is None:
+            raise RealGitFailed("git is not on the PATH outside of the workspace")
+        line = [str(self._git), f"--git-dir={self._folders.own}", *argv]
+        is_data = isinstance(stdin, bytes)
+        try:
+            done = subprocess.run(
+                line,
+                cwd=self._folders.common,
+                env=self._env,
+                stdin=None if is_data else stdin,
+                input=stdin if is_data else None,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RealGitFailed(f"git {argv[0]}: {error}") from error
+        if done.returncode:
+            said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+            raise RealGitFailed(f"git {argv[0]}: {said or f'exit code {done.returncode}'}")
+        return done.stdout
+
+    def listed_config(self) -> bytes:
+        """Return the settings of the repository and of this working tree, including those of included files."""
+        return self.run("config", "--list", "-z", "--includes")

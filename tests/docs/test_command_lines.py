@@ -1,0 +1,201 @@
+"""Runs each command line of the README, the tutorial and the guides, in the order of its page.
+
+A page has a home, a scripted server and a project of its own. A line that starts a run gets a new project, so that it
+can be read alone; the other lines follow the run before them. A line that would open the screen gets `--headless`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fakes.project import FIX_ADD, FIX_MEAN, git, make_project
+from fakes.rundry import Home, Ran, Running
+from fakes.server import ScriptedServer
+from fakes.turns import Turn, call, edit, finish
+from fakes.web.site import Site
+from sampling import sampled
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    *sorted(ROOT.glob("docs/how-to/*.md")),
+    *sorted(ROOT.glob("docs/explanation/*.md")),
+]
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.M | re.S)
+EXIT = re.compile(r"exit code (\d+)")
+NOT_OURS = ("git", "pipx", "sqlite3")
+"""Programs whose lines are only parsed by the shell."""
+STARTS = ("run", "find", "demo")
+REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat)/")
+ENDLESS = re.compile(r"--every|constrained|--loop paced|--score|--recipe research|find search\.toml")
+"""Lines that need a clock, or a model that is not scripted: they are refused after all their values were read."""
+FILES = {
+    "Makefile": "test:\n\tpython3 -m unittest -q\n",
+    "task.txt": "Fix the failing suite.\n",
+    "bench.sh": "#!/bin/sh\necho 1\n",
+    "is-green.sh": "#!/bin/sh\nexec python3 -m unittest -q\n",
+    "src/app.py": "import os\n\nVALUE = 1\n",
+}
+TURNS = [FIX_ADD, FIX_MEAN, FIX_MEAN, finish("fixed", "calc/core.py")]
+"""The check passes after the second turn; a page that rejects the second proposal gets it again."""
+MIGRATED = [edit("src/app.py", "import os\n\n", "")]
+UNCHECKED = [call("read_file", path="calc/core.py"), finish("read", "calc/core.py")]
+
+
+def lines_of(page: Path) -> list[str]:
+    """Return the lines of the shell blocks."""
+    blocks = [text for kind, _, text in BLOCK.findall(page.read_text("utf-8")) if kind == "sh"]
+    return [line for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def turns_for(line: str, others: list[Turn]) -> list[Turn]:
+    """Return what the model answers to a line."""
+    return TURNS if "--until" in line else MIGRATED if "migrate" in line else others
+
+
+@dataclass
+class Reader:
+    """Types the lines of one page."""
+
+    home: Home
+    server: ScriptedServer
+    site: Site
+    page: Path
+    folder: Path
+    live: Running | None = None
+    projects: int = 0
+    project: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.home.env |= {"RUNDRY_MODEL": "fake", "RUNDRY_API_BASE": self.server.base_url, "RUNDRY_TIME": "90s"}
+        self.new_project()
+
+    def new_project(self) -> None:
+        self.projects += 1
+        self.project = self.folder / f"project-{self.projects}"
+        self.project.mkdir(parents=True)
+        named = {name: text for _, name, text in BLOCK.findall(self.page.read_text("utf-8")) if name}
+        for name, text in {**FILES, **named}.items():
+            (self.project / name).parent.mkdir(exist_ok=True)
+            (self.project / name).write_text(text)
+            if name.endswith(".sh"):
+                (self.project / name).chmod(0o755)
+        (self.project / "copies").mkdir()
+        make_project(self.project)
+        git(self.project, "checkout", "-qb", "topic")
+        self.server.served = 0
+
+    def shell(self, line: str) -> Ran:
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.project,
+            env=self.home.env,
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, [line])
+
+    def newest(self) -> str:
+        """Return the id of the newest run."""
+        return json.loads(self.home.run("runs", "--json", cwd=self.project).stdout)[0]["run_id"]
+
+    def filled(self, line: str) -> str:
+        """Return the line with the run and the digest that a reader would insert."""
+        line = line.replace("http://127.0.0.1:8080/v1", self.server.base_url)
+        line = line.replace("http://localhost:8000/", self.site.url + "/page/0")
+        if re.search(r"\bRUN\b", line):
+            line = re.sub(r"\bRUN\b", self.newest(), line)
+        if "--digest" in line:
+            waiting = json.loads(self.home.run("handoffs", "--json", cwd=self.project).stdout)
+            line = re.sub(r"--digest \w+", f"--digest {waiting[0]['proposals'][0]['digest']}", line)
+        return line
+
+    def type(self, line: str) -> None:
+        command = re.sub(r"\s+#.*$", "", line)
+        words = command.split()
+        if words[0] in NOT_OURS:
+            assert (
+                subprocess.run(["bash", "-n"], input=command.replace("<this repository>", "X"), text=True).returncode
+                == 0
+            )
+        elif words[0].startswith(".dev/"):
+            assert (ROOT / words[0]).stat().st_mode & 0o100
+        elif words == ["rundry"]:
+            assert "there is no terminal" in self.shell(command).stderr
+        elif words[1] == "ctl":
+            self.control(command)
+        else:
+            self.run(line, command, words[1])
+
+    def control(self, command: str) -> None:
+        if self.live is None:
+            self.new_project()
+            self.server.turns = [Turn(text="I look at the suite.", hold_after=1)]
+            self.live = self.home.start("run", "fix it", "--headless", "--json", cwd=self.project)
+        run_id = self.live.wait_event("run_started")["run_id"] if self.live.pid and "20261121" in command else ""
+        done = self.shell(command.replace("20261121", run_id))
+        assert done.exit_code == 0, str(done)
+
+    def run(self, line: str, command: str, verb: str) -> None:
+        is_task = verb.startswith('"')
+        if self.live is not None:
+            self.finish()
+        is_new = (is_task or verb in STARTS) and "--resume" not in command
+        if is_new:
+            self.new_project()
+        command = self.filled(command)
+        if (is_task or verb in (*STARTS, "resume", "approve", "reject")) and "--headless" not in command:
+            command += " --headless" + (" --gate auto" if is_new and "--gate" not in command else "")
+        self.server.turns = turns_for(line, self.server.turns if not is_new else UNCHECKED)
+        before = self.home.journals()
+        if ENDLESS.search(line):
+            done = self.shell(f"{command} --runs-dir {self.project / 'runs'}")
+            assert (done.exit_code, "--runs-dir" in done.stderr) == (2, True), str(done)
+        elif REMOTE.search(line):
+            done = self.shell(f"env -u RUNDRY_MODEL -u RUNDRY_API_BASE {command}")
+            assert done.exit_code in (2, 75), str(done)
+            assert self.home.journals() == before
+        else:
+            found = EXIT.search(line)
+            done = self.shell(command)
+            assert done.exit_code == (int(found[1]) if found else 0), str(done)
+
+    def finish(self) -> None:
+        if self.live is not None:
+            self.shell("rundry ctl stop --now")
+            self.live.finish()
+            self.live = None
+            self.server.turns = TURNS
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site(pages=3) as site:
+        yield site
+
+
+@pytest.mark.parametrize("page", sampled([page for page in PAGES if lines_of(page)], 4), ids=lambda page: page.stem)
+def test_each_command_line_of_a_page_does_what_the_page_says(home: Home, site: Site, tmp_path: Path, page: Path):
+    with ScriptedServer(TURNS) as server:
+        reader = Reader(home, server, site, page, tmp_path / "work")
+        for line in lines_of(page):
+            reader.type(line)
+        reader.finish()
+
+
+def test_every_guide_has_command_lines():
+    assert [page.stem for page in PAGES if page.parent.name == "how-to" and not lines_of(page)] == [
+        "keys",
+        "session",
+        "settings",
+        "themes",
+    ]

@@ -1,0 +1,1 @@
+"""Text fields whose values look like a closed set."""

@@ -1,0 +1,52 @@
+"""Workers, schedulers and runners killed with SIGKILL: a search ends with the keys of the plain pool."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fakes.killing.killed import TESTS
+from fakes.rundry import Home
+
+from .conftest import states_of, write_search
+from .dask_cluster import children_named, wait_for
+from .killing import case, expected
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_a_search_whose_cluster_is_killed_in_parts_ends_with_all_keys(tmp_path: Path, seed: int):
+    killed, states = case(tmp_path, seed)
+    assert states == expected(), killed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_500)
+def test_twenty_searches_whose_clusters_are_killed_in_parts_end_with_all_keys(tmp_path: Path):
+    command = [sys.executable, "-m", "finder.remote.killing", str(tmp_path), "20", "101"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=1_400, check=False)
+    assert done.stdout.endswith("20 of 20 equal\n"), done.stdout + done.stderr
+
+
+def test_a_killed_local_cluster_is_started_again_and_no_key_is_lost(home: Home, place: Path):
+    write_search(place, seconds=0.05)
+    running = home.start("find", "search.toml", "--executor", "dask:1x4", "--headless", "--json", cwd=place)
+    running.wait_event("work_finished")
+    (host,) = children_named(running.pid, "remote.local_cluster")
+    host.kill()
+    ran = running.finish()
+    assert ran.exit_code == 0, ran
+    assert states_of(home.journals()[0]) == expected()
+
+
+def test_a_killed_runner_leaves_no_process_of_its_local_cluster(home: Home, place: Path):
+    write_search(place, seconds=0.2)
+    running = home.start("find", "search.toml", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
+    running.wait_event("work_finished")
+    below = children_named(running.pid, "")
+    assert len(below) >= 4
+    running.signal(signal.SIGKILL)
+    wait_for(lambda: not any(one.is_running() and one.status() != "zombie" for one in below))
+    running.finish()

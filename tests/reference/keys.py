@@ -1,0 +1,34 @@
+"""Page of keys and actions: keys.md, from the table of actions."""
+
+from __future__ import annotations
+
+from rundry.tui.actions import ACTIONS, Action
+from rundry.tui.actions.places import TITLES
+from rundry.tui.keyboard.keymap import Keymap
+
+from .markdown import code, page, table
+from .words import head
+
+_SIGNS = {
+    "plus": "+", "minus": "-", "comma": ",", "full_stop": ".", "equals_sign": "=", "right_square_bracket": "]",
+    "left_square_bracket": "[", "greater_than_sign": ">", "less_than_sign": "<",
+}  # fmt: skip
+
+
+def pages() -> dict[str, str]:
+    lines = head("keys")
+    for place, title in TITLES.items():
+        rows = [_row(action) for action in ACTIONS if action.where == place]
+        lines += [f"## {title}", "", *table(("key", "action", "what it does", "slash command"), rows)]
+    return {"keys.md": page(lines)}
+
+
+def _row(action: Action) -> tuple[str, str, str, str]:
+    slash = code(f"/{action.slash} {action.takes}".strip()) if action.typed else ""
+    what = f"{action.label}: {action.detail}" if action.detail else action.label
+    return _keys(action.keys), code(action.name), Keymap({}).named(what), slash
+
+
+def _keys(keys: str) -> str:
+    names = [name.strip() for name in keys.split(",") if name.strip()]
+    return ", ".join(f"`{_SIGNS[name]}` ({name})" if name in _SIGNS else code(name) for name in names)

@@ -1,0 +1,1 @@
+"""Snapshots of every screen: `python -m snapshots` accepts what has changed."""

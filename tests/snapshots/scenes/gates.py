@@ -1,0 +1,69 @@
+"""A proposal waits: an edit, a command, a long one, a conflict."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fakes.played import proposal, started
+from fakes.pressing import press
+from fakes.views.gated import NEW, OLD, GateStage
+from textual.pilot import Pilot
+
+from rundry.agent import ProposalRebased
+from rundry.agent.gate.change.merge import merge
+
+from .scene import BUDGET, Factory, Scene, began
+from .sessions import TASK, WORKED
+
+MINE = OLD.replace("return 1\n", "return 'un'\n")
+LONG = "\n".join(f"echo line {n} of a long command" for n in range(90))
+
+
+def _gate(kind: str, *keys: str) -> Factory:
+    @asynccontextmanager
+    async def scene(folder: Path) -> AsyncIterator[Scene]:
+        stage = GateStage(folder)
+        began(stage)
+
+        async def reach(pilot: Pilot[object]) -> None:
+            run = started(TASK, budget=BUDGET, workspace="/home/me/calc")
+            await stage.opened(pilot, run, *WORKED, *_events(stage, kind))
+            await press(pilot, *keys)
+
+        yield Scene(stage.app, reach)  # type: ignore[arg-type]
+        stage.journal.close()
+
+    return scene
+
+
+def _events(stage: GateStage, kind: str) -> Sequence[object]:
+    match kind:
+        case "command":
+            return [proposal(command="curl -s https://example.org/data.json | python3 tools/load.py", lines=1)]
+        case "long":
+            return [proposal(command=LONG)]
+        case "conflict":
+            merged = stage.change(MINE, merge(OLD, MINE, NEW).text)
+            why = "your edit of 12:04:31: its content changed, and this would overwrite it"
+            fields = {
+                "proposal_id": "p1",
+                "digest": "digest-r",
+                "why": why,
+                "conflict": True,
+                "merged": merged["after"],
+            }
+            return [stage.edit(), ProposalRebased(**{**merged, **fields, "conflict": True})]  # type: ignore[arg-type]
+        case _:
+            return [stage.edit()]
+
+
+SCENES = {
+    "gate-edit": _gate("edit"),
+    "gate-edit-skipped": _gate("edit", "right_square_bracket", "space"),
+    "gate-edit-full": _gate("edit", "f"),
+    "gate-command": _gate("command"),
+    "gate-long": _gate("long"),
+    "gate-conflict": _gate("conflict"),
+}

@@ -1,0 +1,130 @@
+"""What a run waits for: named, with the time, in the session and headless."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fakes.played import Script, started
+from fakes.screens import Stage
+from painted import until
+
+from rundry.agent import (
+    CallAdmitted,
+    Charged,
+    CheckFinished,
+    CheckStarted,
+    ConfirmationStarted,
+    Fault,
+    ProposalOpened,
+    RunEnded,
+    Sleeping,
+    StepStarted,
+    TextArrived,
+    ToolCalled,
+    ToolFinished,
+    ViewState,
+    reduce_all,
+    waiting_for,
+)
+from rundry.agent.protocol import Reason
+from rundry.agent.run.setup.patience import told
+from rundry.agent.workspace.seals.names import NameIndex, UpdateStopped
+from rundry.tui.headless.waits import WaitLines
+
+ASKS = CallAdmitted(prompt_tokens=10, max_tokens=1, worst_usd=0)
+RUNS = ToolCalled(call_id="c", tool="run_command", arguments={"command": "make all"})
+PAID = Charged(tokens_in=1, tokens_out=1, model="m")
+OPENED = ProposalOpened(proposal_id="p", call_id="c", tool="run_command", command="make all", digest="d")
+CHECKED = CheckFinished(command="pytest -q", passed=True, exit_code=0, timed_out=False, failing=0, output="")
+
+
+def after(*events: object) -> tuple[ViewState, float]:
+    state = ViewState()
+    stamped = Script(at=1_000.0).stamp(started(), StepStarted(number=1), *events)  # type: ignore[arg-type]
+    reduce_all(state, stamped)
+    return state, stamped[-1].at
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ((ASKS,), "waiting for the first token of"),
+        ((ASKS, TextArrived(text="a")), None),
+        ((ASKS, TextArrived(text="a"), PAID, RUNS, OPENED), "make all"),
+        ((RUNS, ToolFinished(call_id="c", tool="run_command", ok=True, result="")), None),
+        ((CheckStarted(command="pytest -q"),), "running pytest -q"),
+        ((CheckStarted(command="pytest -q"), CHECKED), None),
+        ((ConfirmationStarted(command="pytest -q"),), "in a clean checkout: pytest -q"),
+        ((Sleeping(asked=9, seconds=9, why="x"),), None),
+        ((ASKS, RunEnded(reason=Reason.USER, detail="", complete=False, exit_code=130)), None),
+    ],
+)
+def test_a_wait_has_the_name_of_what_is_waited_for(events: tuple[object, ...], words: str | None):
+    state, at = after(*events)
+    wait = waiting_for(state)
+    if words is None:
+        assert wait is None
+        return
+    assert wait is not None
+    assert words in wait.words(at + 34)
+    assert wait.words(at + 34).endswith("0:34")
+
+
+def test_a_rate_limit_says_when_the_next_attempt_is_made():
+    state, at = after(ASKS, Fault(kind="rate-limit", text="429 too many requests", retry_in=20))
+    wait = waiting_for(state)
+    assert wait is not None
+    assert wait.words(at + 8) == "rate limit: 429 too many requests  again in 0:12"
+    reduce_all(state, Script(at=at + 21).stamp())
+    state, _ = after(Fault(kind="rate-limit", text="429", retry_in=20), ASKS)
+    retried = waiting_for(state)
+    assert retried is not None
+    assert "first token" in retried.what
+
+
+def test_without_a_screen_a_long_wait_is_a_line_at_growing_intervals(capsys: pytest.CaptureFixture[str]):
+    state, at = after(CheckStarted(command="pytest -q"))
+    lines = WaitLines()
+    for second in range(200):
+        lines.update(state, at + second)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.rsplit(" ", 1)[1] for line in said] == ["0:05", "0:15", "0:30", "1:00", "2:00", "3:00"]
+    assert said[0] == "still running pytest -q  0:05"
+
+
+async def test_the_session_shows_a_wait_after_two_seconds_and_moves_no_row():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(started(), StepStarted(number=1), CheckStarted(command="pytest -q"))
+        await stage.caught_up(pilot)
+        rows = len(stage.text().splitlines())
+        await until(pilot, lambda: "── running pytest -q" in stage.text())
+        assert len(stage.text().splitlines()) == rows
+        stage.play(CHECKED)
+        await until(pilot, lambda: "── running" not in stage.text())
+
+
+async def test_a_long_wait_before_a_run_begins_is_reported_with_its_time():
+    said: list[str] = []
+    done = asyncio.Event()
+
+    def tell(line: str) -> None:
+        said.append(line)
+        done.set()
+
+    assert await told(done.wait(), tell, "listing the files", after=0.01)
+    assert said == ["listing the files"]
+    said.clear()
+    assert await told(asyncio.sleep(0, "quick"), tell, "listing the files") == "quick"
+    assert said == []
+
+
+def test_the_listing_of_a_folder_stops_when_nobody_waits_for_it(tmp_path: Path):
+    (tmp_path / "a").write_text("")
+    index = NameIndex(tmp_path, lambda path: True)
+    assert index.update()
+    index.stop()
+    with pytest.raises(UpdateStopped):
+        index.update()

@@ -1,0 +1,14 @@
+"""Fixtures of several files of this folder."""
+
+import pytest
+
+from rundry.agent.workspace import (
+    Workspace,
+)
+
+
+@pytest.fixture
+def ws(tmp_path):
+    root = tmp_path / "w"
+    root.mkdir()
+    return Workspace(root)

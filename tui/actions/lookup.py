@@ -1,0 +1,91 @@
+"""Find actions by name, part of the screen, key or slash command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .action import Action, Place
+from .dialogs import DIALOG_ACTIONS
+from .table import MAIN_ACTIONS
+
+ACTIONS: tuple[Action, ...] = (*MAIN_ACTIONS, *DIALOG_ACTIONS)
+BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+READ_ONLY_ACTIONS = frozenset(
+    {
+        *("help", "palette", "to_gate", "board", "handoff", "spend", "replay", "unfold", "unfold_all", "read", "find"),
+        *("end_handoff", "end_message", "copy", "theme", "quit", "detail", "only", "view", "copy_row", "back"),
+        *(action.name for action in ACTIONS if action.where == "transcript"),
+        "copy_or_leave",
+    }
+)
+"""Actions of a read-only view. None of them sends a command, writes a file or starts a program."""
+_TYPED: Mapping[str, Action] = {action.slash: action for action in ACTIONS if action.typed} | {
+    "wheel": BY_NAME["wheel"]
+}
+
+
+def actions_of(place: Place) -> list[Action]:
+    """Return the actions whose keys belong to a part of the screen."""
+    return [action for action in ACTIONS if action.where == place]
+
+
+def keys_of(place: Place, remaps: Mapping[str, str]) -> dict[str, str]:
+    """Map each key of a part of the screen to the name of its action."""
+    found: dict[str, str] = {}
+    for action in actions_of(place):
+        for key in remaps.get(action.name, action.keys).split(","):
+            if key.strip():
+                found[key.strip()] = action.name
+    return found
+
+
+def slash_commands() -> list[Action]:
+    """Return the actions that have a slash command, in the order of the table."""
+    return [action for action in ACTIONS if action.typed]
+
+
+def parse_slash(text: str) -> tuple[Action | None, str]:
+    """Split `/limit usd 2` into the action `limit` and `usd 2`. The action is None if there is no such command."""
+    name, _, argument = text.removeprefix("/").partition(" ")
+    return _TYPED.get(name.strip().replace("-", "_")), argument.strip()
+
+
+_SHOWN = {
+    "escape": "esc",
+    "alt+up": "⌥↑",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
+    "plus": "+",
+    "minus": "-",
+    "shift+tab": "⇧tab",
+    "question_mark": "?",
+    "enter": "⏎",
+    "comma": ",",
+    "full_stop": ".",
+    "equals_sign": "=",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "delete": "del",
+}
+
+
+def shown_key(keys: str) -> str:
+    """Return the first key in display form: `^p`, `⇧tab`, `F2`."""
+    key = keys.split(",", 1)[0].strip()
+    if keys == "f1":
+        return "?"
+    if key in _SHOWN:
+        return _SHOWN[key]
+    if key.startswith("ctrl+"):
+        return "^" + key.removeprefix("ctrl+")
+    if len(key) in (2, 3) and key[0] == "f" and key[1:].isdigit():
+        return key.upper()
+    return key.replace("shift+", "⇧").replace("alt+", "⌥")

@@ -1,0 +1,1 @@
+"""Commands about rundry itself: settings, keys, help, the manual page, completion."""

@@ -1,0 +1,84 @@
+"""Commands about rundry itself: settings, keys, help, man page, completion. Imports only click."""
+
+from __future__ import annotations
+
+import click
+
+from ...ending import guarded
+from ..kinds import Words
+from ..misread import near_command
+from ..options import LOOKED_AT, run_options
+
+
+def about_the_program(cli: click.Group) -> None:
+    """Add these commands to the group."""
+    for command in (config, help_, completion, man):
+        cli.add_command(command)
+
+
+@click.command(short_help="Show the settings, keys or themes.")
+@click.argument("what", metavar="[keys | themes | check]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@run_options(LOOKED_AT, others=False)
+def config(what: str | None, as_json: bool, **flags: object) -> None:
+    """Show each setting with its value and where it was set.
+
+    keys: each action with its keys, and what is remapped. themes: each theme with its file. check: what is wrong.
+    Exit code 2: a key cannot be used or two actions share it, a theme is unknown or its file has a mistake.
+    """
+    if what not in (None, "keys", "themes", "check"):
+        raise click.UsageError(f"config {what}: use `rundry config`, or it with keys, themes or check")
+    from .config import print_check, print_config, print_keys, print_themes
+
+    prints = {None: print_config, "keys": print_keys, "themes": print_themes, "check": print_check}[what]
+    guarded(lambda: prints(flags, as_json=as_json))
+
+
+@click.command(short_help="Print the completion script of a shell.")
+@click.argument("shell", type=Words(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that completes commands, options, runs and models in SHELL.
+
+    \b
+    bash: rundry completion bash > ~/.local/share/bash-completion/completions/rundry
+    zsh:  rundry completion zsh > "${fpath[1]}/_rundry"
+    fish: rundry completion fish > ~/.config/fish/completions/rundry.fish
+    """  # noqa: D301 - click reads the escape
+    from ..completion import script
+
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)  # the program is one
+    click.echo(script(group, shell), nl=False)
+
+
+@click.command(short_help="Show the manual page.")
+@click.pass_context
+def man(ctx: click.Context) -> None:
+    """Show the manual page of all commands and options; without a terminal, print its source for man or groff."""
+    from .man import show_man_page
+
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)  # the program is one
+    guarded(lambda: show_man_page(group))
+
+
+@click.command("help", short_help="Show the help of rundry or of a command.")
+@click.argument("words", nargs=-1, metavar="[COMMAND]")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show the help of COMMAND; default: that of rundry."""
+    group = ctx.parent
+    assert group is not None and isinstance(group.command, click.Group)  # it was added to one
+    if len(words) > 1:
+        raise click.UsageError(f'help takes one command, not "{" ".join(words)}": use `rundry help {words[0]}`')
+    if not words:
+        click.echo(group.get_help())
+        return
+    command = group.command.commands.get(words[0])
+    if command is None:
+        near = near_command(words[0], group.command.commands)
+        fix = f"did you mean `rundry help {near}`?" if near else "`rundry help` lists all commands"
+        raise click.UsageError(f'"{words[0]}" is not a command: {fix}')
+    with click.Context(command, info_name=words[0], parent=group) as inner:
+        click.echo(command.get_help(inner))

@@ -1,0 +1,116 @@
+"""Print the results of `rundry config` and of its parts `keys`, `themes` and `check`. Does not import textual."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from rundry.agent import Settings, clock, config_file
+
+from ...actions import ACTIONS
+from ...actions.places import PLACES
+from ...border.json_out import print_json
+from ...setup.remaps import check_keys, keys_in
+from ...setup.start import Setup
+from ...text import one_line
+from ...theme import SHIPPED
+from ...theming.user import theme_files, theme_mistakes, themes_folder
+
+MISTAKES = 2
+"""Exit code if the config, `[keys]` or a theme has a mistake."""
+
+
+def print_config(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print each setting with its origin. Return 0. Raises RundryError."""
+    setup = Setup(flags, headless=False, begins=False)
+    if as_json:
+        print_json({"settings": settings_as_data(setup.settings), "notes": setup.notes})
+        return 0
+    for line in (*setting_lines(setup.settings), *(f"!  {note}" for note in setup.notes)):
+        print(one_line(line))
+    return 0
+
+
+def print_keys(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print each action with its keys. Return 2 if a remap is wrong or two share a key, else 0. Raises RundryError."""
+    good, wrong = check_keys(Setup(flags, headless=False, begins=False).settings.keys)
+    if as_json:
+        rows = [
+            {
+                "action": action.name,
+                "label": action.label,
+                "keys": keys_in(action, good),
+                "default": keys_in(action, {}),
+                "where": action.where,
+                "remapped": action.name in good,
+            }
+            for action in ACTIONS
+        ]
+        print_json({"keys": rows, "wrong": [str(each) for each in wrong]})
+        return MISTAKES if wrong else 0
+    for action in ACTIONS:
+        keys = ", ".join(keys_in(action, good)) or "-"
+        default = f"  (default: {', '.join(keys_in(action, {})) or '-'})" if action.name in good else ""
+        print(one_line(f"{action.name:<16}  {keys:<22}  {PLACES[action.where]:<18}  {action.label}{default}"))
+    for each in wrong:
+        print(one_line(str(each)), file=sys.stderr)
+    return MISTAKES if wrong else 0
+
+
+def print_themes(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print each theme with its file. Return 2 if a theme of the user has a mistake, else 0. Raises RundryError."""
+    chosen = Setup(flags, headless=False, begins=False).settings.theme
+    files, wrong = theme_files(os.environ), theme_mistakes(chosen, os.environ)
+    if as_json:
+        rows = [{"name": name, "file": str(path), "chosen": name == chosen} for name, path in files.items()]
+        print_json({"themes": rows, "folder": str(themes_folder()), "wrong": wrong})
+        return MISTAKES if wrong else 0
+    for name, path in files.items():
+        print(one_line(f"{'*' if name == chosen else ' '} {name:<16}  {'' if name in SHIPPED else path}").rstrip())
+    print(one_line(f"your themes: {themes_folder()}/*.toml"))
+    for why in wrong:
+        print(one_line(why), file=sys.stderr)
+    return MISTAKES if wrong else 0
+
+
+def print_check(flags: Mapping[str, object], *, as_json: bool) -> int:
+    """Print what is wrong with the config, its keys and themes. Return 2 if anything is, else 0. Raises RundryError."""
+    wrong = config_mistakes(Setup(flags, headless=False, begins=False))
+    if as_json:
+        print_json({"wrong": wrong})
+    elif not wrong:
+        print(one_line(f"{config_file(os.environ)} has no mistakes"))
+    for why in [] if as_json else wrong:
+        print(one_line(why), file=sys.stderr)
+    return MISTAKES if wrong else 0
+
+
+def config_mistakes(setup: Setup) -> list[str]:
+    """Return what is wrong with `[keys]`, the theme and the user's themes."""
+    settings = setup.settings
+    return [*map(str, check_keys(settings.keys)[1]), *theme_mistakes(settings.theme, os.environ)]
+
+
+def settings_as_data(settings: Settings) -> dict[str, dict[str, object]]:
+    """Return each setting's value and origin, for JSON."""
+    return {name: {"value": setting.value, "origin": setting.origin} for name, setting in settings.items()}
+
+
+def setting_lines(settings: Settings) -> Iterator[str]:
+    """Yield one line for each setting: its name, its value as it would be written, its origin."""
+    width = max(len(name) for name, _ in settings.items())
+    for name, setting in settings.items():
+        yield f"{name:<{width}}  {_shown(name, setting.value):<24} {setting.origin}"
+
+
+def _shown(name: str, value: object) -> str:
+    """Return the value as it would be written on the command line."""
+    if value is None or value in ([], {}):
+        return "-"
+    if name in ("time", "check_timeout") and isinstance(value, float):
+        return clock(value)
+    if isinstance(value, list):
+        return one_line(", ".join(map(str, cast("list[object]", value))))
+    return one_line(str(value))

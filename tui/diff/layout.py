@@ -1,0 +1,112 @@
+"""Keep the lines of a diff pane in step with the rows of its diff: one column or two, folds, rows that are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.message import Message
+
+from ..lines import LineView, Place
+from .model import Row
+from .renderer import DiffRenderer
+from .view import DiffView
+
+ABOVE_HUNK = 1
+"""Lines above the head of a hunk that the pane scrolls to."""
+
+
+class HunkClicked(Message):
+    """The user clicked on a hunk; `is_title`: on its name, which has the mark."""
+
+    def __init__(self, hunk: int, *, is_title: bool) -> None:
+        super().__init__()
+        self.hunk = hunk
+        self.is_title = is_title
+
+
+class HunkMoved(Message):
+    """Another hunk became the current one."""
+
+    def __init__(self, hunk: int) -> None:
+        super().__init__()
+        self.hunk = hunk
+
+
+class DiffLayout:
+    """Tells the pane how many lines each row has, and keeps what is visible where it is."""
+
+    def __init__(self, pane: LineView, view: DiffView) -> None:
+        self._pane, self._view = pane, view
+
+    def show_waiting(self) -> None:
+        """Show the placeholder line of a change whose rows are not known yet."""
+        self._view.is_split = False
+        self._pane.replace_items([1], margin=self._pane.margin)
+        self._pane.go_to(Place(0))
+
+    def open(self, renderer: DiffRenderer, *, split: bool) -> None:
+        """Show another diff from its start."""
+        self._view.renderer = renderer
+        self._view.find_near_folds()
+        self._lay_out(renderer, split=split)
+        self._pane.go_to(Place(0))
+        self._pane.refresh()
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add lines for rows that became known, below the rest."""
+        self._pane.heights.extend(self._view.heights(rows))
+        self._pane.repaint()
+
+    def arrange(self, *, split: bool) -> None:
+        """Use one column or two. The top row stays where it is."""
+        renderer, pane = self._view.renderer, self._pane
+        if renderer is None or split == self._view.is_split:
+            return
+        top = pane.lines[0].place.item if pane.lines else 0
+        row = renderer.diff.rows[top] if top < len(renderer.diff.rows) else None
+        self._lay_out(renderer, split=split)
+        if not pane.at_end:
+            pane.go_to(Place(top + row.beside if row is not None and row.kind == "+" else top))
+
+    def _lay_out(self, renderer: DiffRenderer, *, split: bool) -> None:
+        self._view.is_split = split
+        self._pane.replace_items(self._view.heights(renderer.diff.rows), margin=renderer.margin(split=split))
+
+    # folds
+
+    def toggle_fold(self, row: int) -> None:
+        """Open or close the fold at a row."""
+        change = self._view.toggle_fold(row)
+        if change > 0:
+            self._pane.insert_items(row + 1, [1] * change)
+        elif change < 0:
+            self._pane.remove_items(row + 1, -change)
+        if change:
+            self._pane.forget(row)
+            self._pane.repaint()
+
+    def toggle_near_folds(self) -> None:
+        """Open the folds next to the current hunk, or close them if none is closed."""
+        anchor, y = self._anchor()
+        for row in reversed(self._view.folds()):
+            self.toggle_fold(row)
+        self._return_to(anchor, y)
+
+    def toggle_all_folds(self) -> None:
+        """Open all folds, or close them if none is closed."""
+        renderer, (anchor, y) = self._view.renderer, self._anchor()
+        if renderer is not None and self._view.toggle_all_folds():
+            self._lay_out(renderer, split=self._view.is_split)
+            self._return_to(anchor, y)
+
+    def _anchor(self) -> tuple[int, int]:
+        """Return the first visible row of the current hunk, counted from its head, and its line on the screen."""
+        rows, current = self._view.rows, self._view.current
+        for y, line in enumerate(self._pane.lines if rows else ()):
+            if rows[line.place.item].hunk == current:
+                return line.place.item - self._view.hunks[current].row, y
+        return 0, ABOVE_HUNK
+
+    def _return_to(self, anchor: int, y: int) -> None:
+        if self._view.current < len(self._view.hunks):
+            self._pane.go_to(Place(self._view.hunks[self._view.current].row + anchor), above=y)

@@ -1,0 +1,1 @@
+"""The result of an ended run, and what can be done next."""

@@ -1,0 +1,222 @@
+"""The panel above the message box after the end of a run: its result, and the keys for the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from rich.style import Style
+from textual import events
+from textual.app import App
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rundry.agent import RundryError, RunEnded, ViewState
+
+from ..actions import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
+from ..keyboard.letters import FirstLetter, Left
+from ..lines import Run, fold, to_strip
+from ..lines.draw import shorten, width_of
+from ..run_controller import RunController
+from ..theme import Palette, palette_of
+from .words import (
+    Changed,
+    changed_words,
+    cost_words,
+    next_words,
+    offered,
+    search_words,
+    sign_of,
+    verdict_words,
+)
+
+_FIELD = 13
+"""Width of the reason, so that the rows below it are aligned."""
+_NARROW = 70
+
+
+class EndPanel(Widget, can_focus=True):
+    """The facts about the end on one screen. It has the focus until the user types."""
+
+    DEFAULT_CSS = """
+    EndPanel { height: 1; display: none; padding: 0 1; margin: 1 0 0 0; }
+    """
+
+    def __init__(
+        self,
+        controller: RunController,
+        keymap: Mapping[str, str],
+        *,
+        do: Callable[[str], None],
+        is_writing: Callable[[], bool],
+    ) -> None:
+        """`do` runs the action with that name; `is_writing` returns whether the message box contains a text."""
+        super().__init__(id="ended")
+        self._controller, self._keymap, self._keys = controller, keymap, keys_of("end", keymap)
+        self._do, self._is_writing = do, is_writing
+        self._letter = FirstLetter(self, lambda action, _at: do(action))
+        self._ended: RunEnded | None = None
+        self._is_short = False
+        """Only the verdict is shown: a proposal waits, and the room is for it."""
+        self._changed: Changed | None = None
+        self._names: Sequence[str] = ()
+        self._rows: list[list[Run]] = []
+        self._places: list[tuple[int, int, int, str]] = []
+        """Row, first and last column of each key, and its action."""
+
+    def on_mount(self) -> None:
+        """Redraw the keys when the focus moves, because they count only while the panel has it."""
+        self.watch(self.screen, "focused", self._draw, init=False)
+
+    def show(self) -> None:
+        """Show the end of the run, or nothing while it runs."""
+        ended = self._controller.state.outcome
+        wanted = ended is not None and self._controller.begun
+        if not wanted:
+            if self.has_focus:
+                self.post_message(Left())
+            self._ended, self.display = None, False
+            return
+        is_short = bool(self._controller.state.proposals)
+        if ended is self._ended and is_short == self._is_short:
+            return
+        self._ended, self._is_short, self.display = ended, is_short, True
+        self._changed = self._count(ended) if ended is not None else None
+        self._draw()
+        box_is_free = not self._is_writing() and self.screen.focused in (None, self.screen.query_one("#message"))
+        if is_short and self.has_focus:
+            self.post_message(Left())
+        elif box_is_free and not is_short:
+            self.focus()
+
+    def _count(self, ended: RunEnded) -> Changed | None:
+        if not ended.files_changed:
+            return None
+        try:
+            standing = self._controller.reader.changes().standing
+        except RundryError:
+            return None
+        moved = [each for landed in standing for each in landed.files.items()]
+        return Changed(
+            files=len({path for path, _ in moved}),
+            added=sum(each.added for _, each in moved),
+            removed=sum(each.removed for _, each in moved),
+        )
+
+    def _draw(self) -> None:
+        self._rows, self._places, self._names = [], [], ()
+        if self._ended is not None and self.size.width:
+            state, palette = self._controller.state, palette_of(cast("App[Any]", self.app))
+            if self._is_short:
+                self._rows = [shorten(self._verdict(state, self._ended, palette), self.size.width)]
+            else:
+                self._rows = self._facts(state, self._ended, palette)
+                self._rows += self._key_rows(state, self._ended, palette)
+        # not `height: auto`: Textual keeps the height that it computed before the rows were known
+        self.styles.height = max(1, len(self._rows))
+        self.refresh()
+
+    def _facts(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        width, none = self.size.width, Style.null()
+        indent = 0 if width < _NARROW else _FIELD
+        rows = fold(self._verdict(state, ended, palette), width, hang=indent)
+        most = max(2, self.screen.size.height // 6)
+        if len(rows) > most:
+            rows = [*rows[: most - 1], shorten([run for row in rows[most - 1 :] for run in row], width)]
+        lead: list[Run] = [(" " * indent, none)] if indent else []
+        if found := search_words(state, ended):
+            rows.append(shorten([*lead, (found, none)], width))
+        cost = "   ".join(cost_words(ended, estimated=state.common.spending.spent.estimated))
+        changed = changed_words(self._changed, ended, is_brief=width < _NARROW)
+        rows.append(
+            shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
+        )
+        rows += fold([*lead, (next_words(state, ended), palette.dim)], width, hang=indent)
+        return rows
+
+    def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
+        sign, meaning = sign_of(ended)
+        style = (palette.verdict_good if meaning == "good" else palette.verdict_bad) + Style(bold=True)
+        head, indent = f"{sign} {ended.reason.value}", 0 if self.size.width < _NARROW else _FIELD
+        head = head.ljust(indent) if len(head) < indent else f"{head}  "
+        return [(head, style), (verdict_words(ended, state), Style.null())]
+
+    def _key_rows(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[list[Run]]:
+        indent, row = 0 if self.size.width < _NARROW else _FIELD, list[Run]()
+        self._names = list(offered(state, ended, has_changes=self._changed is not None and self._changed.files > 0))
+        if self._controller.is_read_only:
+            self._names = [name for name in self._names if name in READ_ONLY_ACTIONS]
+        rows: list[list[Run]] = []
+        way, quiet = self._way_here(state), Style.null() if self.has_focus else palette.dim
+        if way:
+            row = [(" " * indent, Style.null()), (way, palette.needs_you), (" to choose", Style.null())]
+            self._places.append((len(self._rows), indent, width_of(row), "to_gate"))
+        for name in self._names:
+            action = BY_NAME[name]
+            key = shown_key(self._keymap.get(name, action.keys))
+            word: list[Run] = [(key, palette.needs_you if self.has_focus else palette.dim), (f" {action.hint}", quiet)]
+            if row and width_of(row) + 3 + width_of(word) > self.size.width:
+                rows.append(row)
+                row = []
+            row = [*row, ("   ", Style.null())] if row else [(" " * indent, Style.null())] if indent else []
+            start = width_of(row)
+            row += word
+            self._places.append((len(self._rows) + len(rows), start, width_of(row), name))
+        return [*rows, row]
+
+    def _way_here(self, state: ViewState) -> str:
+        """Return the key that focuses this panel; empty if it has the focus, or if that key leads elsewhere."""
+        focused = self.screen.focused
+        elsewhere = state.finder is not None and (focused is None or focused.id != "board")
+        return "" if self.has_focus or elsewhere else shown_key(self._keymap.get("to_gate", BY_NAME["to_gate"].keys))
+
+    def on_resize(self) -> None:
+        """Arrange the rows for the new width."""
+        self._draw()
+
+    def notify_style_update(self) -> None:
+        """Draw again in the colours of another theme."""
+        super().notify_style_update()
+        if self.is_mounted:
+            self._draw()
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row, as Textual asks for it."""
+        if y >= len(self._rows):
+            return Strip.blank(self.size.width, self.rich_style)
+        return to_strip(self._rows[y]).apply_style(self.rich_style).adjust_cell_length(self.size.width, self.rich_style)
+
+    def on_focus(self) -> None:
+        """Take the next keys as keys of the panel."""
+        self._letter.focused()
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._letter.follow(event):
+            return
+        name = self._keys.get(event.key)
+        if name is not None and name in self._names:
+            event.stop()
+            event.prevent_default()
+            if event.is_printable:
+                self._letter.hold(name, event)
+            else:
+                self._do(name)
+        elif event.character == "?":
+            event.stop()
+            self._letter.ask_for_help()
+        elif event.is_printable and event.character:
+            event.stop()
+            event.prevent_default()
+            self._letter.write(event.character)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._letter.write(event.text)
+
+    def on_click(self, event: events.Click) -> None:
+        """Run the action whose words were clicked."""
+        x, y = event.x - self.styles.padding.left, event.y - self.styles.padding.top
+        for row, start, end, name in self._places:
+            if y == row and start <= x < end:
+                self._do(name)

@@ -1,0 +1,143 @@
+"""The words of an ended run: verdict with evidence, changes, cost and next step. Does not import textual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rundry.agent import (
+    LoopKind,
+    Outcome,
+    Reason,
+    RunEnded,
+    ViewState,
+    clock,
+    estimate_words,
+    evidence_words,
+    money,
+    plural,
+    short,
+)
+
+from ..actions import BY_NAME
+from ..setup.resuming import raised
+from ..text import one_line
+
+_NEXT: Mapping[Reason, str] = {
+    Reason.DONE: "type the next task",
+    Reason.ANSWERED: "type the next question",
+    Reason.DRY: "judge the findings on the board, or export them",
+    Reason.PLATEAU: "the files have the best score; a message continues",
+    Reason.CLAIMED: "the model chose the end: read the changes, or add --until CMD",
+    Reason.PARTIAL: "findings are left: /resume continues with them",
+    Reason.STAGNATION: "it repeated itself: continue with a hint, or hand it off",
+    Reason.OSCILLATION: "it went back and forth: send a hint, or hand it off",
+    Reason.TOOL_ERRORS: "its tools kept failing: fix the cause, then send a message",
+    Reason.HANDOFF: "it waits for you: read the hand-off, then send a message",
+    Reason.USER: "you stopped it: a message continues where it stopped",
+    Reason.REFUSED: "nothing was changed: fix what is named above, start again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Lines that the run added and removed."""
+
+    files: int
+    added: int
+    removed: int
+
+
+def sign_of(ended: RunEnded | Outcome) -> tuple[str, str]:
+    """Return the sign of the verdict and its meaning: `good` or `bad`."""
+    return ("✓", "good") if ended.complete else ("✗", "bad")
+
+
+def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> str:
+    """Return the detail with the evidence, and what is missing if the work is not complete."""
+    parts = [one_line(ended.detail)]
+    if ended.evidence is not None:
+        parts.append(one_line(evidence_words(ended.evidence)))
+    if not ended.complete:
+        parts.append(f"not complete{_missing(ended, state)}")
+    return "; ".join(part for part in parts if part)
+
+
+def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:
+    if state is not None and state.check is not None and not state.check.passed:
+        failing = state.check.failing
+        return f": {failing} failing" if failing else ": the check fails"
+    if ended.failed_items:
+        return f": {len(ended.failed_items)} failed permanently"
+    return ""
+
+
+def search_words(state: ViewState, ended: RunEnded) -> str:
+    """Return what a search found; empty for another run."""
+    facts = state.finder
+    if facts is None or not facts.lenses:
+        return (
+            ""
+            if facts is None
+            else f"{facts.done:,} worked, {facts.seen:,} seen, {facts.set_aside:,} failed permanently"
+        )
+    judged = f"{facts.confirmed} confirmed, {facts.refuted} refuted"
+    counts = [] if judged in ended.detail else [judged]
+    if facts.judging:
+        counts.append(f"{facts.judging} without a verdict")
+    estimate = estimate_words(len(facts.findings), ended.estimate) if ended.estimate is not None else ""
+    return "; ".join(part for part in (", ".join(counts), estimate) if part)
+
+
+def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False) -> list[str]:
+    """Return steps, tokens, cost and time."""
+    usd = "$?" if ended.usd is None else f"{'~' if estimated else ''}${money(ended.usd)}"
+    return [plural(ended.steps, "step"), f"{short(ended.tokens.total)} tokens", usd, clock(ended.seconds)]
+
+
+def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brief: bool = False) -> str:
+    """Return `3 files changed +18 −9`, brief `3 files +18 −9`, or that nothing was changed."""
+    files = changed.files if changed is not None else len(ended.files_changed)
+    if not files:
+        return "no files changed"
+    counts = f" +{changed.added} −{changed.removed}" if changed is not None and changed.added + changed.removed else ""
+    return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}"
+
+
+def next_words(state: ViewState, ended: RunEnded) -> str:
+    """Return the one line that says how to continue."""
+    if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
+        return "a message continues the chat"
+    if ended.reason is Reason.ERROR:
+        again = "the cause may pass" if ended.retryable else "fix the cause"
+        return f"{again}: a message continues where it stopped"
+    if ended.reason is Reason.DRY and not ended.complete:
+        return "/resume tries again what failed permanently"
+    if ended.reason is Reason.BUDGET:
+        limit = raised(ended, state.budget) if state.budget is not None else None
+        if limit is None:
+            return "a message continues when there is room under the limit"
+        return f"continue with {limit[0]} {limit[1]}, or send a message with another plan"
+    can_commit = bool(ended.files_changed) and _is_in_repository(Path(state.workspace))
+    return _NEXT[ended.reason] + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
+
+
+def _is_in_repository(folder: Path) -> bool:
+    return any((each / ".git").exists() for each in (folder, *folder.parents))
+
+
+def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator[str]:
+    """Yield the names of the actions that can be used now, the most useful first."""
+    if ended.reason is Reason.BUDGET and state.budget is not None and raised(ended, state.budget) is not None:
+        yield "raise_limit"
+    if not ended.complete and state.loop is not LoopKind.CHAT and ended.reason is not Reason.REFUSED:
+        yield "end_handoff"
+    if ended.files_changed and has_changes:
+        yield "end_undo"
+        if "changes" in BY_NAME:
+            yield "end_changes"
+        if _is_in_repository(Path(state.workspace)):
+            yield "commit"
+    yield "end_export"
+    yield "end_message"

@@ -1,0 +1,1 @@
+"""The findings of a search as Markdown, CSV and SARIF."""

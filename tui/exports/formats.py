@@ -1,0 +1,19 @@
+"""The formats of `rundry export`. Imports nothing of the program: the command line reads it on every start."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ExportFormat(StrEnum):
+    """A format of `rundry export`, by the word for `--format`."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "md"
+    HTML = "html"
+    SARIF = "sarif"
+    """The findings of a search, for code scanning."""
+    CSV = "csv"
+    """The findings of a search, for a spreadsheet."""
+    FINDINGS = "findings-md"
+    """The findings of a search, for people."""

@@ -1,0 +1,133 @@
+"""The page of one run: verdict, figures, plots, findings, files and steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from rundry.agent import Bars, ViewState, clock, evidence_words, money, plural, short
+
+from ..reading import Recorded
+from .findings import findings_html
+from .frame import page_end, page_start
+from .plots import Plot, bar_plot, line_plot
+from .steps import steps_html
+from .text import Words, escaped
+
+_BARS = 60
+
+
+def run_page(run: Recorded) -> Iterator[str]:
+    """Yield the page, piece by piece."""
+    state, words = run.state, Words(run.hide)
+    title = " ".join((state.task or state.run_id).split())
+    yield from page_start(words.line(title))
+    yield f"<h1>{words.line(title)}</h1>"
+    yield from _verdict(state, words)
+    yield from _figures(state)
+    yield "<dl>"
+    for name, value in _facts(run):
+        yield f"<dt>{name}</dt><dd>{words.line(value)}</dd>"
+    yield "</dl>"
+    plots = [plot for plot in _plots(run) if plot]
+    if plots:
+        yield f'<h2>Meters</h2><div class="plots">{"".join(plots)}</div>'
+    if state.finder is not None:
+        yield from findings_html(state.finder, words)
+    if state.outcome is not None and state.outcome.files_changed:
+        yield f"<h2>Changed files</h2>{_list(state.outcome.files_changed, words)}"
+    yield "<h2>Steps</h2>"
+    yield from steps_html(run, words)
+    yield page_end()
+
+
+def _verdict(state: ViewState, words: Words) -> Iterator[str]:
+    ended = state.outcome
+    if ended is None:
+        yield f'<div class="verdict partly"><strong>… not ended</strong> {escaped(state.phase)}</div>'
+        return
+    colour, sign = ("good", "✓") if ended.complete else ("bad", "✗")
+    gap = "" if ended.complete else ' <span class="dim">not complete</span>'
+    yield f'<div class="verdict {colour}"><strong>{sign} {ended.reason.value}</strong> '
+    yield f"{words.line(ended.detail)}{gap}"
+    if ended.evidence is not None:
+        yield f"<p>{words.line(evidence_words(ended.evidence))}</p>"
+        if ended.evidence.not_guaranteed:
+            yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
+    if ended.failed_items:
+        yield f'<p class="dim">failed permanently: {words.line(", ".join(ended.failed_items[:20]))}</p>'
+    yield "</div>"
+
+
+def _figures(state: ViewState) -> Iterator[str]:
+    spent, ended = state.common.spending.spent, state.outcome
+    usd = "no price" if spent.unpriced else f"{'~' if spent.estimated else ''}${money(spent.usd)}"
+    seconds = ended.seconds if ended is not None else state.busy.read(state.last_at)
+    figures = [
+        (str(spent.steps), "steps"),
+        (short(spent.tokens.total), "tokens"),
+        (usd, "cost"),
+        (clock(seconds), "time"),
+    ]
+    if not spent.tokens.total:  # no model worked
+        del figures[1:3]
+    if state.finder is not None:
+        figures += [(f"{state.finder.seen:,}", "seen"), (str(len(state.finder.findings)), "findings")]
+    if ended is not None and ended.files_changed:
+        figures.append((str(len(ended.files_changed)), "files changed"))
+    held = f"{short(spent.held_tokens)} tokens, ${money(spent.held_usd)}" if spent.held_tokens else ""
+    if held:
+        figures.append((held, "held: may still be billed"))
+    cells = "".join(f"<div><strong>{escaped(value)}</strong><span>{name}</span></div>" for value, name in figures)
+    yield f'<div class="figures">{cells}</div>'
+
+
+def _facts(run: Recorded) -> Iterator[tuple[str, str]]:
+    state = run.state
+    yield "run", state.run_id
+    yield "loop", state.loop.value if state.loop is not None else "-"
+    yield "model", " ".join(part for part in (state.model, state.effort) if part)
+    yield "folder", state.workspace
+    yield "began", time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(run.began))
+    yield "sandbox", state.sandbox or "none"
+    for share in state.shares.values() if len(state.shares) > 1 else ():
+        usd = "no price" if share.usd is None else f"${money(share.usd)}"
+        yield (
+            "spend",
+            f"{share.model}: {plural(share.calls, 'call')}, {short(share.tokens_in + share.tokens_out)} tokens, {usd}",
+        )
+
+
+def _plots(run: Recorded) -> Iterator[str]:
+    points, budget = run.samples.points, run.state.budget
+    limits = (None, None, None) if budget is None else (budget.tokens, budget.usd, budget.seconds)
+    series: Sequence[Plot] = (
+        Plot("tokens", [(p.step, p.tokens) for p in points], short, limit=limits[0]),
+        Plot("cost", [(p.step, p.usd) for p in points], lambda usd: f"${money(usd)}", limit=limits[1]),
+        Plot("time", [(p.step, p.seconds) for p in points], clock, limit=limits[2]),
+        Plot("context", [(p.step, p.context) for p in points if p.context is not None], lambda share: f"{share:.0%}"),
+        Plot(
+            "failing tests",
+            [(p.step, p.failing) for p in points if p.failing is not None],
+            lambda count: str(round(count)),
+            stepped=True,
+        ),
+        Plot("score", run.samples.scores, lambda score: f"{score:g}", stepped=True),
+    )
+    for plot in series:
+        if any(value for _, value in plot.points):
+            yield line_plot(plot)
+    yield _surfaced(run.state.progress.surfaced)
+
+
+def _surfaced(bars: Bars) -> str:
+    """Return how many new items surfaced over time."""
+    counts = bars.counts
+    group = -(-len(counts) // _BARS) if counts else 1
+    sums = [sum(counts[at : at + group]) for at in range(0, len(counts), group)]
+    named = [(clock(at * group * bars.seconds), float(total)) for at, total in enumerate(sums)]
+    return bar_plot("new items over time", named, lambda count: f"{count:,.0f}")
+
+
+def _list(paths: Sequence[str], words: Words) -> str:
+    return f'<p class="mono">{"<br>".join(words.line(path) for path in paths)}</p>'

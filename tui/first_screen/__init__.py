@@ -1,0 +1,5 @@
+"""The screen before a run has begun: choose a model, continue a run, try a task."""
+
+from .welcome import Welcome
+
+__all__ = ["Welcome"]

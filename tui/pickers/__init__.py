@@ -1,0 +1,1 @@
+"""Dialogs to pick a model or a session."""

@@ -1,0 +1,150 @@
+"""Commands that the user types in a plain session: words, and the slash commands of the screen that need no dialog."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from rundry.agent import RundryError, Undo, handoff_markdown, plural
+
+from ..actions import parse_slash, slash_commands
+from ..handlers.control import finish_in_control, take_or_return_control
+from ..handlers.run import RunHandlers
+from ..headless.lines import model_words
+from ..keyboard.keymap import Keymap
+from ..run_controller import RunController
+from ..text import one_line, show
+from .narrator import Narrator
+from .prompt import PlainPrompt
+from .rewinding import Rewinding
+from .words import HELP, budget_lines, detail_lines, entry_lines, status_line
+
+_WORDS = {"help", "status", "budget", "details", ""}
+_FOUND = 20
+"""Lines that `/find` prints at most."""
+
+
+class Commands:
+    """Carries out what begins with a slash, and the words `help`, `status`, `budget` and `details`."""
+
+    def __init__(
+        self,
+        controller: RunController,
+        narrator: Narrator,
+        say: Callable[[str], None],
+        ask: Callable[[str, Callable[[str], None]], None],
+    ) -> None:
+        self._controller, self._narrator, self._say, self._ask = controller, narrator, say, ask
+        prompt = PlainPrompt(say)
+        rewinding = Rewinding(controller, say, ask)
+        run = RunHandlers(controller, prompt, rewind=rewinding.rewind, continue_newest=self._no_run, keymap=Keymap({}))
+        own: Mapping[str, Callable[[str], None]] = {
+            "model": self._model,
+            "undo": self._undo,
+            "handoff": self._handoff,
+            "spend": lambda _: self._lines("budget"),
+            "help": lambda _: self._lines("help"),
+            "rewind": rewinding.rewind,
+            "find": self._find,
+            "wheel": lambda note: take_or_return_control(controller, note),
+            "finish": lambda answer: finish_in_control(controller, prompt, answer),
+            "edit_file": self._edit,
+        }
+        self._handlers: Mapping[str, Callable[[str], None]] = {**run.table(), **own}
+
+    def took(self, text: str) -> bool:
+        """Carry out a command, and return whether the text was one. Raises RundryError."""
+        word = text.removeprefix("/").lower()
+        if word in _WORDS:
+            self._lines(word)
+            return True
+        if not text.startswith("/") or text.startswith("//"):
+            return False
+        action, argument = parse_slash(text)
+        handler = self._handlers.get(action.name) if action is not None else None
+        if handler is None:
+            known = action is not None
+            raise RundryError(
+                f"{text.split()[0]}: {'this command needs the screen' if known else 'no such command'}; "
+                "type help for those that work here"
+            )
+        handler(argument)
+        return True
+
+    def _lines(self, word: str) -> None:
+        state = self._controller.state
+        match word:
+            case "budget":
+                lines = budget_lines(state, time.time())
+            case "details":
+                lines = detail_lines(state.blocks)
+            case "help":
+                lines = (*HELP[:-1], HELP[-1] + ", ".join(self._slashes()))
+            case _:
+                lines = (status_line(state, self._controller.status.phase),)
+        for line in lines:
+            self._say(line)
+
+    def _slashes(self) -> list[str]:
+        here = [action for action in slash_commands() if action.name in self._handlers and action.name != "edit_file"]
+        return sorted(f"/{action.slash.replace('_', '-')}" for action in here)
+
+    def _model(self, argument: str) -> None:
+        if not argument:
+            self._say(
+                f"The model is {one_line(model_words(self._controller.state.model)) or 'not chosen'}. /model NAME"
+            )
+            return
+        model = self._controller.reader.model_named(argument)
+        self._controller.switch_model(model)
+        self._say(f"asking {one_line(model.name)}" if self._controller.begun else f"{one_line(model.name)} is used")
+
+    def _undo(self, argument: str) -> None:
+        words = argument.split()
+        if words not in ([], ["1"]) and not (len(words) == 1 and words[0].isdecimal() and int(words[0])):
+            raise RundryError(f"/undo {argument}: use /undo or /undo 3")
+        count = int(words[0]) if words else 1
+        standing = self._controller.reader.changes().standing[-count:]
+        if not standing:
+            raise RundryError("nothing has been changed yet")
+        for change in reversed(standing):
+            self._say(f"undo: {one_line(change.title)}")
+        self._ask("Type yes to undo this.", lambda word: self._undo_when(word, Undo(changes=len(standing))))
+
+    def _undo_when(self, word: str, command: Undo) -> None:
+        if word.lower() in ("yes", "y"):
+            self._controller.undo(command)
+        else:
+            self._say("nothing was undone")
+
+    def _handoff(self, _argument: str) -> None:
+        state = self._controller.state
+        if state.last_handoff is None:
+            raise RundryError("there is no hand-off in this run")
+        digests = {name: opened.digest for name, opened in state.proposals.items()}
+        record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
+        for line in show(record).split("\n"):
+            self._say(line)
+
+    def _find(self, argument: str) -> None:
+        """Print the newest entries that contain a text."""
+        if not argument:
+            raise RundryError("/find needs a text: /find TEXT")
+        blocks, wanted, found = self._controller.state.blocks, argument.casefold(), list[str]()
+        for index in range(blocks.first, len(blocks)):
+            block = blocks[index]
+            shown = list(entry_lines(block))
+            found += [line for line in shown if wanted in line.casefold()]
+            if block.has_detail:
+                inside = [line for line in detail_lines([block]) if wanted in line.casefold() and line not in shown]
+                found += [f"in {one_line(block.title)}: {line.strip()}" for line in inside]
+        for line in found[-_FOUND:]:
+            self._say(line)
+        more = f", the newest {_FOUND} are shown" if len(found) > _FOUND else ""
+        self._say(f"{plural(len(found), 'line')} with {one_line(argument)}{more}" if found else "not found")
+
+    def _edit(self, _argument: str) -> None:
+        raise RundryError("/edit needs the screen: change the file in your own editor, then /control and a note")
+
+    def _no_run(self) -> None:
+        raise RundryError("there is no run yet: type a task")

@@ -1,0 +1,5 @@
+"""The line above the message box with the remaining sleep of the run, or with its scores."""
+
+from .line import ProgressLine
+
+__all__ = ["ProgressLine"]

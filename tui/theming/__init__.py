@@ -1,0 +1,1 @@
+"""Colour depth of the terminal, and themes of the user."""

@@ -1,0 +1,1 @@
+"""A view of a run in the browser, served on this machine only."""

@@ -1,0 +1,2 @@
+// The keys of the page belong to the terminal.
+window.addEventListener("load", () => document.querySelector(".xterm-helper-textarea").focus());
