@@ -5,27 +5,27 @@ from __future__ import annotations
 import msgspec
 
 from ..protocol import Spent
-from ..step import Kit
+from ..step import RunContext
 from ..stops import Exhausted, Margin, admit, reserve_for
 
 OUT_OF_TIME = "time budget: it ran out while items were worked"
 
 
-def no_room(kit: Kit, more: int = 0) -> str | None:
+def no_room(ctx: RunContext, more: int = 0) -> str | None:
     """Return why no further work fits the budget, or None if it fits. Only steps and time count: nothing is billed.
 
     `more`: steps that begin now and are not recorded yet.
     """
-    budget = msgspec.structs.replace(kit.facts.budget, tokens=None, usd=None)
+    budget = msgspec.structs.replace(ctx.facts.budget, tokens=None, usd=None)
     end = admit(
         budget,
-        kit.usage.spent() + Spent(steps=more),
+        ctx.usage.spent() + Spent(steps=more),
         0,
-        price=kit.models.current.price,
+        price=ctx.models.current.price,
         margin=Margin([]),
-        reserve=reserve_for(budget, kit.models.current.price, kit.models.current.window),
-        window=kit.models.current.window,
+        reserve=reserve_for(budget, ctx.models.current.price, ctx.models.current.window),
+        window=ctx.models.current.window,
         max_output=None,
-        now=kit.clock.now(),
+        now=ctx.clock.now(),
     )
     return end.detail if isinstance(end, Exhausted) else None

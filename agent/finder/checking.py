@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..protocol import CheckFinished, Record
-from ..step import Kit
+from ..step import RunContext
 from ..step.checks.fair import CheckEnvironment, fair
 from ..step.checks.verify import check_finished
 from ..stops import CheckResult, run_check
@@ -29,7 +29,7 @@ def check_of(command: str, path: str) -> str:
     return whole
 
 
-async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool = True) -> CheckFinished:
+async def check(ctx: RunContext, command: str, path: str, record: Record, *, full: bool = True) -> CheckFinished:
     """Run the check on approved content, with its own time-out. The caller keeps the run's deadline.
 
     `full`: guarded files are compared by content before and after the check.
@@ -39,15 +39,15 @@ async def check(kit: Kit, command: str, path: str, record: Record, *, full: bool
     async def run(environment: CheckEnvironment) -> CheckResult:
         return await run_check(
             line,
-            kit.workspace,
+            ctx.workspace,
             env=environment.env,
-            timeout=kit.facts.spec.predicates.timeout,
-            sandbox=kit.sandbox,
+            timeout=ctx.facts.spec.predicates.timeout,
+            sandbox=ctx.sandbox,
             empty=environment.empty,
         )
 
-    result, uncounted = await fair(kit, line, run, lambda result: result.passed, record, full=full, whole=False)
-    return check_finished(kit, result, uncounted)
+    result, uncounted = await fair(ctx, line, run, lambda result: result.passed, record, full=full, whole=False)
+    return check_finished(ctx, result, uncounted)
 
 
 def path_of(key: str, root: Path) -> str:

@@ -23,7 +23,7 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
-from ..step import Kit, PersonInterrupted
+from ..step import PersonInterrupted, RunContext
 from ..step.checks.fair import TRIES
 from ..workspace.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
@@ -39,26 +39,26 @@ _MOST_HELD = 40
 """Files in a row whose check cannot be started, after which the check counts as broken."""
 
 
-def finder_facts(kit: Kit) -> FinderFacts:
+def finder_facts(ctx: RunContext) -> FinderFacts:
     """Return the facts of the search that this run is."""
-    assert kit.facts.finder is not None  # a migration is a search
-    return kit.facts.finder
+    assert ctx.facts.finder is not None  # a migration is a search
+    return ctx.facts.finder
 
 
 class Acceptance:
     """Results of checks that a user accepted."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, ctx: RunContext) -> None:
+        self._ctx = ctx
 
     def apply(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
         """Return the result as passed if a user accepted it and the file has not changed since."""
-        is_accepted = finder_facts(self._kit).suspects.is_accepted(key, checked, self.content(path))
+        is_accepted = finder_facts(self._ctx).suspects.is_accepted(key, checked, self.content(path))
         return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
 
     def content(self, path: str) -> str:
         """Return the SHA-256 of a file in hex, or `gone`."""
-        file = self._kit.workspace.root / path
+        file = self._ctx.workspace.root / path
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "gone"
 
 
@@ -86,22 +86,22 @@ class _Tally:
 class FileScan:
     """Checks every file of a migration."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, acceptance: Acceptance) -> None:
+    def __init__(self, ctx: RunContext, spec: FinderSpec, books: Books, acceptance: Acceptance) -> None:
         assert spec.check is not None  # the migrate recipe sets one
-        self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
+        self._ctx, self._spec, self._books, self._command = ctx, spec, books, spec.check
         self._acceptance = acceptance
 
     async def run(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
-        record, tally = self._kit.events.bound(None, work.work), _Tally()
+        record, tally = self._ctx.events.bound(None, work.work), _Tally()
         record(WorkStarted(kind=SCAN, about=SCAN))
         try:
-            with self._kit.usage.running():
-                async with asyncio.timeout(self._kit.usage.seconds_for_work()):
-                    await self._kit.activity.interruptible(self._compare_guarded(record, tally))
+            with self._ctx.usage.running():
+                async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
+                    await self._ctx.activity.interruptible(self._compare_guarded(record, tally))
         except (PersonInterrupted, TimeoutError) as how:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
-            end = None if isinstance(how, PersonInterrupted) else no_room(self._kit) or OUT_OF_TIME
+            end = None if isinstance(how, PersonInterrupted) else no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
         said = f"{tally.looked:,} file{'' if tally.looked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
         record(
@@ -119,7 +119,7 @@ class FileScan:
 
     async def _compare_guarded(self, record: Record, tally: _Tally) -> None:
         """Compare guarded files by content around the whole scan. Each single check compares only their times."""
-        guarded = self._kit.guarded
+        guarded = self._ctx.guarded
         found: Sequence[Difference] = []
         for _ in range(TRIES):
             await guarded.settle(record, self._command, full=True)
@@ -134,14 +134,14 @@ class FileScan:
             tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
 
     async def _look_at_all(self, record: Record, tally: _Tally) -> None:
-        files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._kit.workspace)
-        if unmet and not finder_facts(self._kit).scan_pass:
-            tally.broken = no_file_matches(unmet, self._kit.workspace.root)
+        files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._ctx.workspace)
+        if unmet and not finder_facts(self._ctx).scan_pass:
+            tally.broken = no_file_matches(unmet, self._ctx.workspace.root)
             return
         in_order = sorted(files.items(), key=lambda file: file[1].split("/"))
         rest = enumerate(in_order)
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._kit.facts.search.checks, len(files))):
+            for _ in range(min(self._ctx.facts.search.checks, len(files))):
                 group.create_task(self._look_at_some(rest, record, tally))
         if tally.held:
             tally.broken = _unstartable(tally.held[0][2])
@@ -151,7 +151,7 @@ class FileScan:
         for number, (key, path) in rest:
             if len(tally.held) > _MOST_HELD:
                 return
-            checked = await check(self._kit, self._command, path, record, full=False)
+            checked = await check(self._ctx, self._command, path, record, full=False)
             tally.looked += 1
             tally.arrived[number] = key, path, checked
             while (one := tally.arrived.pop(tally.following, None)) is not None:
@@ -183,7 +183,7 @@ class FileScan:
         row = self._books.frontier.find(key)
         if row is None:
             tally.new += 1
-            with self._kit.events.together():
+            with self._ctx.events.together():
                 self._books.items([Candidate("file", path)], SCAN, record)
             return
         tally.known += 1
@@ -192,17 +192,17 @@ class FileScan:
 
     def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
         """Queue a done file that fails again, up to a limit."""
-        times = finder_facts(self._kit).regressed.get(row.key, 0)
-        if times < self._kit.facts.search.retries:
+        times = finder_facts(self._ctx).regressed.get(row.key, 0)
+        if times < self._ctx.facts.search.retries:
             self._requeue(row, "regressed", record)
             return
         error = f"it fails again each time, after it was done {times + 1} times: {why_failed(checked)}"
-        with self._kit.events.together():
+        with self._ctx.events.together():
             self._books.frontier.set_aside(row.key, error, times + 1)
             record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
 
     def _requeue(self, row: Row, reason: QueueReason, record: Record) -> None:
-        with self._kit.events.together():
+        with self._ctx.events.together():
             self._books.frontier.requeue(row.key, SCAN, attempts=0)
             record(
                 ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)

@@ -17,7 +17,7 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..step import Kit
+from ..step import RunContext
 from .file_scan import SCAN
 from .item_trees import ItemTrees
 from .items.frontier import CHUNK, Frontier
@@ -46,7 +46,7 @@ class Finder:
 
     def __init__(
         self,
-        kit: Kit,
+        ctx: RunContext,
         spec: FinderSpec,
         worker: Worker | None,
         *,
@@ -54,41 +54,41 @@ class Finder:
         open_model: Callable[[ModelSpec], Awaitable[Model]],
         trees: ItemTrees | None = None,
     ) -> None:
-        self.kit = kit
-        self.frontier = Frontier(kit.journal)
-        self.books = Books(kit, self.frontier, kit.workspace.root)
-        self.leads = Leads(kit, spec, self.frontier)
+        self.ctx = ctx
+        self.frontier = Frontier(ctx.journal)
+        self.books = Books(ctx, self.frontier, ctx.workspace.root)
+        self.leads = Leads(ctx, spec, self.frontier)
         self.has_model = has_model
-        self._scope = Scope(kit.workspace, spec)
-        self._asking = Asking(kit, spec, self.books, self.leads.told, open_model)
-        self._items = ItemWorks(kit, self.books, worker, self._asking)
+        self._scope = Scope(ctx.workspace, spec)
+        self._asking = Asking(ctx, spec, self.books, self.leads.told, open_model)
+        self._items = ItemWorks(ctx, self.books, worker, self._asking)
         self._worker = worker
         self._trees = trees
-        self._migrate = Migrate(kit, spec, self.books, trees) if spec.check is not None else None
+        self._migrate = Migrate(ctx, spec, self.books, trees) if spec.check is not None else None
 
     @property
     def spec(self) -> FinderSpec:
         """The spec of the search with its current limits."""
-        return self.kit.facts.search
+        return self.ctx.facts.search
 
     @property
     def facts(self) -> FinderFacts:
         """The facts of the search in the journal."""
-        assert self.kit.facts.finder is not None  # the run's spec has a finder
-        return self.kit.facts.finder
+        assert self.ctx.facts.finder is not None  # the run's spec has a finder
+        return self.ctx.facts.finder
 
     def begin(self) -> None:
         """Record the seeds as seen and queue them."""
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
-        with self.kit.events.together():
-            self.books.items(seeds, "seed", self.kit.events.record, reason="seed")
+        with self.ctx.events.together():
+            self.books.items(seeds, "seed", self.ctx.events.record, reason="seed")
 
     def take_up(self, *, again: bool = False) -> None:
         """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
 
         `again`: the run had ended, so what failed permanently is tried again.
         """
-        with self.kit.events.together():
+        with self.ctx.events.together():
             self.frontier.roll_back()
         if again:
             if not self.spec.leads.work and any(lens.missed for lens in self.facts.lenses.values()):
@@ -100,11 +100,11 @@ class Finder:
     def _try_again(self) -> None:
         """Retry what failed permanently: items with all of their attempts, lenses with one."""
         while rows := self.frontier.page(State.SET_ASIDE, limit=CHUNK):
-            with self.kit.events.together():
+            with self.ctx.events.together():
                 for row in rows:
                     self.frontier.requeue(row.key, "resume", attempts=0)
                     was = row.state.value
-                    self.kit.events.record(
+                    self.ctx.events.record(
                         ItemQueued(
                             key=row.key, kind=row.kind, value=row.value, source="resume", reason="retry", was=was
                         )
@@ -112,14 +112,14 @@ class Finder:
         names = [lens.name for lens in self.facts.lenses.values() if lens.failed is not None]
         if names:
             text = f"{', '.join(names)} failed before: one more try, because the run was resumed"
-            self.kit.events.record(CriticSpoke(half="code", lenses=names, text=text))
+            self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         """Record what has happened, then return the state that the loop decides from."""
         state = self._look(busy, None)
-        seq = self.kit.facts.last_seq
+        seq = self.ctx.facts.last_seq
         self._record_due(state)
-        if self.kit.facts.last_seq == seq and exhausted is None:
+        if self.ctx.facts.last_seq == seq and exhausted is None:
             return state
         return self._look(busy, exhausted)
 
@@ -134,9 +134,9 @@ class Finder:
             return await self._items.perform(work)
         if work.kind != "lens":
             return await self._asking.perform(work)
-        self._scope.begin(self.kit.events.record)
+        self._scope.begin(self.ctx.events.record)
         result = await self._asking.perform(work)
-        await self._scope.place(self.facts, work.about, self.kit.events.record)
+        await self._scope.place(self.facts, work.about, self.ctx.events.record)
         return result
 
     def skip(self, key: str) -> bool:
@@ -144,7 +144,7 @@ class Finder:
         if any(flight.about == key for flight in self.facts.flights.values()):
             return False
         self._items.offered.pop(key, None)
-        return self.books.skipped(key, self.kit.events.record)
+        return self.books.skipped(key, self.ctx.events.record)
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
@@ -170,7 +170,7 @@ class Finder:
             await self._worker.close()
 
     def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
-        now = self.kit.clock.now()
+        now = self.ctx.clock.now()
         ready = self._ready(max(0, self.spec.concurrency - len(busy)), now)
         waits = self.facts.queued and (self.leads.that_fit() or not self.facts.lenses)
         due = None if ready or not waits else self.frontier.next_due(now)
@@ -223,7 +223,7 @@ class Finder:
             self._record_item_passes(state)
 
     def _judge(self, state: FinderState) -> None:
-        record = self.kit.events.record
+        record = self.ctx.events.record
         asked = self.spec.sceptics if self.has_model else 0
         for finding in [self.facts.findings[key] for key in self.facts.unjudged]:
             if finding.wants_evidence is not None or len(finding.votes) + len(finding.failures) < asked:
@@ -252,7 +252,7 @@ class Finder:
     def _book_passes_of_lenses(self, state: FinderState) -> None:
         facts = self.facts
         if is_pass_over(state):
-            with self.kit.events.together():
+            with self.ctx.events.together():
                 self.leads.finish()
                 self._finish_pass(streak_after(facts))
             state = self._look(state.busy, None)
@@ -261,14 +261,14 @@ class Finder:
         who = next_pass(state)
         if not who and (names := without_a_chance(facts)):
             text = f"{', '.join(names)} failed: one more try before this is dry"
-            self.kit.events.record(CriticSpoke(half="code", lenses=names, text=text))
+            self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
             who = next_pass(self._look(state.busy, None))
         if who:
-            with self.kit.events.together():
+            with self.ctx.events.together():
                 self.leads.take(state.ready)
-                self.kit.events.record(PassStarted(number=facts.pass_number + 1, lenses=who))
+                self.ctx.events.record(PassStarted(number=facts.pass_number + 1, lenses=who))
         elif facts.critic is None:
-            self.kit.events.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
+            self.ctx.events.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
 
     def _record_item_passes(self, state: FinderState) -> None:
         """Record the passes of items; those of a worker are recorded with its items."""
@@ -278,10 +278,10 @@ class Finder:
         passes = ItemPasses(self.facts, self.spec)
         if state.is_drained or self.facts.pass_done >= self.spec.concurrency:
             for event in passes.end():
-                self.kit.events.record(event)
+                self.ctx.events.record(event)
         if state.ready and self._worker is None:
             for event in passes.begin():
-                self.kit.events.record(event)
+                self.ctx.events.record(event)
 
     def _record_scan_passes(self, state: FinderState) -> None:
         """Record passes of a migration: one full scan and the work on what it found."""
@@ -289,11 +289,11 @@ class Finder:
         if facts.pass_open and state.is_drained and facts.scan_pass == facts.pass_number:
             self._finish_pass(0 if facts.pass_new or facts.pass_done else facts.streak + 1)
         if not facts.pass_open and state.is_drained and facts.scanned is None:
-            self.kit.events.record(PassStarted(number=facts.pass_number + 1))
+            self.ctx.events.record(PassStarted(number=facts.pass_number + 1))
 
     def _finish_pass(self, streak: int) -> None:
         facts = self.facts
-        self.kit.events.record(
+        self.ctx.events.record(
             PassFinished(
                 number=facts.pass_number, new=facts.pass_new, dry_streak=streak, dry_passes=self.spec.dry_passes
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..step import Kit
+from ..step import RunContext
 
 
 class TreeFailed(Exception):
@@ -16,8 +16,8 @@ class ItemTree(Protocol):
     """A worktree while it works one item."""
 
     @property
-    def kit(self) -> Kit:
-        """The kit for work in this worktree."""
+    def ctx(self) -> RunContext:
+        """Return the context for work in this worktree."""
         ...
 
     @property

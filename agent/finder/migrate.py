@@ -20,7 +20,7 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
-from ..step import Kit, PersonInterrupted, perform
+from ..step import PersonInterrupted, RunContext, perform
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import check, check_of, path_of
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed
@@ -33,12 +33,12 @@ from .items.item_state import Item
 class Migrate:
     """Scan for failing files and fix them. Only the check decides what is done."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, books: Books, trees: ItemTrees | None) -> None:
+    def __init__(self, ctx: RunContext, spec: FinderSpec, books: Books, trees: ItemTrees | None) -> None:
         assert spec.check is not None  # the migrate recipe sets one
-        self._kit, self._spec, self._books, self._command = kit, spec, books, spec.check
+        self._ctx, self._spec, self._books, self._command = ctx, spec, books, spec.check
         self._trees = trees
-        self._acceptance = Acceptance(kit)
-        self._scan = FileScan(kit, spec, books, self._acceptance)
+        self._acceptance = Acceptance(ctx)
+        self._scan = FileScan(ctx, spec, books, self._acceptance)
 
     async def scan(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
@@ -46,16 +46,16 @@ class Migrate:
 
     async def fix(self, work: Work, item: Item) -> WorkResult:
         """Work a file until it passes its check, or queue it again, or mark it as failed permanently."""
-        kit, record = self._kit, self._kit.events.bound(None, work.work)
-        with kit.events.together():
+        ctx, record = self._ctx, self._ctx.events.bound(None, work.work)
+        with ctx.events.together():
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
-        kit.stalls.forget(work.work)
+        ctx.stalls.forget(work.work)
         try:
             return await (self._fix if self._trees is None else self._fix_apart)(work, item, record)
         except PersonInterrupted:
             return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
-            end = no_room(kit) or OUT_OF_TIME
+            end = no_room(ctx) or OUT_OF_TIME
             return self._return_to_queue(item, record, WorkResult(work=work.work, exhausted=end))
         except TreeFailed as error:
             return self._return_to_queue(item, record, WorkResult(work=work.work, fault=str(error)))
@@ -64,21 +64,21 @@ class Migrate:
         """Run steps of the model until the check passes. Raises PersonInterrupted, and TimeoutError at the run's
         deadline.
         """
-        kit, cap = self._kit, self._kit.facts.spec.item_steps
-        path = path_of(item.key, kit.workspace.root)
+        ctx, cap = self._ctx, self._ctx.facts.spec.item_steps
+        path = path_of(item.key, ctx.workspace.root)
         checked = await self._check(item.key, path, record)
-        if not checked.passed and not (kit.workspace.root / path).exists():
+        if not checked.passed and not (ctx.workspace.root / path).exists():
             return self._failed(work, item, "the file is gone", record, final=True)
         told: str | None = None
         for steps in range(cap):
             if checked.passed:
                 return self._done(work, item, checked, record, steps)
-            if checked.suspect is not None and (steps or item.key in finder_facts(self._kit).suspects.accepted):
+            if checked.suspect is not None and (steps or item.key in finder_facts(self._ctx).suspects.accepted):
                 return self._undecided(work, item, checked, record)
             record(checked)
-            prompt = self._prompt(kit, work, item, path, checked, told)
+            prompt = self._prompt(ctx, work, item, path, checked, told)
             told = checked.output
-            result = await perform(kit, self._order(kit, work, prompt), TOOLS)
+            result = await perform(ctx, self._order(ctx, work, prompt), TOOLS)
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
                 return self._return_to_queue(item, record, result)
             if result.fault is not None:
@@ -93,16 +93,16 @@ class Migrate:
 
     async def _fix_apart(self, work: Work, item: Item, record: Record) -> WorkResult:
         """Fix the file in worktrees until its check passes in the run's tree too. Raises as `_fix`, and TreeFailed."""
-        kit, steps = self._kit, 0
-        path = path_of(item.key, kit.workspace.root)
+        ctx, steps = self._ctx, 0
+        path = path_of(item.key, ctx.workspace.root)
         checked = await self._check(item.key, path, record)
-        if not checked.passed and not (kit.workspace.root / path).exists():
+        if not checked.passed and not (ctx.workspace.root / path).exists():
             return self._failed(work, item, "the file is gone", record, final=True)
         while not checked.passed:
-            if checked.suspect is not None and (steps or item.key in finder_facts(kit).suspects.accepted):
+            if checked.suspect is not None and (steps or item.key in finder_facts(ctx).suspects.accepted):
                 return self._undecided(work, item, checked, record)
             record(checked)
-            if steps >= kit.facts.spec.item_steps:
+            if steps >= ctx.facts.spec.item_steps:
                 return self._failed(work, item, _after(steps, f"the check fails: {why_failed(checked)}"), record)
             found = await self._in_tree(work, item, path, checked, steps, record)
             if isinstance(found, WorkResult):
@@ -116,7 +116,7 @@ class Migrate:
     ) -> WorkResult | int:
         """Run steps in a worktree until its changes are joined. Returns the number of steps so far, or the end."""
         assert self._trees is not None  # the caller checked it
-        async with asyncio.timeout(self._kit.usage.seconds_for_work()):
+        async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
             tree = await self._trees.enter(item.key, path, work.work)
         why = "its work was broken off"
         try:
@@ -130,36 +130,36 @@ class Migrate:
         self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
     ) -> WorkResult | int:
         """Do the same in this worktree. A conflict is worked again on the files of the run's tree."""
-        kit, inner = tree.kit, msgspec.structs.replace(work, work=tree.work)
+        ctx, inner = tree.ctx, msgspec.structs.replace(work, work=tree.work)
         told, conflicts = None, list[str]()
-        while steps < kit.facts.spec.item_steps:
-            if not await kit.activity.rest_between_steps():
-                kit.activity.raise_if_interrupted()
-            prompt = joined_words(conflicts, self._prompt(kit, inner, item, path, checked, told))
+        while steps < ctx.facts.spec.item_steps:
+            if not await ctx.activity.rest_between_steps():
+                ctx.activity.raise_if_interrupted()
+            prompt = joined_words(conflicts, self._prompt(ctx, inner, item, path, checked, told))
             told, conflicts = checked.output, []
-            result = await perform(kit, self._order(kit, inner, prompt), TOOLS)
+            result = await perform(ctx, self._order(ctx, inner, prompt), TOOLS)
             result, steps = msgspec.structs.replace(result, work=work.work), steps + 1
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
                 return self._return_to_queue(item, record, result)
             if result.fault is not None:
                 return self._faulted(work, item, result, record)
-            checked = await self._check_in(kit, path)
+            checked = await self._check_in(ctx, path)
             if checked.passed or checked.suspect is not None:
                 conflicts = [*await tree.join()]
                 if not conflicts:
                     return steps
                 await tree.follow()
-                checked = await self._check_in(kit, path)
+                checked = await self._check_in(ctx, path)
                 if checked.passed:
                     return steps
         why = f"its changes conflict: {conflicts[0]}" if conflicts else f"the check still fails: {why_failed(checked)}"
         return self._failed(work, item, _after(steps, why), record)
 
-    async def _check_in(self, kit: Kit, path: str) -> CheckFinished:
+    async def _check_in(self, ctx: RunContext, path: str) -> CheckFinished:
         """Check a file in a worktree and record the result there."""
-        record = kit.events.record
+        record = ctx.events.record
         record(CheckStarted(command=check_of(self._command, path)))
-        checked = await self._run_check(kit, path, record)
+        checked = await self._run_check(ctx, path, record)
         record(checked)
         return checked
 
@@ -167,33 +167,35 @@ class Migrate:
         """Check a file and record the result; a pass is recorded together with its consequences."""
         command = check_of(self._command, path)
         record(CheckStarted(command=command))
-        return self._acceptance.apply(key, path, await self._run_check(self._kit, path, record))
+        return self._acceptance.apply(key, path, await self._run_check(self._ctx, path, record))
 
-    async def _run_check(self, kit: Kit, path: str, record: Record) -> CheckFinished:
-        with kit.usage.running():
-            async with asyncio.timeout(kit.usage.seconds_for_work()):
-                return await kit.activity.interruptible(check(kit, self._command, path, record))
+    async def _run_check(self, ctx: RunContext, path: str, record: Record) -> CheckFinished:
+        with ctx.usage.running():
+            async with asyncio.timeout(ctx.usage.seconds_for_work()):
+                return await ctx.activity.interruptible(check(ctx, self._command, path, record))
 
-    def _order(self, kit: Kit, work: Work, prompt: str) -> Work:
+    def _order(self, ctx: RunContext, work: Work, prompt: str) -> Work:
         return msgspec.structs.replace(
             work,
-            system=fixer_system(kit.facts.spec, self._command),
+            system=fixer_system(ctx.facts.spec, self._command),
             prompt=prompt,
             prompt_kind="check",
             tools=fixer_tools(self._spec.hosts),
             step_cap=1,
         )
 
-    def _prompt(self, kit: Kit, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None) -> str:
+    def _prompt(
+        self, ctx: RunContext, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None
+    ) -> str:
         """Write the prompt before a step: first the file, then the result of the check."""
-        said = finder_facts(self._kit).suspects.said.get(item.key)
-        is_silent = told is not None and kit.facts.conversation(work.work).messages[-1].role == "assistant"
+        said = finder_facts(self._ctx).suspects.said.get(item.key)
+        is_silent = told is not None and ctx.facts.conversation(work.work).messages[-1].role == "assistant"
         return fixer_prompt(path, said, checked, told, is_silent=is_silent, was_tried=item.attempts > 0)
 
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
         """Set the item aside until a user decides. The model's changes stay in its file."""
-        path, error = path_of(item.key, self._kit.workspace.root), why_failed(checked)
-        with self._kit.events.together():
+        path, error = path_of(item.key, self._ctx.workspace.root), why_failed(checked)
+        with self._ctx.events.together():
             record(checked)
             content = self._acceptance.content(path)
             record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
@@ -202,7 +204,7 @@ class Migrate:
         return WorkResult(work=work.work)
 
     def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
-        with self._kit.events.together():
+        with self._ctx.events.together():
             record(checked)
             self._books.frontier.finish(item.key)
             reason = "the check passes" if steps else "the check passes already"
@@ -217,15 +219,15 @@ class Migrate:
         return self._return_to_queue(item, record, result)
 
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
-        final = final or item.attempts >= self._kit.facts.search.retries
-        with self._kit.events.together():
+        final = final or item.attempts >= self._ctx.facts.search.retries
+        with self._ctx.events.together():
             self._books.failed(item, error, record, final=final)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
         return WorkResult(work=work.work)
 
     def _return_to_queue(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
         """Return the item to the front of the queue: nothing was learned about it."""
-        with self._kit.events.together():
+        with self._ctx.events.together():
             self._books.frontier.roll_back([item.key])
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result

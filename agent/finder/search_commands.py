@@ -24,11 +24,11 @@ def hear(finder: Finder, command: FinderCommand) -> str | None:
     """Obey a command. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
-            return judge(finder.facts, command, finder.kit.events.record, has_model=finder.has_model)
+            return judge(finder.facts, command, finder.ctx.events.record, has_model=finder.has_model)
         case AddItem():
             return _add_item(finder, command)
         case SkipItem(key=key):
-            with finder.kit.events.together():
+            with finder.ctx.events.together():
                 done = finder.skip(key)
             return None if done else f"{key} is not in the queue"
         case AddLens():
@@ -44,12 +44,12 @@ def _add_item(finder: Finder, command: AddItem) -> str | None:
         return "this search works files"
     if not command.value.strip():
         return "the item is empty"
-    with finder.kit.events.together():
+    with finder.ctx.events.together():
         found = [Candidate(command.kind, command.value)]
-        brought = finder.books.items(found, "person", finder.kit.events.record, reason="person")
+        brought = finder.books.items(found, "person", finder.ctx.events.record, reason="person")
         if brought.new:
             return None
-        return finder.books.again(found[0], finder.kit.events.record)
+        return finder.books.again(found[0], finder.ctx.events.record)
 
 
 def _add_lens(finder: Finder, command: AddLens) -> str | None:
@@ -60,5 +60,5 @@ def _add_lens(finder: Finder, command: AddLens) -> str | None:
         return "a lens needs a name and a prompt"
     if name in finder.facts.lenses:
         return f"a lens named {name} exists already"
-    finder.kit.events.record(LensAdded(name=name, prompt=command.prompt.strip(), by="person"))
+    finder.ctx.events.record(LensAdded(name=name, prompt=command.prompt.strip(), by="person"))
     return None

@@ -35,7 +35,7 @@ class RunDriver:
     def __init__(self, run: LiveRun, handle_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
         """`handle_commands` handles the commands in the inbox."""
         self.run = run
-        self._kit, self._facts = run.kit, run.kit.facts
+        self._ctx, self._facts = run.ctx, run.ctx.facts
         self._handle_commands, self._handoffs = handle_commands, handoffs
 
     async def between_steps(self) -> None:
@@ -49,17 +49,17 @@ class RunDriver:
             await check_predicates(run)
 
     def _may_go_on(self) -> bool:
-        return not self._facts.paused or self._kit.activity.one_step or self._kit.usage.deadline_passed()
+        return not self._facts.paused or self._ctx.activity.one_step or self._ctx.usage.deadline_passed()
 
     async def _give_control(self) -> None:
         """Give control to the user if they asked for it, and wait until they return it."""
         run = self.run
         if run.requests.wants_control and not run.is_driven and run.can_be_driven:
-            self._kit.events.record(await wheel_taken(self._kit.snapshots))
+            self._ctx.events.record(await wheel_taken(self._ctx.snapshots))
         run.requests.answer_control()
         await run.waits.until(lambda: not run.is_driven)
         if run.is_driven:
-            await give_back(self._kit, "", by="program")
+            await give_back(self._ctx, "", by="program")
 
     async def end_before_deciding(self) -> Finish | None:
         """Return an end that precedes the loop's own decision, or None."""
@@ -67,7 +67,7 @@ class RunDriver:
 
     async def perform(self, again: Again) -> list[WorkResult]:
         """Start this work. Returns the results of finished work, as soon as any running work has finished."""
-        run, activity = self.run, self._kit.activity
+        run, activity = self.run, self._ctx.activity
         if activity.one_step and again.works:
             activity.end_one_step()
             run.pool.start(again.works[:1])
@@ -86,14 +86,14 @@ class RunDriver:
         run = self.run
         if decision.sleep is not None:
             if await run.sleeper.sleep(decision.sleep, run.requests):
-                self._kit.stalls.forget(None)  # the same calls after a sleep are not a stall
+                self._ctx.stalls.forget(None)  # the same calls after a sleep are not a stall
         elif decision.seconds is not None:
             with run.waits.timer(decision.seconds) as timer:
                 await run.waits.until(
                     lambda: timer.done() or bool(self._facts.queue) or run.pool.take_request(), of_person=False
                 )
         else:
-            self._kit.events.record(Waiting(why="message"))
+            self._ctx.events.record(Waiting(why="message"))
             await run.waits.until(lambda: bool(self._facts.queue))
 
     async def end(self, decision: Finish) -> Outcome | None:
@@ -108,7 +108,7 @@ class RunDriver:
             return await self.end(doubt)
         answer = run.finder.answer() if run.finder is not None else None
         if decision.wrap_up and run.requests.stop != "now" and run.finder is None:
-            answer = await wrap_up(self._kit, decision.detail)
+            answer = await wrap_up(self._ctx, decision.detail)
         if facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self._wait_for_budget(decision.detail)
             return None
@@ -116,10 +116,10 @@ class RunDriver:
             facts,
             decision,
             answer=answer,
-            seconds=self._kit.usage.uncounted(),
-            journal=self._kit.journal.path,
+            seconds=self._ctx.usage.uncounted(),
+            journal=self._ctx.journal.path,
             failed_items=run.finder.failed_items() if run.finder is not None else (),
-            evidence=await evidence_at_end(self._kit.facts, self._kit.events, self._kit.guarded),
+            evidence=await evidence_at_end(self._ctx.facts, self._ctx.events, self._ctx.guarded),
         )
 
     async def _continues(self, decision: Finish) -> bool:
@@ -128,7 +128,7 @@ class RunDriver:
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
             return True
-        if decision.reason is Reason.ERROR and self._kit.watched():
+        if decision.reason is Reason.ERROR and self._ctx.watched():
             self.run.pauses.pause(decision.detail, by="program")
             return True
         return False
@@ -153,26 +153,26 @@ class RunDriver:
         limits, model = (facts.budget, facts.spec), facts.model
 
         def asked() -> bool:
-            given = bool(facts.queue) or bool(self._kit.gate.later.given)
+            given = bool(facts.queue) or bool(self._ctx.gate.later.given)
             return given or run.pool.is_requested or run.requests.wants_control or changed()
 
         def changed() -> bool:
             return (facts.budget, facts.spec) != limits or facts.model != model
 
-        await run.waits.until(lambda: asked() or not self._kit.watched(), of_person=False)
+        await run.waits.until(lambda: asked() or not self._ctx.watched(), of_person=False)
         if run.requests.stop is not None or not asked():
             return False
-        notes = concurrent_runs(facts.spec, self._kit.journal.path, self._kit.clock.now())
-        self._kit.events.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
+        notes = concurrent_runs(facts.spec, self._ctx.journal.path, self._ctx.clock.now())
+        self._ctx.events.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
         if facts.handoff is not None:
-            self._kit.events.record(HandoffClosed(by="person"))
+            self._ctx.events.record(HandoffClosed(by="person"))
         return True
 
     async def close(self) -> None:
         """End all work and the background processes."""
         run = self.run
         await run.pool.cancel()
-        await self._kit.background.end_all("the run ended")
+        await self._ctx.background.end_all("the run ended")
         if run.passes is not None:
             await run.passes.candidates.close()
         if run.finder is not None:
@@ -182,5 +182,5 @@ class RunDriver:
         """Wait, in a chat whose budget is exhausted, for the next message or a changed limit."""
         facts = self._facts
         limits = facts.budget, facts.spec
-        self._kit.events.record(Waiting(why="message", detail=detail))
+        self._ctx.events.record(Waiting(why="message", detail=detail))
         await self.run.waits.until(lambda: bool(facts.queue) or (facts.budget, facts.spec) != limits)

@@ -20,19 +20,19 @@ async def settled_by_person(run: LiveRun) -> bool:
     """Ask an attached user. Returns false if nobody was asked. On acceptance the checks pass; else the model is
     informed.
     """
-    kit, facts = run.kit, run.facts
+    ctx, facts = run.ctx, run.facts
     found = suspects_of(facts)
-    if not found or not kit.watched():
+    if not found or not ctx.watched():
         return False
     seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
     name = f"{SUSPECT_QUESTION}{seq}"
     if name not in facts.asking.questions:  # otherwise an earlier runner asked it
-        kit.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
-    kit.events.record(Waiting(why="question"))
-    await run.waits.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not kit.watched())
+        ctx.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
+    ctx.events.record(Waiting(why="question"))
+    await run.waits.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not ctx.watched())
     if name in facts.asking.questions:
         is_heard = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
-        kit.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
+        ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
         if not is_heard:
             return False
     answer = facts.asking.answers[name].strip()
@@ -61,24 +61,24 @@ def _accept(run: LiveRun, found: Sequence[CheckFinished]) -> None:
         _queue_items(run, is_accepted=True)
         return
     for check in found:
-        run.kit.events.record(CheckAccepted(command=check.command))
+        run.ctx.events.record(CheckAccepted(command=check.command))
 
 
 def _queue_items(run: LiveRun, *, is_accepted: bool, said: str = "") -> None:
     """Queue the waiting items of a migration with the user's decision."""
-    kit, finder = run.kit, run.facts.finder
+    ctx, finder = run.ctx, run.facts.finder
     assert run.finder is not None and finder is not None  # only a migration has such items
     frontier = run.finder.frontier
-    with kit.events.together():
+    with ctx.events.together():
         for key, one in list(finder.suspects.waiting.items()):
             row = frontier.find(key)
             if row is None:
                 continue
             if is_accepted:
-                kit.events.bound(None, work_of(key))(CheckAccepted(command=one.check.command))
+                ctx.events.bound(None, work_of(key))(CheckAccepted(command=one.check.command))
             frontier.requeue(key, "person", attempts=0)
             was = row.state.value
-            kit.events.record(
+            ctx.events.record(
                 ItemQueued(
                     key=key, kind=row.kind, value=row.value, source="person", reason="person", was=was, said=said
                 )
@@ -91,7 +91,7 @@ def send_suspects(run: LiveRun, more: str = "") -> None:
     if run.finder is not None:
         _queue_items(run, is_accepted=False, said=more.strip())
     elif found:
-        run.kit.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
+        run.ctx.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
 
 
 def _accepts(answer: str) -> bool:

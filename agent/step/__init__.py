@@ -13,16 +13,16 @@ from .observe import hint
 from .perform import perform
 from .prompt import instructions, system_prompt
 from .resources.activity import PersonInterrupted
-from .resources.kit import Kit
+from .resources.context import RunContext
 from .tool_calls.command_changes import file_changed, note_lost_command, settle_lost_command
 from .tool_calls.perform_calls import OVER_QUOTA, perform_calls
 
 __all__ = [
     "NOTHING",
     "OVER_QUOTA",
-    "Kit",
     "NotSummarised",
     "PersonInterrupted",
+    "RunContext",
     "accepts_images",
     "charge_lost_calls",
     "feedback",

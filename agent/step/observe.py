@@ -7,18 +7,18 @@ from ..protocol import Record, StallDetected, StallKind
 from ..stops import Call, Observation, one_spelling
 from ..tools import TOOLS
 from .model_call.stream import Reply
-from .resources.kit import Kit
+from .resources.context import RunContext
 from .tool_calls.perform_calls import CallResults
 
 
 def look_for_stalls(
-    kit: Kit, reply: Reply, outcome: CallResults, record: Record, *, work: str | None
+    ctx: RunContext, reply: Reply, outcome: CallResults, record: Record, *, work: str | None
 ) -> StallDetected | None:
     """Run the detectors. A hint comes first; the user chose what a second detection leads to (docs/requirements.md
     4.5).
     """
-    root = str(kit.workspace.root)
-    finding = kit.stalls.of(work).observe(
+    root = str(ctx.workspace.root)
+    finding = ctx.stalls.of(work).observe(
         Observation(
             calls=[
                 Call(
@@ -32,15 +32,15 @@ def look_for_stalls(
                 for call, parsed, result in outcome.results
             ],
             text=reply.text,
-            world=kit.facts.world,
-            score=_failing(kit.facts),
-            at=kit.clock.monotonic(),
-            step=kit.facts.step,
+            world=ctx.facts.world,
+            score=_failing(ctx.facts),
+            at=ctx.clock.monotonic(),
+            step=ctx.facts.step,
         )
     )
     if finding is None:
         return None
-    response = "hint" if finding.response == "hint" else kit.stall_ends()
+    response = "hint" if finding.response == "hint" else ctx.stall_ends()
     stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
     record(stall)
     return stall

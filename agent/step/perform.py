@@ -28,7 +28,7 @@ from .model_call.call import Failed, call, prepare
 from .model_call.stream import Reply
 from .observe import hint, look_for_stalls
 from .resources.activity import PersonInterrupted
-from .resources.kit import Kit
+from .resources.context import RunContext
 from .resources.recorder import Recorder
 from .tool_calls.call_results import CallResults, OnEnding
 from .tool_calls.command_changes import notice_background
@@ -40,36 +40,38 @@ CUT_CALLS = (
 )
 
 
-async def perform(kit: Kit, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None) -> WorkResult:
+async def perform(
+    ctx: RunContext, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None
+) -> WorkResult:
     """Run steps until the work's cap, its ending tool, a fault, an exhausted budget, or a user.
     Never raises for these.
     """
-    if work.system is not None and not kit.facts.conversation(work.work).messages:
-        kit.events.record(Prompted(kind="system", text=work.system), work=work.work)
+    if work.system is not None and not ctx.facts.conversation(work.work).messages:
+        ctx.events.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
-        kit.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
-    form = kit.constrained if work.work is None else None
+        ctx.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
+    form = ctx.constrained if work.work is None else None
     specs = offered(work.tools if work.tools is not None else tools) if form is None else []
     for done in range(work.step_cap):
-        if done and not await kit.activity.rest_between_steps():
+        if done and not await ctx.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
         if form is not None:
-            shown = await asyncio.to_thread(form.show, file_space(kit.facts, kit.models))
+            shown = await asyncio.to_thread(form.show, file_space(ctx.facts, ctx.models))
             if shown is None:
                 return WorkResult(work=work.work, steps=done, fault=NO_FILE)
-            kit.events.record(Prompted(kind="file", text=shown))
-        fitted, grant = prepare(kit, work.work, specs, form)
-        if not isinstance(grant, Exhausted) and _has_last_word(kit.facts, work.work):
-            kit.events.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
-            fitted, grant = prepare(kit, work.work, specs, form)
+            ctx.events.record(Prompted(kind="file", text=shown))
+        fitted, grant = prepare(ctx, work.work, specs, form)
+        if not isinstance(grant, Exhausted) and _has_last_word(ctx.facts, work.work):
+            ctx.events.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
+            fitted, grant = prepare(ctx, work.work, specs, form)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         if not fitted.fits:
             return WorkResult(
-                work=work.work, steps=done, fault=too_small(kit.facts, kit.models, kit.constrained, work.work, specs)
+                work=work.work, steps=done, fault=too_small(ctx.facts, ctx.models, ctx.constrained, work.work, specs)
             )
-        note_shortened(kit, fitted.fixed, work.work, kit.events.bound(None, work.work))
-        result = await _step(kit, work, specs, fitted, grant, form, on_ending)
+        note_shortened(ctx, fitted.fixed, work.work, ctx.events.bound(None, work.work))
+        result = await _step(ctx, work, specs, fitted, grant, form, on_ending)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -91,7 +93,7 @@ def _has_last_word(facts: RunFacts, work: str | None) -> bool:
 
 
 async def _step(
-    kit: Kit,
+    ctx: RunContext,
     work: Work,
     specs: Sequence[ToolSpec],
     fitted: Fitted,
@@ -100,30 +102,30 @@ async def _step(
     on_ending: OnEnding | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
-    number = kit.facts.next_step
-    record = kit.events.bound(number, work.work)
+    number = ctx.facts.next_step
+    record = ctx.events.bound(number, work.work)
     record(StepStarted(number=number))
     runs: Interruptible = "model"
     try:
-        reply = await call(kit, work.work, specs, record, fitted, grant, form=form)
+        reply = await call(ctx, work.work, specs, record, fitted, grant, form=form)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
-        await kit.activity.interruptible(kit.before_acting())
+        await ctx.activity.interruptible(ctx.before_acting())
         names = [spec.name for spec in specs] if form is None else TOOLS
-        outcome = await act(kit, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
+        outcome = await act(ctx, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         runs = "check"
-        stall = await _look_back(kit, work, reply, outcome, record)
-        return _handed_off(kit.quotas, work, outcome) or _stalled(kit.events, work, stall) or outcome
+        stall = await _look_back(ctx, work, reply, outcome, record)
+        return _handed_off(ctx.quotas, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
         record(Interrupted(what=runs, detail=str(how)))
         return WorkResult(work=work.work, steps=1, interrupted=True)
     finally:
-        record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=kit.facts.world))
+        record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=ctx.facts.world))
 
 
 def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult | None:
@@ -147,15 +149,17 @@ def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkR
     return None
 
 
-async def _look_back(kit: Kit, work: Work, reply: Reply, outcome: CallResults, record: Record) -> StallDetected | None:
+async def _look_back(
+    ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, record: Record
+) -> StallDetected | None:
     """Run checks and detectors after the step. Returns what a detector found."""
-    if notes := await notice_background(kit, record):
+    if notes := await notice_background(ctx, record):
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
-    await kit.world.refresh()
+    await ctx.world.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"
-    await verify(kit, record, claim=claim)
-    stall = look_for_stalls(kit, reply, outcome, record, work=work.work)
-    kit.activity.raise_if_interrupted()
+    await verify(ctx, record, claim=claim)
+    stall = look_for_stalls(ctx, reply, outcome, record, work=work.work)
+    ctx.activity.raise_if_interrupted()
     return stall

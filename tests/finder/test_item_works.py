@@ -101,7 +101,7 @@ async def search(tmp_path: Path):
             )
         )
         worker = worker or Held()
-        finder = Finder(assembled.kit, finding, worker, has_model=False, open_model=outside.open_model)
+        finder = Finder(assembled.ctx, finding, worker, has_model=False, open_model=outside.open_model)
         finder.begin()
         return Search(journal, finder, worker)
 
@@ -137,12 +137,12 @@ async def test_of_those_that_begin_together_only_as_many_begin_as_there_are_step
 
 async def test_what_was_interrupted_together_is_queued_again_and_counts_as_no_try(search: Callable):
     it = await search(12)
-    with it.finder.kit.activity.in_progress():
+    with it.finder.ctx.activity.in_progress():
         running = [asyncio.ensure_future(it.finder.perform(work)) for work in it.ordered()]
         while len(it.worker.begun) < 8:
             await asyncio.sleep(0)
         assert not it.finder.skip("3"), "it is in work"
-        it.finder.kit.activity.interrupt("interrupt")
+        it.finder.ctx.activity.interrupt("interrupt")
         results = await asyncio.gather(*running)
     assert all(result.interrupted for result in results)
     await it.finder.close()
@@ -153,11 +153,11 @@ async def test_what_was_interrupted_together_is_queued_again_and_counts_as_no_tr
 
 async def test_what_was_interrupted_is_worked_before_what_nobody_had_begun(search: Callable):
     it = await search(20)
-    with it.finder.kit.activity.in_progress():
+    with it.finder.ctx.activity.in_progress():
         running = [asyncio.ensure_future(it.finder.perform(work)) for work in it.ordered()]
         while len(it.worker.begun) < 8:
             await asyncio.sleep(0)
-        it.finder.kit.activity.interrupt("interrupt")
+        it.finder.ctx.activity.interrupt("interrupt")
         await asyncio.gather(*running)
     assert [work.about for work in it.ordered()] == [str(n) for n in range(8)]
 
@@ -173,7 +173,7 @@ async def test_the_time_in_which_a_flood_of_items_is_booked_counts(search: Calla
     began = time.monotonic()
     await it.finder.perform(work)
     took = time.monotonic() - began
-    assert it.finder.kit.usage.spent().seconds > took / 2
+    assert it.finder.ctx.usage.spent().seconds > took / 2
 
 
 class Failing(Held):

@@ -19,7 +19,7 @@ from ...protocol import (
     ItemSkipped,
     QueueReason,
 )
-from ...step import Kit
+from ...step import RunContext
 from ..lenses.findings import identity
 from ..lenses.known import KnownFindings
 from ..workers import ReportedFinding
@@ -48,16 +48,16 @@ class Brought:
 
 
 class Books:
-    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `kit.events.together()`."""
+    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `ctx.events.together()`."""
 
-    def __init__(self, kit: Kit, frontier: Frontier, root: Path) -> None:
+    def __init__(self, ctx: RunContext, frontier: Frontier, root: Path) -> None:
         self.frontier = frontier
-        self._kit, self._root = kit, root
-        self._known = KnownFindings(self._facts, lambda: kit.journal.rollbacks)
+        self._ctx, self._root = ctx, root
+        self._known = KnownFindings(self._facts, lambda: ctx.journal.rollbacks)
 
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # a run with items is a search
-        return self._kit.facts.finder
+        assert self._ctx.facts.finder is not None  # a run with items is a search
+        return self._ctx.facts.finder
 
     def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: QueueReason = "new") -> Brought:
         """Queue the candidates with a new key, and record each other one as a duplicate with its source.
@@ -85,7 +85,7 @@ class Books:
         """
         total = Brought()
         for chunk in in_chunks(found):
-            with self._kit.events.together():
+            with self._ctx.events.together():
                 total += self.items(chunk, source, record)
             await asyncio.sleep(0)
         return total
@@ -147,7 +147,7 @@ class Books:
         if final:
             self.frontier.set_aside(item.key, error, attempts)
             return
-        due = self._kit.clock.now() + max(backoff(attempts), wait or 0.0)
+        due = self._ctx.clock.now() + max(backoff(attempts), wait or 0.0)
         self.frontier.retry(item.key, error, due, attempts)
         record(
             ItemQueued(

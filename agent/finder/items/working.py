@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...journal import Entry
 from ...protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
-from ...step import Kit, PersonInterrupted
+from ...step import PersonInterrupted, RunContext
 from ..budget_check import OUT_OF_TIME, no_room
 from ..lenses.asking import Asking
 from ..workers import Worked, Worker, WorkItem
@@ -51,8 +51,8 @@ class _End:
 class ItemWorks:
     """Take items out of the queue and work each until it is done, queued again, or failed permanently."""
 
-    def __init__(self, kit: Kit, books: Books, worker: Worker | None, asking: Asking) -> None:
-        self._kit, self._books, self._worker, self._asking = kit, books, worker, asking
+    def __init__(self, ctx: RunContext, books: Books, worker: Worker | None, asking: Asking) -> None:
+        self._ctx, self._books, self._worker, self._asking = ctx, books, worker, asking
         self.offered: dict[str, Item] = {}
         """Items that the loop may order: in work for the frontier, but no worker has begun."""
         self._begin = Turn(self._begin_all)
@@ -78,45 +78,45 @@ class ItemWorks:
         """
         begun: list[_Step | str | None] = []
         steps: list[_Step] = []
-        is_roomy = no_room(self._kit, len(works)) is None
+        is_roomy = no_room(self._ctx, len(works)) is None
         for work in works:
-            if not is_roomy and (end := no_room(self._kit, len(steps))) is not None:
+            if not is_roomy and (end := no_room(self._ctx, len(steps))) is not None:
                 begun.append(end)
                 continue
             if (item := self.take(work)) is None:
                 begun.append(None)
                 continue
-            step = _Step(item, work.work, self._kit.facts.step + len(steps) + 1)
+            step = _Step(item, work.work, self._ctx.facts.step + len(steps) + 1)
             step.note(WorkStarted(kind="item", about=step.item.key, attempt=step.item.attempts + 1))
             step.note(StepStarted(number=step.number))
             steps.append(step)
             begun.append(step)
         if steps:
-            self._kit.events.record_all(
+            self._ctx.events.record_all(
                 _frame(self._passes().begin()) + [one for step in steps for one in step.take_notes()]
             )
         return begun
 
     def _passes(self) -> ItemPasses:
-        facts = self._kit.facts.finder
+        facts = self._ctx.facts.finder
         assert facts is not None  # a run with items is a search
-        return ItemPasses(facts, self._kit.facts.search)
+        return ItemPasses(facts, self._ctx.facts.search)
 
     async def _by_worker(self, step: _Step, worker: Worker) -> WorkResult:
         try:
-            with self._kit.usage.running():
+            with self._ctx.usage.running():
                 worked = await self._worked(worker, step.item)
         except PersonInterrupted:
             await self._end(_End(step, None))
             return WorkResult(work=step.work, steps=1, interrupted=True)
         if worked is None:
             await self._end(_End(step, None))
-            end = no_room(self._kit) or OUT_OF_TIME
+            end = no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=step.work, steps=1, exhausted=end)
         end = _End(step, worked, last=worked.items)
         if len(worked.items) > CHUNK:
-            record = self._kit.events.bound(step.number, step.work)
-            with self._kit.usage.running():  # writing a million items takes a minute
+            record = self._ctx.events.bound(step.number, step.work)
+            with self._ctx.usage.running():  # writing a million items takes a minute
                 end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
@@ -126,8 +126,8 @@ class ItemWorks:
         """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1, source=item.source)
         try:
-            async with asyncio.timeout(self._kit.usage.seconds_for_work()):
-                return await self._kit.activity.interruptible(worker.work(order))
+            async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
+                return await self._ctx.activity.interruptible(worker.work(order))
         except TimeoutError:
             return None
 
@@ -137,7 +137,7 @@ class ItemWorks:
         """
         for some in _in_commits(ends):
             entries, passes = list[Entry](), self._passes()
-            with self._kit.events.together():
+            with self._ctx.events.together():
                 brought = [(end.last, end.step.item.key) for end in some]
                 for end, surfaced in zip(some, self._books.surface_all(brought), strict=True):
                     entries += _frame(passes.begin())
@@ -150,7 +150,7 @@ class ItemWorks:
                     self.offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
                     self._books.frontier.finish_all(done)
-                self._kit.events.record_all(entries)
+                self._ctx.events.record_all(entries)
         return [None] * len(ends)
 
     def _note_end(self, end: _End, surfaced: Surfaced) -> int:
@@ -181,12 +181,12 @@ class ItemWorks:
                     error=worked.error,
                 )
             )
-        note(StepFinished(number=step.number, seconds=self._kit.usage.count_seconds()))
+        note(StepFinished(number=step.number, seconds=self._ctx.usage.count_seconds()))
         return new
 
     def _is_final(self, item: Item, worked: Worked) -> bool:
         """Return whether the item is not tried again after this failure."""
-        return worked.hopeless or item.attempts >= self._kit.facts.search.retries
+        return worked.hopeless or item.attempts >= self._ctx.facts.search.retries
 
 
 def _frame(events: Sequence[Event]) -> list[Entry]:

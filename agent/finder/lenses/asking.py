@@ -31,7 +31,7 @@ from ...protocol import (
     WorkStarted,
 )
 from ...protocol.tools.traits import reading_tools
-from ...step import Kit, perform
+from ...step import RunContext, perform
 from ...tools.arguments import ReportedItem
 from ..items.item_intake import Books
 from ..items.item_state import Candidate, Item
@@ -49,14 +49,14 @@ class Asking:
 
     def __init__(
         self,
-        kit: Kit,
+        ctx: RunContext,
         spec: FinderSpec,
         books: Books,
         leads: Sequence[Item],
         open_model: Callable[[ModelSpec], Awaitable[Model]],
     ) -> None:
         """`open_model` opens the model of a lens that has its own."""
-        self._kit, self._spec, self._books, self._leads = kit, spec, books, leads
+        self._ctx, self._spec, self._books, self._leads = ctx, spec, books, leads
         self._open_model = open_model
         self._open: dict[str, tuple[Work, Item | None]] = {}
         """Work whose ending call has not come."""
@@ -66,26 +66,26 @@ class Asking:
 
     @property
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # a run with lenses is a search
-        return self._kit.facts.finder
+        assert self._ctx.facts.finder is not None  # a run with lenses is a search
+        return self._ctx.facts.finder
 
     async def perform(self, work: Work, item: Item | None = None) -> WorkResult:
         """Do the work to its end. A failure of a model is a failed work order, not an empty one."""
-        name, record = work.work or work.about, self._kit.events.bound(None, work.work)
+        name, record = work.work or work.about, self._ctx.events.bound(None, work.work)
         briefing = self._brief(work) if work.kind == "lens" else None
-        with self._kit.events.together():
+        with self._ctx.events.together():
             record(WorkStarted(kind=work.kind, about=work.about, attempt=self._attempt(work, item)))
             if briefing is not None:
                 record(briefing.record)
         self._open[name] = (work, item)
-        self._kit.stalls.forget(work.work)  # a lens may report the same in every pass
+        self._ctx.stalls.forget(work.work)  # a lens may report the same in every pass
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
                 self._failed(work, item, result, record)
         finally:
             self._open.pop(name, None)
-            self._kit.stalls.forget(work.work)
+            self._ctx.stalls.forget(work.work)
         return WorkResult(
             work=work.work,
             steps=result.steps,
@@ -100,7 +100,7 @@ class Asking:
         if found is None:
             return
         order, item = found
-        record = self._kit.events.bound(None, work)
+        record = self._ctx.events.bound(None, work)
         match order.kind:
             case "lens" | "item":
                 self._reported(order, item, arguments, record)
@@ -112,14 +112,14 @@ class Asking:
                 self._criticised(order, arguments, record)
 
     def _brief(self, work: Work) -> Briefing:
-        said = [m.text for m in self._kit.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
+        said = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
         return brief(self._facts, self._facts.lenses[work.about], self._leads, said)
 
     async def _ask(self, work: Work, prompt: str) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None
         if lens is not None and lens.model is not None:
             try:
-                self._kit.models.use_in_task(await self._model(lens.model))
+                self._ctx.models.use_in_task(await self._model(lens.model))
             except RundryError as error:
                 return WorkResult(work=work.work, fault=f"its model {lens.model}: {error}")
         ending = work.ends_with or "report"
@@ -132,11 +132,11 @@ class Asking:
             tools=tools,
             step_cap=self._step_cap(work),
         )
-        return await perform(self._kit, order, tools, on_ending=self.ended)
+        return await perform(self._ctx, order, tools, on_ending=self.ended)
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
-            model = await self._open_model(_like(self._kit.facts.spec.model, name))
+            model = await self._open_model(_like(self._ctx.facts.spec.model, name))
             self._keep_limit(model)
             self._models[name] = model
         return self._models[name]
@@ -145,21 +145,21 @@ class Asking:
         """Check that a limit in USD can be kept with this model. Raises UserError if the user set one and no price is
         known.
         """
-        facts = self._kit.facts
+        facts = self._ctx.facts
         limit = facts.budget.usd
         if model.price is not None or limit is None:
             return
         if facts.spec.usd_asked:
             raise UserError(f"no price is known, so the limit of {limit} USD cannot be kept")
-        self._kit.events.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
+        self._ctx.events.record(BudgetChanged(budget=msgspec.structs.replace(facts.budget, usd=None), by="program"))
 
     def _step_cap(self, work: Work) -> int:
         """Return how many steps the work may take. A lead may not take more than the leads' budget has left."""
-        most = self._kit.facts.spec.item_steps
+        most = self._ctx.facts.spec.item_steps
         return self._spec.leads.allowance(most) if work.kind == "item" and self._facts.lenses else most
 
     def _system(self, work: Work) -> str:
-        task, root = self._kit.facts.spec.task, self._kit.facts.spec.workspace
+        task, root = self._ctx.facts.spec.task, self._ctx.facts.spec.workspace
         match work.kind:
             case "lens":
                 return prompts.searcher(task, root, self._facts.lenses[work.about], self._spec.paths)
@@ -196,16 +196,16 @@ class Asking:
         error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
         hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
         self.retryable = result.retryable
-        with self._kit.events.together():
+        with self._ctx.events.together():
             set_aside = False
             if item is not None:
                 if is_cut:
                     self._books.frontier.roll_back([item.key])
                 else:
-                    set_aside = hopeless or item.attempts >= self._kit.facts.search.retries
+                    set_aside = hopeless or item.attempts >= self._ctx.facts.search.retries
                     self._books.failed(item, error, record, final=set_aside)
             elif not is_cut:
-                set_aside = hopeless or self._attempt(work, None) > self._kit.facts.search.retries
+                set_aside = hopeless or self._attempt(work, None) > self._ctx.facts.search.retries
             record(
                 WorkFinished(
                     kind=work.kind, about=work.about, ok=False, error=error, interrupted=is_cut, set_aside=set_aside

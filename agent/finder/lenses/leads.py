@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FinderSpec, ItemQueued, WorkFinished, WorkStarted
-from ...step import Kit
+from ...step import RunContext
 from ..items.frontier import CHUNK, Frontier
 from ..items.item_state import Item, State
 from .briefing import MOST_LEADS, sendable
@@ -17,21 +17,21 @@ from .briefing import MOST_LEADS, sendable
 class Leads:
     """The leads of one search by lenses."""
 
-    def __init__(self, kit: Kit, spec: FinderSpec, frontier: Frontier) -> None:
-        self._kit, self._spec, self._frontier = kit, spec, frontier
+    def __init__(self, ctx: RunContext, spec: FinderSpec, frontier: Frontier) -> None:
+        self._ctx, self._spec, self._frontier = ctx, spec, frontier
         self.told: list[Item] = []
         """The leads that are listed for the lenses of the open pass."""
 
     @property
     def _facts(self) -> FinderFacts:
-        assert self._kit.facts.finder is not None  # a run with lenses is a search
-        return self._kit.facts.finder
+        assert self._ctx.facts.finder is not None  # a run with lenses is a search
+        return self._ctx.facts.finder
 
     def that_fit(self) -> int:
         """Return how many leads may be taken now. A lead that is worked needs room for all of its steps."""
         if not self._spec.leads.work:
             return MOST_LEADS
-        each = self._spec.leads.allowance(self._kit.facts.spec.item_steps)
+        each = self._spec.leads.allowance(self._ctx.facts.spec.item_steps)
         at_work = sum(flight.kind == "item" for flight in self._facts.flights.values())
         return max(0, (self._spec.leads.steps - self._facts.lead_steps) // each - at_work)
 
@@ -58,18 +58,18 @@ class Leads:
         for key in keys:
             if not self._frontier.finish(key):
                 continue  # a user skipped it meanwhile
-            self._kit.events.record(WorkStarted(kind="item", about=key))
-            self._kit.events.record(
+            self._ctx.events.record(WorkStarted(kind="item", about=key))
+            self._ctx.events.record(
                 WorkFinished(kind="item", about=key, ok=True, reason=f"sent to {', '.join(sent_to)}")
             )
 
     def send_again(self) -> None:
         """Queue the leads again, because a lens that runs again was not sent some of them."""
         while rows := self._frontier.page(State.DONE, limit=CHUNK):
-            with self._kit.events.together():
+            with self._ctx.events.together():
                 for row in rows:
                     self._frontier.requeue(row.key, "resume")
-                    self._kit.events.record(
+                    self._ctx.events.record(
                         ItemQueued(
                             key=row.key, kind=row.kind, value=row.value, source="resume", reason="retry", was="done"
                         )

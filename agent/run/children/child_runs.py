@@ -40,7 +40,7 @@ from ...protocol import (
     child_name,
 )
 from ...reports import journal_path, new_run_id
-from ...step import Kit
+from ...step import RunContext
 from ..client.start_request import Order, ResumeChanges
 from ..live.requests import UserRequests
 from .share import raised_limits, share_of
@@ -54,11 +54,11 @@ _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
 class ChildRuns:
     """Starts, watches and stops the child runs of one run."""
 
-    def __init__(self, kit: Kit, run_child: RunChild) -> None:
-        self._kit, self._run_child = kit, run_child
+    def __init__(self, ctx: RunContext, run_child: RunChild) -> None:
+        self._ctx, self._run_child = ctx, run_child
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
-        kit.events.follow(self._on_event)
+        ctx.events.follow(self._on_event)
 
     def obey(self, requests: UserRequests) -> None:
         """Stop the running child whenever its parent is stopped."""
@@ -77,7 +77,7 @@ class ChildRuns:
 
     def reconcile(self) -> None:
         """Record what children did since this run ended: a child can be resumed by itself."""
-        for child in list(self._kit.facts.common.children.by_number.values()):
+        for child in list(self._ctx.facts.common.children.by_number.values()):
             if not Path(child.journal).exists():
                 continue
             journal = Journal.look(Path(child.journal))
@@ -87,13 +87,13 @@ class ChildRuns:
             finally:
                 journal.close()
             if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
-                self._kit.events.record(_finished(child, ended, resumes=False), work=child_name(child.number))
+                self._ctx.events.record(_finished(child, ended, resumes=False), work=child_name(child.number))
 
     async def perform(self, work: Work) -> WorkResult:
         """Run the child of this work order to its end, or continue it."""
         number = int((work.work or "").partition(":")[2])
-        self._kit.journal.ledger.set_budget(self._kit.facts.budget)
-        self._kit.journal.ledger.note(OWN, self._kit.facts.spending.own_used)
+        self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
+        self._ctx.journal.ledger.note(OWN, self._ctx.facts.spending.own_used)
         try:
             return await self._drive(self._child(number), work)
         except RundryError as error:
@@ -101,31 +101,31 @@ class ChildRuns:
 
     def _child(self, number: int) -> Child:
         """Return the child with this number. A new one is recorded before its journal exists."""
-        facts = self._kit.facts
+        facts = self._ctx.facts
         known = facts.common.children.by_number.get(number)
         if known is None:
             share = share_of(facts.budget, facts.spent, self._left())
-            self._record_start(number, new_run_id(self._kit.clock.now()), share)
+            self._record_start(number, new_run_id(self._ctx.clock.now()), share)
             known = facts.common.children.by_number[number]
         return known
 
     def _record_start(self, number: int, run_id: str, share: Budget) -> None:
-        fix = self._kit.facts.spec.fix
+        fix = self._ctx.facts.spec.fix
         assert fix is not None  # only this loop has children
         started = ChildStarted(
             number=number,
             run_id=run_id,
-            journal=str(journal_path(self._kit.journal.path.parent, run_id)),
+            journal=str(journal_path(self._ctx.journal.path.parent, run_id)),
             loop=LoopKind.GOAL,
             about=fix.targets[number - 1].key,
             title=fix.targets[number - 1].title,
             budget=share,
         )
-        self._kit.events.record(started, work=child_name(number), durable=True)
+        self._ctx.events.record(started, work=child_name(number), durable=True)
 
     def _left(self) -> int:
         """Return the number of findings whose run has not ended."""
-        facts = self._kit.facts
+        facts = self._ctx.facts
         assert facts.spec.fix is not None  # only this loop has children
         return len(facts.spec.fix.targets) - sum(
             not child.is_open for child in facts.common.children.by_number.values()
@@ -142,7 +142,7 @@ class ChildRuns:
                 changes=self._changes(child, ended),
                 stale=[command_id for command_id, _ in journal.inbox.untaken()],
                 linger=False,
-                headless=self._kit.headless,
+                headless=self._ctx.headless,
             )
             spending = _spending_of(journal)
             self._running = journal
@@ -154,7 +154,7 @@ class ChildRuns:
                     self._note_spent(child, spending)
                 elif isinstance(stamped.event, Waiting):
                     waits = ChildWaiting(number=child.number, run_id=child.run_id, why=stamped.event.why)
-                    self._kit.events.record(waits, work=child_name(child.number))
+                    self._ctx.events.record(waits, work=child_name(child.number))
 
             self._note_spent(child, spending)
             await self._run_child(order, on_event)
@@ -171,7 +171,7 @@ class ChildRuns:
         """Return the changes of a child that continues: after an exhausted budget, it gets a new share."""
         if ended is None:
             return ResumeChanges()
-        facts = self._kit.facts
+        facts = self._ctx.facts
         share = share_of(facts.budget, facts.spent, self._left())
         self._record_start(child.number, child.run_id, share)
         if ended.reason is not Reason.BUDGET:
@@ -180,7 +180,7 @@ class ChildRuns:
         return ResumeChanges(limits={name: value for name, value in limits.items() if value is not None})
 
     def _spec(self, child: Child) -> RunSpec:
-        facts = self._kit.facts
+        facts = self._ctx.facts
         assert facts.spec.fix is not None  # only this loop has children
         target = facts.spec.fix.targets[child.number - 1]
         return msgspec.structs.replace(
@@ -195,14 +195,14 @@ class ChildRuns:
             predicates=msgspec.structs.replace(facts.spec.predicates, until=target.until),
             notify=None,
             fix=None,
-            parent=ParentRef(run_id=facts.spec.run_id, journal=str(self._kit.journal.path), number=child.number),
+            parent=ParentRef(run_id=facts.spec.run_id, journal=str(self._ctx.journal.path), number=child.number),
         )
 
     def _note_spent(self, child: Child, spending: Spending) -> None:
-        known = self._kit.facts.common.children.by_number[child.number]
+        known = self._ctx.facts.common.children.by_number[child.number]
         if spending.spent != known.spent:
             spent = ChildSpent(run_id=child.run_id, spent=spending.spent)
-            self._kit.events.record(spent, work=child_name(child.number))
+            self._ctx.events.record(spent, work=child_name(child.number))
 
     def _note_end(self, child: Child, ended: RunEnded | None, work: Work) -> WorkResult:
         """Record how the child ended. Without an end, it waits for a person."""
@@ -210,7 +210,7 @@ class ChildRuns:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
         is_stopped = self._requests is not None and self._requests.stop is not None
         resumes = ended.reason in (Reason.BUDGET, Reason.ERROR) or (ended.reason is Reason.USER and is_stopped)
-        self._kit.events.record(_finished(child, ended, resumes=resumes), work=work.work, durable=True)
+        self._ctx.events.record(_finished(child, ended, resumes=resumes), work=work.work, durable=True)
         if ended.reason in (Reason.ERROR, Reason.REFUSED):
             return WorkResult(work=work.work, fault=ended.detail, retryable=ended.retryable)
         return WorkResult(work=work.work, steps=ended.steps)
@@ -220,7 +220,7 @@ class ChildRuns:
 
     def _on_event(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, BudgetChanged):
-            self._kit.journal.ledger.set_budget(self._kit.facts.budget)
+            self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
 
 
 def _spending_of(journal: Journal) -> Spending:

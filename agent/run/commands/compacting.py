@@ -11,21 +11,21 @@ from ..live.live_run import LiveRun
 
 async def compact(run: LiveRun, command: Compact) -> str | None:
     """Compact the conversation. Returns None, or why it was refused; then the conversation is unchanged."""
-    kit, loop = run.kit, run.facts.spec.loop
+    ctx, loop = run.ctx, run.facts.spec.loop
     if not loop.traits.has_one_conversation:
         return f"{loop.a_run} starts new conversations by itself"
-    if kit.activity.is_running:
+    if ctx.activity.is_running:
         return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:
-        return _restore_rounds(run.facts, run.kit.events)
+        return _restore_rounds(run.facts, run.ctx.events)
     async with run.files_at_rest:
-        if kit.activity.is_running or run.facts.main.unanswered():
+        if ctx.activity.is_running or run.facts.main.unanswered():
             return "a step runs: interrupt it first, or wait until it ends"
-        with kit.activity.in_progress():
-            cut = await summarise(kit)
+        with ctx.activity.in_progress():
+            cut = await summarise(ctx)
     if isinstance(cut, NotSummarised):
         return cut.why
-    kit.events.record(cut)
+    ctx.events.record(cut)
     return None
 
 

@@ -35,13 +35,13 @@ USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)
 
 async def take_wheel(run: LiveRun) -> str | None:
     """Give control to the user once running work is interrupted. Returns None, or why that is not possible."""
-    kit = run.kit
+    ctx = run.ctx
     if (why := _why_not(run)) is not None:
         return why
     if run.facts.handoff is not None and run.facts.ended is None:
-        kit.events.record(HandoffClosed(by="person", note="they took control"))
+        ctx.events.record(HandoffClosed(by="person", note="they took control"))
     run.requests.ask_for_control()
-    await kit.activity.until(lambda: run.is_driven or not run.requests.wants_control)
+    await ctx.activity.until(lambda: run.is_driven or not run.requests.wants_control)
     if run.is_driven:
         return None
     return "the run came to its end first" if run.passes is None or run.requests.stop is not None else BETWEEN_PASSES
@@ -61,12 +61,12 @@ async def give_wheel(run: LiveRun, note: str) -> str | None:
     """Return control to the model. Returns None, or why that is not possible."""
     if not run.is_driven:
         return "you are not in control"
-    if run.kit.activity.is_running:
+    if run.ctx.activity.is_running:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
-        await give_back(run.kit, note, by="person")
+        await give_back(run.ctx, note, by="person")
     run.pauses.unpause()
-    run.kit.activity.wake()
+    run.ctx.activity.wake()
     return None
 
 
@@ -78,10 +78,10 @@ async def act(run: LiveRun, command: Act) -> str | None:
         return f"{command.tool} cannot be used in manual control: use {', '.join(USABLE)}"
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
         return f"{run.facts.spec.loop.a_run} has no `finish`: /control returns control"
-    if run.kit.activity.is_running:
+    if run.ctx.activity.is_running:
         return "what you started still runs: interrupt it first"
     async with run.files_at_rest:
-        with run.kit.activity.in_progress():
+        with run.ctx.activity.in_progress():
             return await _UserAction(run).use(command)
 
 
@@ -89,9 +89,9 @@ class _UserAction:
     """One action of the user."""
 
     def __init__(self, run: LiveRun) -> None:
-        self._run, self._kit = run, run.kit
-        self._record = run.kit.events.bound(None, None)
-        self._tools = copy.copy(run.kit.tools)
+        self._run, self._ctx = run, run.ctx
+        self._record = run.ctx.events.bound(None, None)
+        self._tools = copy.copy(run.ctx.tools)
         self._tools.seconds_left = lambda: None  # the user's time does not count as the run's
 
     async def use(self, command: Act) -> str | None:
@@ -99,11 +99,11 @@ class _UserAction:
         parsed = parse_arguments(command.tool, json.dumps(command.arguments), USABLE)
         if parsed.error is not None:
             return parsed.error
-        call = ToolCall(f"hand_{self._kit.facts.hands.used + 1}", command.tool, json.dumps(command.arguments))
+        call = ToolCall(f"hand_{self._ctx.facts.hands.used + 1}", command.tool, json.dumps(command.arguments))
         self._record(
             ToolCalled(call_id=call.call_id, tool=call.tool, arguments=parsed.raw or command.arguments, by="person")
         )
-        before = self._kit.clock.monotonic()
+        before = self._ctx.clock.monotonic()
         try:
             result = await self._do(call, parsed.arguments, command)
         except PersonInterrupted:
@@ -116,7 +116,7 @@ class _UserAction:
                 tool=call.tool,
                 ok=result.ok,
                 result=result.text,
-                seconds=self._kit.clock.monotonic() - before,
+                seconds=self._ctx.clock.monotonic() - before,
                 full=result.full,
                 summary=result.summary or None,
                 by="person",
@@ -129,34 +129,34 @@ class _UserAction:
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
         match TOOLS[call.tool].traits.effect:
             case "read":
-                return await self._kit.activity.interruptible(read(call.tool, arguments, self._tools))
+                return await self._ctx.activity.interruptible(read(call.tool, arguments, self._tools))
             case "finish":
-                checked = " The check decides." if self._kit.facts.spec.predicates.exist else ""
+                checked = " The check decides." if self._ctx.facts.spec.predicates.exist else ""
                 return ToolResult(ok=True, text=f"finish accepted.{checked}", summary="accepted")
             case _:
                 return await self._change(call, arguments, command.expects)
 
     async def _change(self, call: ToolCall, arguments: Any, expects: str | None) -> ToolResult:  # noqa: ANN401
         """Apply a change or run a command. The user who makes it has approved it."""
-        kit = self._kit
+        ctx = self._ctx
         draft = draft_of(call.tool, arguments, self._tools)
         if isinstance(draft, ToolResult):
             return draft
         if not isinstance(draft, CommandDraft) and expects is not None and (draft.before.sha256 or "") != expects:
             text = f"{draft.path} changed on the disk while you edited it: nothing was written, edit it again"
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
-        ruling = kit.gate.pass_person(draft, call_id=call.call_id, record=self._record)
+        ruling = ctx.gate.pass_person(draft, call_id=call.call_id, record=self._record)
         if isinstance(draft, CommandDraft):
-            before = await kit.snapshots.take()
+            before = await ctx.snapshots.take()
             try:
-                result = await kit.activity.interruptible(land(draft, ruling, self._tools))
-                return result.with_notes(_refused(kit.workspace, kit.sandbox, draft, result))
+                result = await ctx.activity.interruptible(land(draft, ruling, self._tools))
+                return result.with_notes(_refused(ctx.workspace, ctx.sandbox, draft, result))
             finally:
-                kit.files.mark_changed()
-                await note_lost_command(kit, before, self._record)
-        result = await kit.activity.interruptible(land(draft, ruling, self._tools))
+                ctx.files.mark_changed()
+                await note_lost_command(ctx, before, self._record)
+        result = await ctx.activity.interruptible(land(draft, ruling, self._tools))
         for change in result.files:
-            kit.files.mark_changed()
+            ctx.files.mark_changed()
             self._record(
                 FileChanged(
                     path=change.path,
@@ -174,16 +174,16 @@ class _UserAction:
         stays in control.
         """
         run = self._run
-        kit = self._kit
+        ctx = self._ctx
         if run.facts.spec.predicates.exist:
-            await kit.world.refresh()
+            await ctx.world.refresh()
             try:
-                await verify(kit, self._record, claim=True, baseline=True)
+                await verify(ctx, self._record, claim=True, baseline=True)
             except PersonInterrupted:
                 return
             if met(run.states.state(())) is None:
                 return
-        await give_back(kit, "", by="person", finished=True)
+        await give_back(ctx, "", by="person", finished=True)
 
 
 def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result: ToolResult) -> Sequence[str]:

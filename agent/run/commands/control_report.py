@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...facts.actions import Action
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
@@ -25,37 +25,37 @@ async def wheel_taken(snapshots: Snapshots) -> WheelTaken:
     return WheelTaken(world=await snapshots.take() or None)
 
 
-async def give_back(kit: Kit, note: str, *, by: str, finished: bool = False) -> None:
+async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
     """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
-    taken, done = kit.facts.hands.wheel, list(kit.facts.hands.done)
+    taken, done = ctx.facts.hands.wheel, list(ctx.facts.hands.done)
     assert taken is not None  # the caller checked it
-    world = await kit.snapshots.take() or None
+    world = await ctx.snapshots.take() or None
     changes: Sequence[Change] = []
     if taken.world is not None and world is not None:
-        changes = await kit.snapshots.changes(taken.world, world)
-    with kit.events.together():
-        kit.events.record(
+        changes = await ctx.snapshots.changes(taken.world, world)
+    with ctx.events.together():
+        ctx.events.record(
             WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
         )
         if (done or changes or note) and not finished:
-            kit.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
-    kit.files.mark_changed()
-    kit.background.note_tree(world)
-    kit.stalls.person_said()
+            ctx.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
+    ctx.files.mark_changed()
+    ctx.background.note_tree(world)
+    ctx.stalls.person_said()
 
 
-async def end_manual_control(kit: Kit) -> None:
+async def end_manual_control(ctx: RunContext) -> None:
     """Clean up after an earlier runner: return control, and record that its background processes ended."""
-    hands, why = kit.facts.hands, "the program stopped, and it with it"
+    hands, why = ctx.facts.hands, "the program stopped, and it with it"
     for shell_id in list(hands.shells):
-        kit.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
+        ctx.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
     if names := list(hands.background):
         for name in names:
-            kit.events.record(BackgroundEnded(name=name, how=why))
+            ctx.events.record(BackgroundEnded(name=name, how=why))
         no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
-        kit.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
+        ctx.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
     if hands.wheel is not None:
-        await give_back(kit, "", by="program")
+        await give_back(ctx, "", by="program")
 
 
 def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:

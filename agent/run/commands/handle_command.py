@@ -77,13 +77,13 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
         case SwitchModel(model=model, ask_above=ask_above):
             return await switch_model(run, model, open_model, ask_above=ask_above)
         case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
-            return set_mode(run.kit.events, run.kit.gate, run.kit.sandbox, mode, unsandboxed_ok=unsandboxed_ok)
+            return set_mode(run.ctx.events, run.ctx.gate, run.ctx.sandbox, mode, unsandboxed_ok=unsandboxed_ok)
         case AddRule(rule=rule):
-            return add_rule(run.kit.events, run.kit.gate, rule)
+            return add_rule(run.ctx.events, run.ctx.gate, rule)
         case RemoveRule(rule=rule):
-            return remove_rule(run.kit.events, run.kit.gate, run.facts, rule)
+            return remove_rule(run.ctx.events, run.ctx.gate, run.facts, rule)
         case Wake():
-            return _wake(run.sleeper, run.kit.activity)
+            return _wake(run.sleeper, run.ctx.activity)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
             return _search(run.finder, run.pool, run.facts, command)
         case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
@@ -114,7 +114,7 @@ async def _act_for_user(
         case Act():
             return await act(run, command)
         case StopCommand(name=name):
-            stopped = await run.kit.background.stop(name, "person", run.kit.events.record)
+            stopped = await run.ctx.background.stop(name, "person", run.ctx.events.record)
             if stopped is None:
                 return f"nothing runs in the background under `{name}`"
             run.messages.send(
@@ -145,7 +145,7 @@ def _take_message(
     run: LiveRun, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
     """Handle the user's messages, answers and decisions."""
-    kit = run.kit
+    ctx = run.ctx
     match command:
         case Say():
             return _queue(run, command_id, command)
@@ -156,21 +156,21 @@ def _take_message(
                 return "that message was already delivered"
             if not text.strip():
                 return "the message is empty: remove it from the queue instead"
-            if refused := refuse_images(kit.journal, kit.facts, kit.models, images):
+            if refused := refuse_images(ctx.journal, ctx.facts, ctx.models, images):
                 return refused
-            kit.events.record(Queued(queued_id=queued_id, text=text, images=images))
+            ctx.events.record(Queued(queued_id=queued_id, text=text, images=images))
         case Unqueue(queued_id=queued_id):
             if queued_id not in run.facts.queue:
                 return "that message was already delivered"
-            kit.events.record(Unqueued(queued_id=queued_id))
+            ctx.events.record(Unqueued(queued_id=queued_id))
         case Decide():
-            return _decide(run.facts, run.kit.events, run.kit.gate, command)
+            return _decide(run.facts, run.ctx.events, run.ctx.gate, command)
         case Answer(question_id=question_id, text=text):
             if question_id not in run.facts.asking.questions:
                 return "there is no open question with that id"
-            kit.events.record(QuestionAnswered(question_id=question_id, text=text))
+            ctx.events.record(QuestionAnswered(question_id=question_id, text=text))
         case Clear():
-            return _clear(run.facts, run.kit.events, run.kit.activity)
+            return _clear(run.facts, run.ctx.events, run.ctx.activity)
     return None
 
 
@@ -192,9 +192,9 @@ def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> s
 def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
     if not said.text.strip():
         return "the message is empty"
-    if refused := refuse_images(run.kit.journal, run.kit.facts, run.kit.models, said.images):
+    if refused := refuse_images(run.ctx.journal, run.ctx.facts, run.ctx.models, said.images):
         return refused
-    run.kit.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
+    run.ctx.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
     run.pauses.unpause()
     return None
 
@@ -203,8 +203,8 @@ def _steer(run: LiveRun, command_id: int, said: Steer) -> str | None:
     refused = _queue(run, command_id, said)
     if refused is None:
         run.queue.mark_steer(command_id)
-        run.kit.gate.cancel_all(f"the person said instead: {said.text}")
-        run.kit.activity.interrupt("steer")
+        run.ctx.gate.cancel_all(f"the person said instead: {said.text}")
+        run.ctx.activity.interrupt("steer")
     return refused
 
 
@@ -219,33 +219,33 @@ def _clear(facts: RunFacts, events: Recorder, activity: Activity) -> str | None:
 
 
 def _brake(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
-    kit = run.kit
+    ctx = run.ctx
     if run.children is not None and not isinstance(command, Stop):  # a stop reaches them in `ask_to_stop`
         run.children.forward(command)
     match command:
         case Pause(now=now):
-            kit.activity.end_one_step()
+            ctx.activity.end_one_step()
             if not run.facts.paused:
-                kit.events.record(Paused())
+                ctx.events.record(Paused())
             if now:
-                kit.gate.cancel_all("the person paused the run")
-                kit.activity.interrupt("pause")
+                ctx.gate.cancel_all("the person paused the run")
+                ctx.activity.interrupt("pause")
         case Unpause():
             if run.facts.handoff is not None and run.facts.ended is None:
-                kit.events.record(HandoffClosed(by="person"))
+                ctx.events.record(HandoffClosed(by="person"))
             elif not run.facts.paused:
                 return "the run is not paused"
             run.pauses.unpause()
         case StepOnce():
             if not run.facts.paused:
-                kit.events.record(Paused(why="one step was asked for"))
-            kit.activity.allow_one_step()
+                ctx.events.record(Paused(why="one step was asked for"))
+            ctx.activity.allow_one_step()
         case Interrupt():
             if interrupt_shells(run.shells):
                 return None
-            kit.activity.end_one_step()
-            kit.gate.cancel_all("the person interrupted the step")
-            return None if kit.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
+            ctx.activity.end_one_step()
+            ctx.gate.cancel_all("the person interrupted the step")
+            return None if ctx.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
             run.requests.ask_to_stop(how, "the person stopped it")
     return None

@@ -46,10 +46,10 @@ def set_limit(run: LiveRun, name: str, value: LimitValue) -> str | None:
         return _set_other(run, name, value)
     if value is not None and not (isinstance(value, (int, float)) and isfinite(value) and value >= 0):
         return f"invalid limit {value}: give a number of 0 or more, or none"
-    model = run.kit.models.current
+    model = run.ctx.models.current
     if name == "usd" and value is not None and model.price is None:
         return f"no price is known for {model.name}, so a limit in USD cannot be kept"
-    run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
+    run.ctx.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
     return None
 
 
@@ -60,7 +60,7 @@ def _set_other(run: LiveRun, name: str, value: LimitValue) -> str | None:
         return str(error)
     if why := misfit(run.facts.spec, name):
         return why
-    run.kit.events.record(LimitsChanged(limits=limits))
+    run.ctx.events.record(LimitsChanged(limits=limits))
     if run.finder is not None:
         run.pool.ask_loop_again()
     return None
@@ -79,8 +79,8 @@ async def switch_model(
         return model
     tokens, usd = cold(run.tools, run.facts, model)
     if ask_above is not None and tokens and (usd is None or usd > ask_above):
-        warm = run.kit.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
-        run.kit.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
+        warm = run.ctx.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
+        run.ctx.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
         return None
     _adopt(run, model, spec, by="person")
     run.pauses.unpause()
@@ -95,7 +95,7 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
     if spec == run.facts.model_spec:
         return f"{spec.name} is already in use"
     _adopt(run, model, spec, by=by)
-    run.kit.stalls.of(None).person_said()
+    run.ctx.stalls.of(None).person_said()
     return None
 
 
@@ -125,11 +125,11 @@ async def _usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> Mo
 
 def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy) -> None:
     event = switched(run.tools, run.facts, model, spec, by=by)
-    run.kit.models.switch(model, key_from=spec.key_from)
-    run.kit.events.record(event)
+    run.ctx.models.switch(model, key_from=spec.key_from)
+    run.ctx.events.record(event)
     limit = run.facts.budget.usd
     if model.price is None and limit is not None:
-        run.kit.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
+        run.ctx.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
 def switched(

@@ -19,23 +19,23 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     """Rewind the run. Returns None, or why it was refused. What was spent stays spent, and the journal keeps
     everything.
     """
-    kit = run.kit
-    if kit.activity.is_running:
+    ctx = run.ctx
+    if ctx.activity.is_running:
         return MID_STEP
     async with run.files_at_rest:
-        if kit.activity.is_running or is_mid_step(run.facts):
+        if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
-        context = UndoContext(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record)
+        context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)
         going = asyncio.ensure_future(_rewind(context, command))
         try:
             gone = await asyncio.shield(going)
         except asyncio.CancelledError:
-            _record(run.kit.events, run.kit.files, await going)
+            _record(run.ctx.events, run.ctx.files, await going)
             raise
         if isinstance(gone, str):
             return gone
-        _record(run.kit.events, run.kit.files, gone)
-    kit.stalls.person_said()
+        _record(run.ctx.events, run.ctx.files, gone)
+    ctx.stalls.person_said()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
         run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None

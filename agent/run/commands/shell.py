@@ -24,13 +24,13 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
     """
     if not command.command.strip():
         return "the command is empty"
-    kit = run.kit
-    before, known = await kit.snapshots.take(), dict(kit.facts.changes.files)
-    kit.events.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
+    ctx = run.ctx
+    before, known = await ctx.snapshots.take(), dict(ctx.facts.changes.files)
+    ctx.events.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
     kept = HeadTail(_KEPT)
-    began = kit.clock.monotonic()
+    began = ctx.clock.monotonic()
     running = asyncio.ensure_future(
-        run_process(command.command, cwd=kit.workspace.root, env=kit.env, timeout=SECONDS, on_output=kept.add)
+        run_process(command.command, cwd=ctx.workspace.root, env=ctx.env, timeout=SECONDS, on_output=kept.add)
     )
     done: Finished | None = None
     how = "ended with the run"
@@ -38,17 +38,17 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
         done = await _until_ended(running, run.shells)
         how = "interrupted" if done is None else _how(done)
     finally:
-        kit.files.mark_changed()
+        ctx.files.mark_changed()
         text = kept.value().decode("utf-8", "replace").rstrip()
         output = head_and_tail(text, _SHOWN)
-        kit.events.record(
+        ctx.events.record(
             ShellFinished(
                 shell_id=command_id,
                 how=how,
                 ok=done is not None and done.exit_code == 0,
                 output=output,
-                seconds=kit.clock.monotonic() - began,
-                full=kit.journal.keep(kept.value()) if output != text else None,
+                seconds=ctx.clock.monotonic() - began,
+                full=ctx.journal.keep(kept.value()) if output != text else None,
                 files=await _files(run, before, known),
             )
         )
@@ -89,21 +89,21 @@ async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, s
     A change that a command of the model makes at the same time counts as the user's: the disk does not show who made
     it. Guarded files are checked in any case.
     """
-    kit = run.kit
-    after = await kit.snapshots.take()
-    kit.background.note_tree(after)
+    ctx = run.ctx
+    after = await ctx.snapshots.take()
+    ctx.background.note_tree(after)
     if not before or not after or before == after:
         return []
     try:
-        changes = await kit.snapshots.changes(before, after)
+        changes = await ctx.snapshots.changes(before, after)
     except SnapshotDamaged:
         return []
-    files = kit.facts.changes.files
+    files = ctx.facts.changes.files
     mine = [change for change in changes if files.get(change.path) == known.get(change.path)]
     for change in mine:
-        kit.files.person_made[change.path] = None if change.after is None else kit.journal.keep(change.after)
+        ctx.files.person_made[change.path] = None if change.after is None else ctx.journal.keep(change.after)
     if (
-        not kit.activity.is_running and not kit.background.names()
+        not ctx.activity.is_running and not ctx.background.names()
     ):  # otherwise a command of the model may have changed it
-        await kit.guarded.approve_persons([change.path for change in mine], kit.events.record)
+        await ctx.guarded.approve_persons([change.path for change in mine], ctx.events.record)
     return [change.path for change in mine]

@@ -38,14 +38,14 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
     """Undo changes. Returns None, or why it was refused. No step begins meanwhile, and an undo that
     began is completed.
     """
-    kit = run.kit
-    if kit.activity.is_running:
+    ctx = run.ctx
+    if ctx.activity.is_running:
         return MID_STEP
     async with run.files_at_rest:
-        if kit.activity.is_running or is_mid_step(run.facts):
+        if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(
-            undo_changes(UndoContext(kit.journal, kit.facts, kit.workspace, kit.snapshots, kit.events.record), command)
+            undo_changes(UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record), command)
         )
         try:
             taken = await asyncio.shield(taking)
@@ -59,11 +59,11 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
 def _record(run: LiveRun, taken: str | Undone) -> str | None:
     if isinstance(taken, str):
         return taken
-    with run.kit.events.together():
-        run.kit.events.record(taken)
+    with run.ctx.events.together():
+        run.ctx.events.record(taken)
         run.messages.send(undo_prompt(taken, run.facts))
-    run.kit.files.mark_changed()
-    run.kit.stalls.person_said()
+    run.ctx.files.mark_changed()
+    run.ctx.stalls.person_said()
     return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...facts.facts import RunFacts
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
-from ...step import Kit, PersonInterrupted
+from ...step import PersonInterrupted, RunContext
 from ...workspace import Workspace
 from ...workspace.checkout import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
@@ -25,65 +25,71 @@ _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 
 async def confirm(run: LiveRun) -> None:
     """Run the confirming commands once and record the result. The user can interrupt it."""
-    kit = run.kit
+    ctx = run.ctx
     async with run.files_at_rest:
-        with kit.activity.in_progress():
+        with ctx.activity.in_progress():
             try:
-                await kit.activity.interruptible(kit.before_acting())
-                await _confirm(kit)
+                await ctx.activity.interruptible(ctx.before_acting())
+                await _confirm(ctx)
             except PersonInterrupted:
-                if kit.usage.deadline_passed():
-                    _finish(kit, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
+                if ctx.usage.deadline_passed():
+                    _finish(ctx, Trial(result=Confirmed.NOT_CONFIRMED, detail="the deadline passed"), 0.0)
                 else:
                     run.pauses.after_interrupt()
 
 
-async def _confirm(kit: Kit) -> None:
-    tree = await kit.snapshots.take()
-    kit.facts.world = tree or None
-    mark = await _mark(kit.facts, kit.workspace, kit.env, tree)
-    before = kit.facts.verdicts.confirmation
+async def _confirm(ctx: RunContext) -> None:
+    tree = await ctx.snapshots.take()
+    ctx.facts.world = tree or None
+    mark = await _mark(ctx.facts, ctx.workspace, ctx.env, tree)
+    before = ctx.facts.verdicts.confirmation
     if before is not None and before.result is Confirmed.FAILED and before.mark == mark:
         same = Trial(result=before.result, detail=before.detail, output=before.output)
-        _finish(kit, same, 0.0, mark=mark, left_out=before.left_out, repeated=True)
+        _finish(ctx, same, 0.0, mark=mark, left_out=before.left_out, repeated=True)
         return
-    wanted = kit.facts.spec.predicates
-    kit.events.record(ConfirmationStarted(command=_joined(kit.facts)))
+    wanted = ctx.facts.spec.predicates
+    ctx.events.record(ConfirmationStarted(command=_joined(ctx.facts)))
     result = Result(
-        journal=kit.journal,
-        facts=kit.facts,
-        workspace=kit.workspace,
-        snapshots=kit.snapshots,
-        sandbox=kit.sandbox,
-        env=kit.env,
+        journal=ctx.journal,
+        facts=ctx.facts,
+        workspace=ctx.workspace,
+        snapshots=ctx.snapshots,
+        sandbox=ctx.sandbox,
+        env=ctx.env,
         tree=tree,
-        guard=kit.guard,
+        guard=ctx.guard,
     )
-    left = kit.usage.seconds_for_work()
+    left = ctx.usage.seconds_for_work()
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
-    with kit.usage.running():
-        trial = await kit.activity.interruptible(try_out(result, wanted.confirming, seconds, any_=wanted.any))
+    with ctx.usage.running():
+        trial = await ctx.activity.interruptible(try_out(result, wanted.confirming, seconds, any_=wanted.any))
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the run's time allowed only {seconds:.0f} s for it")
     left_out: list[str] = []
     if trial.result is Confirmed.FAILED:
-        left_out = await asyncio.to_thread(_left_out, kit.workspace.root)
-    _finish(kit, trial, took, mark=mark, left_out=left_out)
+        left_out = await asyncio.to_thread(_left_out, ctx.workspace.root)
+    _finish(ctx, trial, took, mark=mark, left_out=left_out)
 
 
 def _finish(
-    kit: Kit, trial: Trial, seconds: float, *, mark: str = "", left_out: list[str] | None = None, repeated: bool = False
+    ctx: RunContext,
+    trial: Trial,
+    seconds: float,
+    *,
+    mark: str = "",
+    left_out: list[str] | None = None,
+    repeated: bool = False,
 ) -> None:
-    kit.events.record(
+    ctx.events.record(
         ConfirmationFinished(
-            command=_joined(kit.facts),
+            command=_joined(ctx.facts),
             result=trial.result,
             detail=trial.detail,
             output=trial.output,
             left_out=left_out or [],
-            world=kit.facts.world,
+            world=ctx.facts.world,
             mark=mark,
             seconds=seconds,
             repeated=repeated,

@@ -19,13 +19,13 @@ async def escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
     stall, spec = run.facts.stall, run.facts.spec.escalate
     if stall is None or stall.response != ESCALATE or spec is None:
         return None
-    before = run.kit.models.current.name
-    record = handoff_record(run.facts, "", run.kit.journal.blob)
+    before = run.ctx.models.current.name
+    record = handoff_record(run.facts, "", run.ctx.journal.blob)
     why = await hand_to_model(run, spec, open_model, by=ESCALATE)
     if why is not None:
-        run.kit.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
-        return _end(stall, run.kit.stall_ends())
-    run.kit.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, f"{stall.kind}: {stall.signature}", record)))
+        run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
+        return _end(stall, run.ctx.stall_ends())
+    run.ctx.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, f"{stall.kind}: {stall.signature}", record)))
     return None
 
 

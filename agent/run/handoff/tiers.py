@@ -45,7 +45,7 @@ class HandoffTiers:
         facts = self._run.facts
         if facts.handoff is not None:
             return Finish(reason=Reason.HANDOFF, detail=facts.handoff.reason)
-        tier, now = facts.handing.tier, self._run.kit.clock.now()
+        tier, now = facts.handing.tier, self._run.ctx.clock.now()
         if tier is not None and tier.until is not None and now >= tier.until:
             return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not get through: {facts.handing.reason}")
         return None
@@ -53,8 +53,8 @@ class HandoffTiers:
     async def hand_over(self, reason: str) -> bool:
         """Hand the run over. Returns true if the run continues or has to stop, false if nobody took over."""
         run = self._run
-        opened = hand_off(run.facts, reason, run.kit.journal.blob)
-        run.kit.events.record(opened)
+        opened = hand_off(run.facts, reason, run.ctx.journal.blob)
+        run.ctx.events.record(opened)
         tiers = run.facts.spec.tiers or [HandoffTier(kind="person")]
         for number, tier in enumerate(tiers, start=1):
             if number > run.facts.handing.passed and await self._ask(number, tier):
@@ -73,23 +73,23 @@ class HandoffTiers:
                 assert_never(tier.kind)
 
     async def _ask_person(self, number: int, tier: HandoffTier) -> bool:
-        run, kit = self._run, self._run.kit
+        run, ctx = self._run, self._run.ctx
         is_called = run.facts.spec.attended and run.facts.spec.notify is not None
-        if not kit.watched() and not is_called:
+        if not ctx.watched() and not is_called:
             self._pass(number, "no view is attached")
             return False
         until = self._asked(number, tier)
-        if is_called and not kit.watched():
+        if is_called and not ctx.watched():
             self._call(run.facts.spec.notify or "")
-        kit.events.record(Waiting(why="handoff"))
-        if await self._taken_within(until, lambda: not kit.watched() and not is_called):
+        ctx.events.record(Waiting(why="handoff"))
+        if await self._taken_within(until, lambda: not ctx.watched() and not is_called):
             return True
-        self._pass(number, "nobody came" if kit.watched() or is_called else "the view went away")
+        self._pass(number, "nobody came" if ctx.watched() or is_called else "the view went away")
         return False
 
     async def _ask_model(self, number: int, tier: HandoffTier) -> bool:
-        run, kit = self._run, self._run.kit
-        spec, opened, before = tier.model, run.facts.handoff, kit.models.current.name
+        run, ctx = self._run, self._run.ctx
+        spec, opened, before = tier.model, run.facts.handoff, ctx.models.current.name
         assert spec is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
         if run.facts.main.unanswered():
             self._pass(number, "only a person can decide on a proposal")
@@ -99,8 +99,8 @@ class HandoffTiers:
         if why is not None:
             self._pass(number, why)
             return False
-        kit.events.record(HandoffClosed(by=spec.name))
-        kit.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
+        ctx.events.record(HandoffClosed(by=spec.name))
+        ctx.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, opened.reason, opened.record)))
         return True
 
     async def _ask_command(self, number: int, tier: HandoffTier) -> bool:
@@ -122,16 +122,16 @@ class HandoffTiers:
 
     async def _notify(self, line: str, opened: HandoffOpened) -> Finished | None:
         """Run the tier's command. Returns None if the hand-off was accepted or a stop was requested meanwhile."""
-        kit, facts = self._run.kit, self._run.facts
-        text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(kit.journal.path))
+        ctx, facts = self._run.ctx, self._run.facts
+        text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(ctx.journal.path))
         about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
-        env = {**hook_env(self._env, kit.workspace.root), **about}
+        env = {**hook_env(self._env, ctx.workspace.root), **about}
         telling = asyncio.ensure_future(
-            run_process(line, cwd=kit.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
+            run_process(line, cwd=ctx.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
         )
-        telling.add_done_callback(lambda _: kit.activity.wake())
+        telling.add_done_callback(lambda _: ctx.activity.wake())
         try:
-            await kit.activity.until(lambda: telling.done() or self._is_taken())
+            await ctx.activity.until(lambda: telling.done() or self._is_taken())
             return None if self._take() else await telling
         finally:
             telling.cancel()
@@ -139,17 +139,17 @@ class HandoffTiers:
 
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
         """Wait until a user takes over or stops the run. `until`: Unix time; None: no time limit."""
-        run, clock = self._run, self._run.kit.clock
+        run, clock = self._run, self._run.ctx.clock
 
         def is_over() -> bool:
-            return self._is_taken() or given_up() or run.kit.usage.deadline_passed()
+            return self._is_taken() or given_up() or run.ctx.usage.deadline_passed()
 
         with run.waits.for_person(only=until is None):
             if until is None:
-                await run.kit.activity.until(is_over)
+                await run.ctx.activity.until(is_over)
             else:
                 with run.waits.timer(max(0.0, until - clock.now())) as timer:
-                    await run.kit.activity.until(lambda: is_over() or timer.done())
+                    await run.ctx.activity.until(lambda: is_over() or timer.done())
         return self._take()
 
     def _is_taken(self) -> bool:
@@ -165,7 +165,7 @@ class HandoffTiers:
         """Return whether someone took over. A message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
-            run.kit.events.record(HandoffClosed(by="person"))
+            run.ctx.events.record(HandoffClosed(by="person"))
         return run.requests.stop is not None or run.requests.wants_control or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:
@@ -175,21 +175,21 @@ class HandoffTiers:
         known = self._run.facts.handing.tier
         if not self._run.facts.spec.tiers:
             return None
-        until = None if tier.after is None else self._run.kit.clock.now() + tier.after
+        until = None if tier.after is None else self._run.ctx.clock.now() + tier.after
         if known is not None and known.number == number:  # never later than from now: the clock may have been set back
             until = known.until if known.until is None or until is None else min(known.until, until)
-        self._run.kit.events.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
+        self._run.ctx.events.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
         return until
 
     def _pass(self, number: int, why: str) -> None:
         if self._run.facts.spec.tiers:
-            self._run.kit.events.record(TierPassed(number=number, why=why))
+            self._run.ctx.events.record(TierPassed(number=number, why=why))
 
     def _call(self, command: str) -> None:
-        call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.kit.workspace.root)
+        call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.ctx.workspace.root)
 
     def _about(self, why: str) -> dict[str, str]:
-        facts, journal = self._run.facts, self._run.kit.journal
+        facts, journal = self._run.facts, self._run.ctx.journal
         reason = facts.handoff.reason if facts.handoff is not None else ""
         return {"why": why, "run": facts.spec.run_id, "journal": str(journal.path), "reason": reason}
 

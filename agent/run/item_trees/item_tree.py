@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ...finder.item_trees import TreeFailed
 from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
-from ...step import Kit
+from ...step import RunContext
 from ...system import crash_point
 from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
 from ...workspace.files.write import land_file
 from ...workspace.snapshots.patches import patch_of
-from ..tries.try_kit import WorkFolder
+from ..tries.try_context import WorkFolder
 from .joining import write_join
 from .merging import Merged, plan_merge
 from .updating import update
@@ -24,8 +24,8 @@ from .updating import update
 class Shared:
     """What the worktrees of a run share."""
 
-    kit: Kit
-    """Kit of the run itself, for work on its own tree."""
+    ctx: RunContext
+    """Context of the run itself, for work on its own tree."""
     lock: asyncio.Lock
     """Held while the run's tree is read or written as a whole."""
 
@@ -39,30 +39,30 @@ class InTree:
         number: int,
         key: str,
         item_work: str | None,
-        kit: Kit,
+        ctx: RunContext,
         base: str,
         leave: Callable[[], Awaitable[None]],
     ) -> None:
-        """`item_work`: name of the item's work. `kit`: for work in this worktree. `base`: the snapshot of its start.
+        """`item_work`: name of the item's work. `ctx`: for work in this worktree. `base`: the snapshot of its start.
 
         `leave` frees the worktree.
         """
         self._shared, self._number, self._key, self._item_work = shared, number, key, item_work
-        self.kit = kit
+        self.ctx = ctx
         self._base, self._leave = base, leave
 
     @property
     def work(self) -> str:
         """Name of the work in it, for the events of the item's steps."""
-        assert self.kit.work is not None  # the kit was made for this work
-        return self.kit.work
+        assert self.ctx.work is not None  # the context was made for this work
+        return self.ctx.work
 
     async def join(self) -> list[str]:
         """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
 
         Raises TreeFailed.
         """
-        await self.kit.background.end_all("its file is done")
+        await self.ctx.background.end_all("its file is done")
         try:
             async with self._shared.lock:
                 return await self._join()
@@ -70,7 +70,7 @@ class InTree:
             raise TreeFailed(f"its changes could not be merged: {error}") from error
 
     async def _join(self) -> list[str]:
-        run, snapshots = self._shared.kit, self.kit.snapshots
+        run, snapshots = self._shared.ctx, self.ctx.snapshots
         changes = await self._changes()
         if not changes:
             return []
@@ -92,30 +92,30 @@ class InTree:
 
     async def _with(self, merged: Mapping[str, Merged]) -> str:
         """Write the merged files into the worktree, and return its snapshot. Raises WriteFailed, OSError."""
-        workspace = self.kit.workspace
+        workspace = self.ctx.workspace
         for path, file in merged.items():
-            await asyncio.to_thread(_write, self.kit, workspace.root / path, file)
-        return await self.kit.snapshots.take()
+            await asyncio.to_thread(_write, self.ctx, workspace.root / path, file)
+        return await self.ctx.snapshots.take()
 
     async def follow(self) -> None:
         """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
-        run, kit = self._shared.kit, self.kit
-        folder = WorkFolder(kit.workspace, kit.sandbox, kit.snapshots)
+        run, ctx = self._shared.ctx, self.ctx
+        folder = WorkFolder(ctx.workspace, ctx.sandbox, ctx.snapshots)
         try:
             async with self._shared.lock:
                 left = await update(run, folder, await run.snapshots.take())
             if left:
                 raise TreeFailed(f"the worktree could not be updated: {left[0]}")
-            kit.files.mark_changed()
-            self._base = await kit.snapshots.take()
+            ctx.files.mark_changed()
+            self._base = await ctx.snapshots.take()
         except (SnapshotDamaged, OSError) as error:
             raise TreeFailed(f"the worktree could not be updated: {error}") from error
 
     async def leave(self, why: str) -> None:
         """End the work on the item. `why`: how it ended, for people."""
-        run, patch = self._shared.kit, None
+        run, patch = self._shared.ctx, None
         try:
-            await self.kit.background.end_all("its work ended")
+            await self.ctx.background.end_all("its work ended")
             if changes := await self._changes():
                 patch = run.journal.keep(patch_of(changes))
         except SnapshotDamaged:
@@ -127,15 +127,15 @@ class InTree:
 
     async def _changes(self) -> list[Change]:
         """Return what was changed and not joined. Raises SnapshotDamaged."""
-        changes = await self.kit.snapshots.changes(self._base, await self.kit.snapshots.take())
+        changes = await self.ctx.snapshots.changes(self._base, await self.ctx.snapshots.take())
         return [change for change in changes if self._may_change(change.path)]
 
     def _may_change(self, path: str) -> bool:
         """Return whether a change of this file counts: a guarded file must have been approved."""
-        sealing = self.kit.facts.sealing
-        return not self.kit.guard.matches(path) or path in sealing.written or path in sealing.kept
+        sealing = self.ctx.facts.sealing
+        return not self.ctx.guard.matches(path) or path in sealing.written or path in sealing.kept
 
 
-def _write(kit: Kit, real: Path, file: Merged) -> None:
-    land_file(kit.workspace, read_state(real, beneath=kit.workspace.root), file.data)
+def _write(ctx: RunContext, real: Path, file: Merged) -> None:
+    land_file(ctx.workspace, read_state(real, beneath=ctx.workspace.root), file.data)
     real.chmod(file.mode)

@@ -6,38 +6,38 @@ from collections.abc import Sequence
 
 from ...facts.search.suspects import work_of
 from ...protocol import JoinFinished, JoinStarted
-from ...step import Kit, file_changed
+from ...step import RunContext, file_changed
 from ...system import crash_point
 from ...workspace import SnapshotDamaged
 
 
-async def write_join(kit: Kit, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:
+async def write_join(ctx: RunContext, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:
     """Write the files of a recorded merge, unless they are there, and record the end of the merge.
 
-    Returns one line for each file that somebody changed in the meantime; then nothing is written. `kit`: the run's.
+    Returns one line for each file that somebody changed in the meantime; then nothing is written. `ctx`: the run's.
     """
-    snapshots, work = kit.snapshots, work_of(started.key)
+    snapshots, work = ctx.snapshots, work_of(started.key)
     try:
         left = await snapshots.restore(started.world, started.files, expected=started.base)
-        kit.files.mark_changed()
+        ctx.files.mark_changed()
         crash_point("join: written")
         if left:
             left += await snapshots.restore(started.base, started.files, expected=started.world)
         changes = await snapshots.changes(started.base, started.world)
     except SnapshotDamaged as error:
         left, changes = [str(error)], []
-    with kit.events.together():
+    with ctx.events.together():
         for change in changes if not left else ():
             if change.path in started.files:
-                kit.events.record(file_changed(kit.journal, change, "model"), work=work)
+                ctx.events.record(file_changed(ctx.journal, change, "model"), work=work)
         files = [] if left else started.files
         end = JoinFinished(tree=started.tree, key=started.key, files=files, merged=list(merged), conflicts=left)
-        kit.events.record(end, work=work)
+        ctx.events.record(end, work=work)
     return left
 
 
-async def finish_joins(kit: Kit) -> None:
+async def finish_joins(ctx: RunContext) -> None:
     """Finish the merges that a dead runner began."""
-    assert kit.facts.finder is not None  # only a migration has merges
-    for started in list(kit.facts.finder.worktrees.joins.values()):
-        await write_join(kit, started)
+    assert ctx.facts.finder is not None  # only a migration has merges
+    for started in list(ctx.facts.finder.worktrees.joins.values()):
+        await write_join(ctx, started)

@@ -8,10 +8,10 @@ from pathlib import Path
 from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...protocol import WorktreeStarted, item_tree_name
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
-from ..tries.try_kit import WorkFolder, drop_kit, kit_in, work_folder
+from ..tries.try_context import WorkFolder, context_in, drop_context, work_folder
 from ..tries.worktrees import make_worktree, remove_all, remove_worktree, tries_folder
 from .item_tree import InTree, Shared
 from .updating import update
@@ -20,10 +20,10 @@ from .updating import update
 class Worktrees:
     """The worktrees of a run. They are made when they are first needed, and removed when the run ends."""
 
-    def __init__(self, kit: Kit, count: int) -> None:
-        """`kit`: the run's. `count`: how many worktrees there may be."""
-        self._kit = kit
-        self._shared = Shared(kit, asyncio.Lock())
+    def __init__(self, ctx: RunContext, count: int) -> None:
+        """`ctx`: the run's. `count`: how many worktrees there may be."""
+        self._ctx = ctx
+        self._shared = Shared(ctx, asyncio.Lock())
         self._free: asyncio.PriorityQueue[int] = asyncio.PriorityQueue()
         for number in range(1, count + 1):
             self._free.put_nowait(number)
@@ -35,7 +35,7 @@ class Worktrees:
 
         `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.
         """
-        number = await self._kit.activity.interruptible(self._free.get())
+        number = await self._ctx.activity.interruptible(self._free.get())
         try:
             return await self._begin(number, key, path, work)
         except (GitFailed, SnapshotDamaged, OSError) as error:
@@ -46,38 +46,38 @@ class Worktrees:
             raise
 
     async def _begin(self, number: int, key: str, path: str, work: str | None) -> InTree:
-        kit, place, name = self._kit, self._place(number), item_tree_name(number, key)
-        kit.events.record(WorktreeStarted(tree=number, key=key, place=str(place)), work=work, durable=True)
+        ctx, place, name = self._ctx, self._place(number), item_tree_name(number, key)
+        ctx.events.record(WorktreeStarted(tree=number, key=key, place=str(place)), work=work, durable=True)
         self._is_used = True
         async with self._shared.lock:
             folder = await self._folder(number, place)
-        facts = ItemFacts(kit.facts, str(folder.workspace.root))
-        made = await kit_in(kit, folder, facts, name, f"worktree {number}, {path}")
+        facts = ItemFacts(ctx.facts, str(folder.workspace.root))
+        made = await context_in(ctx, folder, facts, name, f"worktree {number}, {path}")
         facts.world = base = await folder.snapshots.take()
 
         async def leave() -> None:
-            await drop_kit(kit, made, facts)
+            await drop_context(ctx, made, facts)
             self._free.put_nowait(number)
 
         return InTree(self._shared, number, key, work, made, base, leave)
 
     async def _folder(self, number: int, place: Path) -> WorkFolder:
         """Return the worktree with the files of the run's tree. Raises GitFailed, SnapshotDamaged, OSError."""
-        kit, folder = self._kit, self._folders.get(number)
-        world = await kit.snapshots.take()
-        if folder is not None and not await update(kit, folder, world):
+        ctx, folder = self._ctx, self._folders.get(number)
+        world = await ctx.snapshots.take()
+        if folder is not None and not await update(ctx, folder, world):
             return folder
         self._folders.pop(number, None)
-        await remove_worktree(kit, place)
-        root = await make_worktree(kit.workspace, kit.snapshots, kit.env, place, world)
-        made = self._folders[number] = work_folder(kit, root)
+        await remove_worktree(ctx, place)
+        root = await make_worktree(ctx.workspace, ctx.snapshots, ctx.env, place, world)
+        made = self._folders[number] = work_folder(ctx, root)
         return made
 
     def _place(self, number: int) -> Path:
-        return tries_folder(self._kit.journal, self._kit.facts, self._kit.workspace) / str(number)
+        return tries_folder(self._ctx.journal, self._ctx.facts, self._ctx.workspace) / str(number)
 
     async def close(self) -> None:
         """Remove the worktrees."""
         if self._is_used:
             self._folders.clear()
-            await remove_all(self._kit)
+            await remove_all(self._ctx)

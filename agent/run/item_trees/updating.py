@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 
-from ...step import Kit
-from ..tries.try_kit import WorkFolder
+from ...step import RunContext
+from ..tries.try_context import WorkFolder
 
 
-async def update(kit: Kit, folder: WorkFolder, world: str) -> list[str]:
+async def update(ctx: RunContext, folder: WorkFolder, world: str) -> list[str]:
     """Make the files those of the snapshot `world` of the run's tree. Returns one line for each file that failed.
 
-    `kit`: the run's. Raises SnapshotDamaged, OSError.
+    `ctx`: the run's. Raises SnapshotDamaged, OSError.
     """
     own = await folder.snapshots.take()
     if own == world:
@@ -22,13 +22,13 @@ async def update(kit: Kit, folder: WorkFolder, world: str) -> list[str]:
     left = await folder.snapshots.restore(world, stored, expected=own)
     for change in changes:
         if change.kind == "large":  # too large for the snapshot store
-            await asyncio.to_thread(_copy, kit, folder, change.path, exists=change.after_mode is not None)
+            await asyncio.to_thread(_copy, ctx, folder, change.path, exists=change.after_mode is not None)
     return left
 
 
-def _copy(kit: Kit, folder: WorkFolder, path: str, *, exists: bool) -> None:
+def _copy(ctx: RunContext, folder: WorkFolder, path: str, *, exists: bool) -> None:
     target = folder.workspace.root / path
     target.unlink(missing_ok=True)
     if exists:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(kit.workspace.root / path, target, follow_symlinks=False)
+        shutil.copy2(ctx.workspace.root / path, target, follow_symlinks=False)

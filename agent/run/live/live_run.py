@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...facts.facts import RunFacts
 from ...finder.finder import Finder
 from ...protocol import Work, WorkResult
-from ...step import Kit, PersonInterrupted, perform, verify
+from ...step import PersonInterrupted, RunContext, perform, verify
 from ...step.resources.program_messages import ProgramMessages
 from ...workspace import Finished
 from ..children.child_runs import ChildRuns
@@ -26,7 +26,7 @@ from .waits import Sleeper, Waits
 class LiveRun:
     """One run in its runner."""
 
-    kit: Kit
+    ctx: RunContext
     tools: Sequence[str]
     """Names of the tools that the model is offered."""
     finder: Finder | None
@@ -52,7 +52,7 @@ class LiveRun:
     @property
     def facts(self) -> RunFacts:
         """The facts of the journal so far."""
-        return self.kit.facts
+        return self.ctx.facts
 
     @property
     def can_be_driven(self) -> bool:
@@ -66,7 +66,7 @@ class LiveRun:
 
 
 def live_run(
-    kit: Kit,
+    ctx: RunContext,
     messages: ProgramMessages,
     tools: Sequence[str],
     finder: Finder | None = None,
@@ -74,26 +74,26 @@ def live_run(
 ) -> LiveRun:
     """Build the parts of a run."""
     files_at_rest = asyncio.Lock()
-    passes = Passes(kit, tools) if has_passes(kit.facts.spec) else None
-    pool = Pool(_Works(kit, tools, finder, passes, children, files_at_rest).perform)
-    requests = UserRequests(kit.activity, kit.gate)
+    passes = Passes(ctx, tools) if has_passes(ctx.facts.spec) else None
+    pool = Pool(_Works(ctx, tools, finder, passes, children, files_at_rest).perform)
+    requests = UserRequests(ctx.activity, ctx.gate)
     if children is not None:
         children.obey(requests)
-    waits = Waits(kit.activity, requests, kit.clock)
+    waits = Waits(ctx.activity, requests, ctx.clock)
     return LiveRun(
-        kit=kit,
+        ctx=ctx,
         tools=tools,
         finder=finder,
         passes=passes,
         children=children,
         pool=pool,
-        states=LoopStates(kit, finder, pool),
+        states=LoopStates(ctx, finder, pool),
         requests=requests,
         waits=waits,
-        sleeper=Sleeper(kit.facts, kit.events, kit.usage, kit.clock, waits),
-        pauses=Pauses(kit.facts, kit.events, kit.usage, requests),
+        sleeper=Sleeper(ctx.facts, ctx.events, ctx.usage, ctx.clock, waits),
+        pauses=Pauses(ctx.facts, ctx.events, ctx.usage, requests),
         messages=messages,
-        queue=MessageQueue(kit.facts, kit.events, kit.stalls, messages),
+        queue=MessageQueue(ctx.facts, ctx.events, ctx.stalls, messages),
         shells=set(),
         files_at_rest=files_at_rest,
     )
@@ -103,7 +103,7 @@ def live_run(
 class _Works:
     """Perform single work orders."""
 
-    kit: Kit
+    ctx: RunContext
     tools: Sequence[str]
     finder: Finder | None
     passes: Passes | None
@@ -114,22 +114,22 @@ class _Works:
         """Perform the work order once the files are at rest."""
         async with self.files_at_rest:
             pass
-        with self.kit.activity.in_progress():
+        with self.ctx.activity.in_progress():
             if self.children is not None:
                 return await self.children.perform(work)
             if self.finder is not None:
                 return await self.finder.perform(work)
             if self.passes is not None and work.kind != "main":
                 return await self.passes.perform(work)
-            return await perform(self.kit, work, self.tools)
+            return await perform(self.ctx, work, self.tools)
 
 
 async def check_predicates(run: LiveRun) -> None:
     """Run the predicates outside of a step: before the first one, and after an undo."""
     async with run.files_at_rest:
-        with run.kit.activity.in_progress():
+        with run.ctx.activity.in_progress():
             try:
-                await run.kit.world.refresh()
-                await verify(run.kit, run.kit.events.bound(None, None), claim=False, baseline=True)
+                await run.ctx.world.refresh()
+                await verify(run.ctx, run.ctx.events.bound(None, None), claim=False, baseline=True)
             except PersonInterrupted:
                 run.pauses.after_interrupt()

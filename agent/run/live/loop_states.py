@@ -7,33 +7,33 @@ from collections.abc import Sequence
 from ...finder.finder import Finder
 from ...loops import LoopState
 from ...protocol import Budget, WorkResult
-from ...step import Kit
+from ...step import RunContext
 from .pool import Pool
 
 
 class LoopStates:
     """Make the loop's state from the facts, the search and the work that runs."""
 
-    def __init__(self, kit: Kit, finder: Finder | None, pool: Pool) -> None:
-        self._kit, self._finder, self._pool = kit, finder, pool
+    def __init__(self, ctx: RunContext, finder: Finder | None, pool: Pool) -> None:
+        self._ctx, self._finder, self._pool = ctx, finder, pool
         self._exhausted: tuple[Budget | None, str | None] = (None, None)
         self._ending: list[WorkResult] = []
         """Results that end a search, until its other works have ended too."""
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
         """Return the state now. `results`: of the work that has finished since the last decision."""
-        kit, finder = self._kit, None
+        ctx, finder = self._ctx, None
         if self._finder is not None:
             self._pool.take_request()
             results = [*self._ending, *results]
             self._ending = [one for one in results if one.fault or one.handoff] if self._pool.busy else []
             budget, detail = self._exhausted
-            finder = self._finder.state(self._pool.busy, detail if budget == kit.facts.budget else None)
-        now, price = kit.clock.now(), kit.models.current.price
-        return LoopState(kit.facts, results, kit.watched(), finder, self._pool.busy, now, price)
+            finder = self._finder.state(self._pool.busy, detail if budget == ctx.facts.budget else None)
+        now, price = ctx.clock.now(), ctx.models.current.price
+        return LoopState(ctx.facts, results, ctx.watched(), finder, self._pool.busy, now, price)
 
     def note_exhausted(self, results: Sequence[WorkResult]) -> None:
         """Remember an exhausted budget until a limit changes; other work may still run."""
         for result in results:
             if result.exhausted is not None:
-                self._exhausted = (self._kit.facts.budget, result.exhausted)
+                self._exhausted = (self._ctx.facts.budget, result.exhausted)

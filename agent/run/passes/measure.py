@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from ...protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
-from ...step import Kit, PersonInterrupted
+from ...step import PersonInterrupted, RunContext
 from ...step.checks.fair import CheckEnvironment, fair
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
 from ...workspace import Access, Finished
@@ -25,16 +25,16 @@ class Measured:
     """False: the score command printed no valid number."""
 
 
-async def measure_baseline(kit: Kit, spec: ImproveSpec) -> WorkResult:
+async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
     """Measure before anything is changed. Without a score, the result is a fault."""
     try:
-        values, seconds = await _scores(kit, spec)
+        values, seconds = await _scores(ctx, spec)
     except PersonInterrupted:
         return WorkResult(interrupted=True)
     if isinstance(values, str):
         return WorkResult(fault=f"the score command `{spec.score}` {values}")
     score = median(values)
-    kit.events.record(
+    ctx.events.record(
         ScoreMeasured(
             score=score,
             best=score,
@@ -66,33 +66,33 @@ class Score:
     """The try that has this score."""
 
 
-async def measure(kit: Kit, spec: ImproveSpec) -> Score:
+async def measure(ctx: RunContext, spec: ImproveSpec) -> Score:
     """Measure the files as they are now. Raises PersonInterrupted."""
-    values, seconds = await _scores(kit, spec)
+    values, seconds = await _scores(ctx, spec)
     if isinstance(values, str):
         return Score(None, [], None, seconds, values)
     return Score(median(values), _shown(values), noise_of(values), seconds)
 
 
-async def judge_score(kit: Kit, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
+async def judge_score(ctx: RunContext, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
     """Measure a pass, whose files are those of the `chosen` try if it has tries. Raises PersonInterrupted."""
-    score = await measure(kit, spec)
+    score = await measure(ctx, spec)
     if chosen is not None:
         score = replace(score, tries=chosen.tries, candidate=chosen.candidate)
-    return record_score(kit, spec, number, score)
+    return record_score(ctx, spec, number, score)
 
 
-def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Measured:
+def record_score(ctx: RunContext, spec: ImproveSpec, number: int, score: Score) -> Measured:
     """Record the score of a pass: any better one is kept."""
-    passing = kit.facts.passing
+    passing = ctx.facts.passing
     assert passing is not None and passing.best is not None  # the baseline is measured first
     best = passing.best
     if score.value is None:
-        return record_no_score(kit, spec, number, score.why_not, score.seconds)
+        return record_no_score(ctx, spec, number, score.why_not, score.seconds)
     kept = is_better(score.value, best, spec.goal)
     stale = 0 if is_better(score.value, passing.reference, spec.goal, spec.min_delta) else passing.stale + 1
     in_noise = is_within_noise(score.value, best, (score.noise, passing.best_noise))
-    kit.events.record(
+    ctx.events.record(
         ScoreMeasured(
             score=score.value,
             best=score.value if kept else best,
@@ -113,11 +113,11 @@ def record_score(kit: Kit, spec: ImproveSpec, number: int, score: Score) -> Meas
     return Measured(kept, f"{told} (within noise)" if in_noise else told)
 
 
-def record_no_score(kit: Kit, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
+def record_no_score(ctx: RunContext, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
     """Record that the score of a pass could not be measured. `why` follows "the command"."""
-    assert kit.facts.passing is not None  # the caller works on a pass
-    in_a_row = kit.facts.passing.unmeasured + 1
-    kit.events.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
+    assert ctx.facts.passing is not None  # the caller works on a pass
+    in_a_row = ctx.facts.passing.unmeasured + 1
+    ctx.events.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
     return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)
 
 
@@ -125,12 +125,12 @@ def _shown(values: list[float]) -> list[float]:
     return values if len(values) > 1 else []
 
 
-async def _scores(kit: Kit, spec: ImproveSpec) -> tuple[list[float] | str, float]:
+async def _scores(ctx: RunContext, spec: ImproveSpec) -> tuple[list[float] | str, float]:
     """Return the numbers and the seconds that they took; or why one of the measurements gave none."""
     values: list[float] = []
     seconds = 0.0
     for number in range(1, spec.repeat + 1):
-        score, took = await _score(kit, spec)
+        score, took = await _score(ctx, spec)
         seconds += took
         if isinstance(score, str):
             return f"{score} (measurement {number} of {spec.repeat})" if spec.repeat > 1 else score, seconds
@@ -138,27 +138,27 @@ async def _scores(kit: Kit, spec: ImproveSpec) -> tuple[list[float] | str, float
     return values, seconds
 
 
-async def _score(kit: Kit, spec: ImproveSpec) -> tuple[float | str, float]:
+async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float]:
     """Return one number and its seconds; or why there is none. It runs as a check does."""
-    own, left = kit.facts.spec.predicates.timeout, kit.usage.seconds_for_work()
+    own, left = ctx.facts.spec.predicates.timeout, ctx.usage.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
     async def run(environment: CheckEnvironment) -> Finished:
-        with kit.usage.running():
-            running = kit.sandbox.run(
+        with ctx.usage.running():
+            running = ctx.sandbox.run(
                 spec.score,
-                kit.workspace.root,
+                ctx.workspace.root,
                 Access(empty=environment.empty),
-                cwd=kit.workspace.root,
+                cwd=ctx.workspace.root,
                 env=environment.env,
                 timeout=seconds,
                 apart=True,
             )
-            return await kit.activity.interruptible(running)
+            return await ctx.activity.interruptible(running)
 
-    record = kit.events.bound(None, None)
-    done, uncounted = await fair(kit, spec.score, run, lambda done: done.exit_code == 0, record)
-    kit.files.mark_changed()
+    record = ctx.events.bound(None, None)
+    done, uncounted = await fair(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+    ctx.files.mark_changed()
     if uncounted is not None:
         return f"does not count: {uncounted}", done.seconds
     if done.timed_out:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...facts.passes import PassFacts
 from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import Change
 from ...workspace.snapshots.patches import patch_of
 from .measure import Measured
@@ -17,13 +17,13 @@ from .pass_words import said_in_pass
 class PassEnd:
     """Records how passes end, and rolls back the ones that are not kept."""
 
-    def __init__(self, kit: Kit, repository: PassRepository) -> None:
-        self._kit, self._repository = kit, repository
+    def __init__(self, ctx: RunContext, repository: PassRepository) -> None:
+        self._ctx, self._repository = ctx, repository
 
     @property
     def _facts(self) -> PassFacts:
-        assert self._kit.facts.passing is not None  # facts of these loops always have it
-        return self._kit.facts.passing
+        assert self._ctx.facts.passing is not None  # facts of these loops always have it
+        return self._ctx.facts.passing
 
     async def keep_patch(
         self,
@@ -35,7 +35,7 @@ class PassEnd:
         change: str,
     ) -> PatchKept:
         """Store what is about to be rolled back, and return the record of it."""
-        patch = self._kit.journal.keep(patch_of(changes))
+        patch = self._ctx.journal.keep(patch_of(changes))
         bundle, commits = await self._repository.bundle(started, moved)
         kept = PatchKept(
             number=started.number,
@@ -50,28 +50,28 @@ class PassEnd:
             change=change,
             unmeasured=not found.is_measured,
         )
-        self._kit.events.record(kept, durable=True)
+        self._ctx.events.record(kept, durable=True)
         assert self._facts.going_back is not None  # the facts now contain it, with keys hidden
         return self._facts.going_back
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> None:
         """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""
-        kit, world = self._kit, started.world or ""
-        changes = await kit.snapshots.changes(world, kept.world or "")
-        left = await kit.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
+        ctx, world = self._ctx, started.world or ""
+        changes = await ctx.snapshots.changes(world, kept.world or "")
+        left = await ctx.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
         left += await self._repository.roll_back(started, kept)
-        kit.files.mark_changed()
-        is_undone = bool(kept.history) and kit.facts.spec.improve is None
+        ctx.files.mark_changed()
+        is_undone = bool(kept.history) and ctx.facts.spec.improve is None
         stays = {line.partition(":")[0] for line in left}
-        with kit.events.together():
+        with ctx.events.together():
             for one in changes:
-                if one.path not in stays and one.path in kit.facts.changes.files:
-                    kit.events.record(self._moved_back(one))
+                if one.path not in stays and one.path in ctx.facts.changes.files:
+                    ctx.events.record(self._moved_back(one))
             verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
             self.finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
     def _moved_back(self, one: Change) -> FileChanged:
-        keep = self._kit.journal.keep
+        keep = self._ctx.journal.keep
         return FileChanged(
             path=one.path,
             by="restore",
@@ -91,12 +91,12 @@ class PassEnd:
         left: Sequence[str] = (),
     ) -> None:
         """Record the verdict. `left`: what could not be rolled back, one line each."""
-        self._kit.events.record(
+        self._ctx.events.record(
             PassFinished(
                 number=started.number,
                 verdict=verdict,
                 why=why,
-                said=said_in_pass(self._kit.facts),
+                said=said_in_pass(self._ctx.facts),
                 files=list(files),
                 commit=commit,
                 change=change,

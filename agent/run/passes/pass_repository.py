@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import Branch, PassStarted, PatchKept
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import Change, Snapshots
 from ...workspace.git import (
     GitState,
@@ -41,13 +41,13 @@ class Moved:
 class PassRepository:
     """Git operations for one run's passes. All do nothing if the workspace is not in a repository."""
 
-    def __init__(self, kit: Kit, branch: Branch) -> None:
-        self._kit, self._branch = kit, branch
+    def __init__(self, ctx: RunContext, branch: Branch) -> None:
+        self._ctx, self._branch = ctx, branch
         self._states: dict[str, GitState] = {}
 
     async def find(self) -> Repository | None:
         """Find the repository on disk. Raises GitFailed."""
-        return await Repository.find(self._kit.workspace.root, self._kit.env)
+        return await Repository.find(self._ctx.workspace.root, self._ctx.env)
 
     async def record(self, found: Repository | None) -> str | None:
         """Store the state and return its id; None outside of git. Raises GitFailed."""
@@ -78,10 +78,10 @@ class PassRepository:
         """Commit a green pass on the branch that it started from; the commit, and a remark. Raises GitFailed."""
         found = await self.find()
         if found is None or started.git is None:
-            raise GitFailed(f"{self._kit.workspace.root} is not in a git repository any more")
+            raise GitFailed(f"{self._ctx.workspace.root} is not in a git repository any more")
         start = self._state(started.git)
         have = start if moved is None else self._state(moved.state)
-        paths, hooks = [one.path for one in changes], self._kit.hooks
+        paths, hooks = [one.path for one in changes], self._ctx.hooks
         tip, is_squashed = await commit_pass(found, start, have, paths, message, hooks)
         notes = [] if hooks is None else [hooks.take_notes()]
         left = await self._return_home(found, start, have, tip)
@@ -101,12 +101,12 @@ class PassRepository:
         """Store commits in the journal before they are rolled back. Returns the blob and a line for each commit."""
         if moved is None or started.git is None:
             return None, []
-        kit = self._kit
+        ctx = self._ctx
         try:
             found = await self.find()
             if found is None:
                 return None, []
-            fallback = f"refs/rundry/{kit.facts.spec.run_id}/pass-{started.number}"
+            fallback = f"refs/rundry/{ctx.facts.spec.run_id}/pass-{started.number}"
             want, have = self._state(started.git), self._state(moved.state)
             kept = await bundle_of(found, want, have, fallback)
         except GitFailed as error:
@@ -114,7 +114,7 @@ class PassRepository:
         if kept is None:
             return None, []
         held = [f"kept in the repository as {name}" for name in kept.refs]
-        return None if kept.bundle is None else kit.journal.keep(kept.bundle), [*kept.commits, *held]
+        return None if kept.bundle is None else ctx.journal.keep(kept.bundle), [*kept.commits, *held]
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> list[str]:
         """Restore the state at the start of the pass. Returns a line for each thing that was not restored."""
@@ -129,9 +129,9 @@ class PassRepository:
             return [f"git: {error}"]
         if found is None or started.git is None:
             return ["git: the repository is gone"]
-        aside = self._kit.journal.path.with_suffix(".kept") / f"pass-{started.number}"
+        aside = self._ctx.journal.path.with_suffix(".kept") / f"pass-{started.number}"
         want, have = self._state(started.git), self._state(after)
-        load = self._kit.snapshots.kept
+        load = self._ctx.snapshots.kept
         return await rewind(found, want, have, load, aside=aside, history_only=history_only)
 
     async def _return_home(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
@@ -152,12 +152,12 @@ class PassRepository:
         want = msgspec.structs.replace(now, refs=refs, operations=start.operations)
         if want == now:
             return []
-        left = await rewind(found, want, now, self._kit.snapshots.kept, aside=Path(), history_only=True)
+        left = await rewind(found, want, now, self._ctx.snapshots.kept, aside=Path(), history_only=True)
         return [*(f"the protected branch {name.removeprefix('refs/heads/')} was restored" for name in moved), *left]
 
     async def _record(self, found: Repository) -> str:
         try:
-            state = await record_state(found, self._kit.snapshots.keep)
+            state = await record_state(found, self._ctx.snapshots.keep)
         except OSError as error:
             raise GitFailed(f"{error.filename}: {error.strerror}") from error
         return self._store(state)
@@ -171,13 +171,13 @@ class PassRepository:
         return self._store(state), state
 
     def _store(self, state: GitState) -> str:
-        name = self._kit.snapshots.keep(msgspec.json.encode(state))
+        name = self._ctx.snapshots.keep(msgspec.json.encode(state))
         self._states[name] = state
         return name
 
     def _state(self, name: str) -> GitState:
         if name not in self._states:
-            self._states[name] = stored_state(self._kit.snapshots, name)
+            self._states[name] = stored_state(self._ctx.snapshots, name)
         return self._states[name]
 
 

@@ -25,7 +25,7 @@ from ...protocol import (
     Work,
     WorkResult,
 )
-from ...step import Kit, PersonInterrupted, verify
+from ...step import PersonInterrupted, RunContext, verify
 from ...workspace import Change
 from ...workspace.git.pass_preflight import why_not_here
 from ...workspace.git.repository import GitFailed, Repository
@@ -49,28 +49,28 @@ def has_passes(spec: RunSpec) -> bool:
 class Passes:
     """The work of a loop with passes other than steps: begin, measure, run tries, close."""
 
-    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
-        self.kit = kit
-        self.candidates = Candidates(kit, tools)
-        self._repository = PassRepository(kit, self._branch)
-        self._end = PassEnd(kit, self._repository)
+    def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
+        self.ctx = ctx
+        self.candidates = Candidates(ctx, tools)
+        self._repository = PassRepository(ctx, self._branch)
+        self._end = PassEnd(ctx, self._repository)
         self._asks = True
         """Whether to ask a user about a suspect check before the pass is closed."""
 
     @property
     def _interval(self) -> IntervalSpec | None:
-        return self.kit.facts.spec.interval
+        return self.ctx.facts.spec.interval
 
     @property
     def _improve(self) -> ImproveSpec | None:
         """The spec with its current limits."""
-        return self.kit.facts.spec.improve
+        return self.ctx.facts.spec.improve
 
     @property
     def facts(self) -> PassFacts:
         """The facts of the passes in the journal."""
-        assert self.kit.facts.passing is not None  # facts of these loops always have it
-        return self.kit.facts.passing
+        assert self.ctx.facts.passing is not None  # facts of these loops always have it
+        return self.ctx.facts.passing
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +81,7 @@ class Passes:
     @property
     def is_undecided(self) -> bool:
         """Whether the open pass waits for a decision about a suspect check."""
-        found, asked = suspects_left(self.kit.facts), self.kit.facts.verdicts.asked
+        found, asked = suspects_left(self.ctx.facts), self.ctx.facts.verdicts.asked
         return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
 
     async def perform(self, work: Work) -> WorkResult:
@@ -94,7 +94,7 @@ class Passes:
             elif work.kind == CLOSE:
                 return await self._close(work.about, is_whole=True)
             elif self._improve is not None:
-                return await measure_baseline(self.kit, self._improve)
+                return await measure_baseline(self.ctx, self._improve)
         except PersonInterrupted:
             return WorkResult(interrupted=True)
         return WorkResult()
@@ -107,7 +107,7 @@ class Passes:
         if self.facts.open is None:
             return
         self._asks = asks
-        with self.kit.activity.in_progress():
+        with self.ctx.activity.in_progress():
             try:
                 await self._close(CUT, is_whole=False, judged=judged)
             except PersonInterrupted:
@@ -116,23 +116,23 @@ class Passes:
 
     async def _begin(self) -> None:
         """Begin a pass from a clean snapshot, with its own conversation and a line for each earlier pass."""
-        kit, number = self.kit, self.facts.number + 1
+        ctx, number = self.ctx, self.facts.number + 1
         head, git, why_not = await self._find_base()
         if why_not is not None:
-            with kit.events.together():
-                kit.events.record(PassStarted(number=number, began=kit.clock.now()))
-                kit.events.record(PassFinished(number=number, verdict="skipped", why=why_not))
+            with ctx.events.together():
+                ctx.events.record(PassStarted(number=number, began=ctx.clock.now()))
+                ctx.events.record(PassFinished(number=number, verdict="skipped", why=why_not))
             return
-        began = kit.clock.now()
-        world = await kit.world.take()
-        kit.files.forget_changed()
-        await verify(kit, kit.events.bound(None, None), claim=False, baseline=True, compared=False)
-        kit.stalls.forget(None)
-        green = met(LoopState(kit.facts)) is not None
+        began = ctx.clock.now()
+        world = await ctx.world.take()
+        ctx.files.forget_changed()
+        await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
+        ctx.stalls.forget(None)
+        green = met(LoopState(ctx.facts)) is not None
         tries = 1 if self._improve is None else self._improve.tries
-        text, images = opening(kit.facts, self.facts, number), [*kit.facts.spec.images, *self.facts.images]
-        with kit.events.together():
-            kit.events.record(
+        text, images = opening(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
+        with ctx.events.together():
+            ctx.events.record(
                 PassStarted(
                     number=number,
                     began=began,
@@ -144,7 +144,7 @@ class Passes:
                     tries=tries,
                 )
             )
-            kit.events.record(Prompted(kind="task", text=text, images=images))
+            ctx.events.record(Prompted(kind="task", text=text, images=images))
 
     async def _find_base(self) -> tuple[str | None, str | None, str | None]:
         """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
@@ -156,7 +156,7 @@ class Passes:
             return None, None, str(error) if self._interval is not None else None
 
     async def _head(self, found: Repository | None) -> tuple[str | None, str | None]:
-        root, protected = self.kit.workspace.root, self._branch.protected
+        root, protected = self.ctx.workspace.root, self._branch.protected
         if self._interval is not None:
             why = await why_not_here(found, root, protected)
             return (None, why) if why or found is None else (await found.head(), None)
@@ -197,13 +197,13 @@ class Passes:
             assert self._improve is not None  # other loops have no tries
             if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
                 why_not = f"cannot run on it: {failed}"
-                found = record_no_score(self.kit, self._improve, started.number, why_not)
+                found = record_no_score(self.ctx, self._improve, started.number, why_not)
         if found is None:
             await self._keep_or_roll_back(self._from(started), why, is_whole=True, judged=judged)
             return WorkResult()
         moved = await self._repository.moved(started)
         if moved is not None and moved.history:  # a try changed the run's own HEAD or refs
-            world = await self.kit.snapshots.take()
+            world = await self.ctx.snapshots.take()
             kept = await self._end.keep_patch(started, [], moved, world, found, "")
             await self._end.roll_back(msgspec.structs.replace(started, world=world), kept)
             return WorkResult()
@@ -219,12 +219,12 @@ class Passes:
 
     async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
         """Keep the changes of the pass or roll them back."""
-        kit = self.kit
-        world = await kit.world.take()
-        kit.files.forget_changed()
-        changes = await kit.snapshots.changes(started.world or "", world)
+        ctx = self.ctx
+        world = await ctx.world.take()
+        ctx.files.forget_changed()
+        changes = await ctx.snapshots.changes(started.world or "", world)
         moved = await self._repository.moved(started)
-        own = kit.facts.changes.paths_in_pass
+        own = ctx.facts.changes.paths_in_pass
         change = change_hash([change for change in changes if change.path in own])
         if not change and (self._improve is not None or moved is None or not moved.history):
             if changes or moved is not None:  # output of a check, or changes by git commands
@@ -260,21 +260,21 @@ class Passes:
 
         Raises PersonInterrupted.
         """
-        kit = self.kit
-        wanted = kit.facts.spec.predicates.exist
+        ctx = self.ctx
+        wanted = ctx.facts.spec.predicates.exist
         if wanted:
-            fired = await look_at_predicates(kit)
+            fired = await look_at_predicates(ctx)
             if fired is None:
-                accept_same_results(kit.facts, kit.events)
-                fired = met(LoopState(kit.facts))
+                accept_same_results(ctx.facts, ctx.events)
+                fired = met(LoopState(ctx.facts))
             if fired is None:
-                return None if started.tries == 1 and self.is_undecided else Measured(False, red(kit.facts))
+                return None if started.tries == 1 and self.is_undecided else Measured(False, red(ctx.facts))
             why = fired
         if self._improve is not None:
-            return await judge_score(kit, self._improve, started.number, self.facts.chosen)
+            return await judge_score(ctx, self._improve, started.number, self.facts.chosen)
         if wanted:
             return Measured(True, why)
-        ended = is_whole and (kit.facts.finish is not None or self.facts.silences > 0)
+        ended = is_whole and (ctx.facts.finish is not None or self.facts.silences > 0)
         return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
 
     async def _commit(
@@ -283,6 +283,6 @@ class Passes:
         """Return the commit and why it is kept; without commits the change stays in place. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
-        words = message(self.kit.facts, started.number, said_in_pass(self.kit.facts), why)
+        words = message(self.ctx.facts, started.number, said_in_pass(self.ctx.facts), why)
         commit, remark = await self._repository.commit(started, moved, changes, words)
         return commit, f"{why}; {remark}" if remark else why

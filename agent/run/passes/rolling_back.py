@@ -6,7 +6,7 @@ from ...facts.changes import Landed
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
-from ...step import Kit, note_lost_command
+from ...step import RunContext, note_lost_command
 from ...workspace import Workspace
 from ..commands.undo import UndoContext, bring_back
 from ..item_trees.joining import finish_joins
@@ -22,47 +22,47 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
 
     Call it before anything else of the dead runner is closed. It can be repeated after a kill.
     """
-    kit, facts = run.kit, run.facts
+    ctx, facts = run.ctx, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.broken_off:
         return None
     if facts.search.parallel > 1:
-        await _leave_worktrees(kit, facts)
+        await _leave_worktrees(ctx, facts)
         return None
-    await _note_what_was_lost(kit, facts)
+    await _note_what_was_lost(ctx, facts)
     since = min(flight.seq for flight in facts.finder.broken_off)
     chosen: list[Landed] = [landed for landed in facts.changes.standing if landed.seq > since]
     if not chosen:
         return None
     undone = await bring_back(
-        UndoContext(kit.journal, facts, kit.workspace, kit.snapshots, kit.events.record), chosen, by="program"
+        UndoContext(ctx.journal, facts, ctx.workspace, ctx.snapshots, ctx.events.record), chosen, by="program"
     )
-    kit.events.record(undone)
-    kit.files.mark_changed()
+    ctx.events.record(undone)
+    ctx.files.mark_changed()
     return undone
 
 
-async def _leave_worktrees(kit: Kit, facts: RunFacts) -> None:
+async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
     """Finish the merges that were begun, and remove the worktrees: what was not merged is worked again."""
     steps = {work: number for number, work in facts.open_steps.items() if has_own_tree(work)}
     work = next(iter(steps), None)
-    record = kit.events.bound(steps.get(work), work)
+    record = ctx.events.bound(steps.get(work), work)
     for call_id, proposal in list(facts.asking.approved.items()):
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_WORKTREE, summary="unknown"))
-    await finish_joins(kit)
-    await remove_all(kit)
+    await finish_joins(ctx)
+    await remove_all(ctx)
 
 
-async def _note_what_was_lost(kit: Kit, facts: RunFacts) -> None:
+async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
     """Record the outcome of actions that were approved and have no result."""
     steps = {work: number for number, work in facts.open_steps.items()}
     broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
     for call_id, proposal in list(facts.asking.approved.items()):
         work = next((work for work in broken_off if work in steps), None)
-        record = kit.events.bound(steps.get(work), work)
+        record = ctx.events.bound(steps.get(work), work)
         if proposal.path is not None:
-            _note_write(kit.journal, kit.facts, kit.workspace, proposal, record)
+            _note_write(ctx.journal, ctx.facts, ctx.workspace, proposal, record)
         elif before := facts.changes.world_before(call_id):
-            await note_lost_command(kit, before, record)
+            await note_lost_command(ctx, before, record)
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
 
 

@@ -47,10 +47,10 @@ class Inbox:
 
     async def keep_looking(self) -> None:
         """Read the inbox until cancelled. Raises what a command raised."""
-        self._writes.follow(self._run.kit.journal.path)
+        self._writes.follow(self._run.ctx.journal.path)
         try:
             while True:
-                if self._run.kit.journal.changed():
+                if self._run.ctx.journal.changed():
                     await self.look()
                 for task in [task for task in self._slow if task.done()]:
                     self._slow.discard(task)
@@ -65,11 +65,11 @@ class Inbox:
     async def look(self) -> None:
         """Obey the commands in the inbox. Slow commands run as tasks, so that a stop need not wait for them."""
         async with self._looking:
-            for command_id, command in self._run.kit.journal.inbox.take():
+            for command_id, command in self._run.ctx.journal.inbox.take():
                 if command is None:
-                    _answer(self._run.kit.events, command_id, None, "this version does not know that command")
+                    _answer(self._run.ctx.events, command_id, None, "this version does not know that command")
                 elif command_id in self._left:
-                    _answer(self._run.kit.events, command_id, command, STALE)
+                    _answer(self._run.ctx.events, command_id, command, STALE)
                 elif isinstance(command, SLOW):
                     slow = asyncio.ensure_future(self._handle(command_id, command))
                     slow.add_done_callback(lambda _: self._writes.wake())
@@ -77,16 +77,16 @@ class Inbox:
                     await asyncio.sleep(0)  # it begins now, so no step comes first
                 else:
                     await self._handle(command_id, command)
-            self._run.kit.activity.wake()
+            self._run.ctx.activity.wake()
 
     async def _handle(self, command_id: int, command: Command) -> None:
         _answer(
-            self._run.kit.events,
+            self._run.ctx.events,
             command_id,
             command,
             await handle_command(self._run, command_id, command, self._open_model),
         )
-        self._run.kit.activity.wake()
+        self._run.ctx.activity.wake()
 
 
 def _answer(events: Recorder, command_id: int, command: Command | None, why: str | None) -> None:

@@ -14,24 +14,24 @@ async def watch_for_parking(run: LiveRun) -> None:
     Meanwhile, notify the waiting tasks of a passed deadline. In a headless run the policy decides at the gate as soon
     as the last view has left.
     """
-    kit = run.kit
+    ctx = run.ctx
     alone_since: float | None = None
     while True:
-        deadline = kit.facts.budget.deadline
-        left = LOOK_SECONDS if deadline is None else max(0.1, deadline - kit.clock.now())
-        await kit.clock.sleep(min(LOOK_SECONDS, left))
-        kit.activity.wake()
-        release_due(kit)
-        if kit.headless and not kit.watched():
-            kit.gate.settle_by_policy()
-        at_gate = bool(kit.gate.open or kit.facts.asking.questions)
-        if not (run.waits.is_for_person or kit.activity.is_resting or at_gate) or kit.watched():
+        deadline = ctx.facts.budget.deadline
+        left = LOOK_SECONDS if deadline is None else max(0.1, deadline - ctx.clock.now())
+        await ctx.clock.sleep(min(LOOK_SECONDS, left))
+        ctx.activity.wake()
+        release_due(ctx)
+        if ctx.headless and not ctx.watched():
+            ctx.gate.settle_by_policy()
+        at_gate = bool(ctx.gate.open or ctx.facts.asking.questions)
+        if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
             alone_since = None
         elif alone_since is None:
-            alone_since = kit.clock.monotonic()
-        elif (park := kit.facts.spec.park) is not None and kit.clock.monotonic() - alone_since >= park:
+            alone_since = ctx.clock.monotonic()
+        elif (park := ctx.facts.spec.park) is not None and ctx.clock.monotonic() - alone_since >= park:
             return
-        deadline = kit.facts.budget.deadline
-        if at_gate and deadline is not None and kit.clock.now() >= deadline:
-            kit.gate.cancel_all("the deadline passed")
-            kit.activity.interrupt("deadline")
+        deadline = ctx.facts.budget.deadline
+        if at_gate and deadline is not None and ctx.clock.now() >= deadline:
+            ctx.gate.cancel_all("the deadline passed")
+            ctx.activity.interrupt("deadline")

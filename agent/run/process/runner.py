@@ -27,7 +27,7 @@ from ...protocol import (
     UserError,
     WorkResult,
 )
-from ...step import Kit
+from ...step import RunContext
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_told
 from ..children.child_runs import ChildRuns
@@ -119,32 +119,32 @@ async def _run(
             raise
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
-    kit = assembled.kit
+    ctx = assembled.ctx
     try:
-        if isinstance(kit.models.of_run, RemoteModel):
-            await kit.models.of_run.encoding_loaded()
-        children = _children_of(kit, outside)
-        run = live_run(kit, assembled.messages, tools_of(journal.spec), search_of(kit, outside), children)
+        if isinstance(ctx.models.of_run, RemoteModel):
+            await ctx.models.of_run.encoding_loaded()
+        children = _children_of(ctx, outside)
+        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, outside), children)
         begun = Beginning(order, assembled.notes, damage)
         return await _watch_over(run, begun, assembled.dependencies, outside, signals)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - here the runner ends
-        return _broke(kit, error)
+        return _broke(ctx, error)
     finally:
-        await kit.activity.close()
-        kit.ancestors.close()
+        await ctx.activity.close()
+        ctx.ancestors.close()
 
 
-def _children_of(kit: Kit, outside: Outside) -> ChildRuns | None:
+def _children_of(ctx: RunContext, outside: Outside) -> ChildRuns | None:
     """Return the child runs of a fix run, or None for other loops."""
-    if not kit.facts.spec.loop.traits.has_children:
+    if not ctx.facts.spec.loop.traits.has_children:
         return None
 
     async def run_child(order: Order, on_event: OnEvent) -> Outcome:
         return await _run_claimed(order, on_event, outside, Signals(), lambda line: None)
 
-    return ChildRuns(kit, run_child)
+    return ChildRuns(ctx, run_child)
 
 
 async def _watch_over(
@@ -172,14 +172,14 @@ async def _watch_over(
             return live.result()
     finally:
         if run.requests.stop is None:
-            run.kit.gate.leave_open()
+            run.ctx.gate.leave_open()
         for task in (live, inbox, parking):
             task.cancel()
         await asyncio.gather(live, inbox, parking, return_exceptions=True)
         await driver.close()
     if run.requests.stop is None:
-        return outcome_of_parked(run.facts, run.kit.journal.path)
-    return _ended(run.kit, Finish(reason=Reason.USER, detail=run.requests.stop_detail))
+        return outcome_of_parked(run.facts, run.ctx.journal.path)
+    return _ended(run.ctx, Finish(reason=Reason.USER, detail=run.requests.stop_detail))
 
 
 async def _drive_to_end(
@@ -207,9 +207,9 @@ async def _drive_on(driver: RunDriver, order: Order, env: Mapping[str, str], res
     await _baseline(run)
     while True:
         outcome = await drive(driver, results)
-        await run.kit.background.end_all("the run ended")
-        run.kit.events.record(ended_event(outcome), durable=True)
-        run.kit.usage.count_seconds()
+        await run.ctx.background.end_all("the run ended")
+        run.ctx.events.record(ended_event(outcome), durable=True)
+        run.ctx.usage.count_seconds()
         _notify_user(run, env)
         if not (order.linger and await driver.continued_after_end()):
             return outcome
@@ -219,12 +219,12 @@ async def _drive_on(driver: RunDriver, order: Order, env: Mapping[str, str], res
 def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
     """Run the user's notification command if a screen began the run and no view is attached at its end."""
     spec, ended = run.facts.spec, run.facts.ended
-    if spec.notify is None or not spec.attended or ended is None or run.kit.watched():
+    if spec.notify is None or not spec.attended or ended is None or run.ctx.watched():
         return
     text = f"rundry ended: {ended.reason.value}"
-    journal = str(run.kit.journal.path)
+    journal = str(run.ctx.journal.path)
     about = {"why": "end", "text": text, "run": spec.run_id, "journal": journal}
-    call_hook(spec.notify, env=env, about=about, workspace=run.kit.workspace.root)
+    call_hook(spec.notify, env=env, about=about, workspace=run.ctx.workspace.root)
 
 
 async def _baseline(run: LiveRun) -> None:
@@ -236,20 +236,20 @@ async def _baseline(run: LiveRun) -> None:
         await check_predicates(run)
 
 
-def _ended(kit: Kit, end: Finish) -> Outcome:
+def _ended(ctx: RunContext, end: Finish) -> Outcome:
     """Record the run's end."""
-    outcome = outcome_of(kit.facts, end, answer=None, seconds=kit.usage.uncounted(), journal=kit.journal.path)
-    kit.events.record(ended_event(outcome), durable=True)
+    outcome = outcome_of(ctx.facts, end, answer=None, seconds=ctx.usage.uncounted(), journal=ctx.journal.path)
+    ctx.events.record(ended_event(outcome), durable=True)
     return outcome
 
 
-def _broke(kit: Kit, error: Exception) -> Outcome:
+def _broke(ctx: RunContext, error: Exception) -> Outcome:
     """Record an error of the program: the traceback in the journal, one line for the user."""
     error = _unwrap(error)
     what = f"internal error: {type(error).__name__}: {error}"
     trace = "".join(traceback.format_exception(error))
-    kit.events.record(Fault(kind="program", text=what, trace=trace))
-    return _ended(kit, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
+    ctx.events.record(Fault(kind="program", text=what, trace=trace))
+    return _ended(ctx, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
 
 
 def _unwrap(error: Exception) -> Exception:

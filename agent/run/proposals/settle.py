@@ -41,16 +41,16 @@ async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResul
     command that may have run is never repeated. All other calls are made now. `said`: the user's message, which answers
     the open proposals if no user is attached.
     """
-    kit, facts = run.kit, run.facts
-    _close_works(kit.facts, kit.events)
-    world, facts.world = facts.world, kit.snapshots.fingerprint() or None
+    ctx, facts = run.ctx, run.facts
+    _close_works(ctx.facts, ctx.events)
+    world, facts.world = facts.world, ctx.snapshots.fingerprint() or None
     dangling, number = facts.main.unanswered(), facts.open_step
     if number is None and not dangling:
         return ()
-    record = kit.events.bound(facts.step, None)
+    record = ctx.events.bound(facts.step, None)
     _close_lost(run.facts, dangling, record)
     try:
-        with kit.activity.in_progress():
+        with ctx.activity.in_progress():
             return await _answer(run, dangling, world, said, record)
     except PersonInterrupted as how:
         record(Interrupted(what="tool", detail=str(how)))
@@ -58,7 +58,7 @@ async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResul
         return ()
     finally:
         if number is not None:
-            record(StepFinished(number=number, seconds=kit.usage.count_seconds(), world=facts.world))
+            record(StepFinished(number=number, seconds=ctx.usage.count_seconds(), world=facts.world))
 
 
 async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
@@ -69,10 +69,10 @@ async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
 async def _answer(
     run: LiveRun, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
 ) -> Sequence[WorkResult]:
-    kit, facts = run.kit, run.facts
+    ctx, facts = run.ctx, run.facts
     said = said or next((queued.text for queued in facts.queue.values()), None)
-    if said and not kit.watched() and (waiting := _undecided(run.facts, run.kit.gate, dangling)):
-        _answer_with(run.kit.gate, dangling, waiting, said, record)
+    if said and not ctx.watched() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
+        _answer_with(run.ctx.gate, dangling, waiting, said, record)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
@@ -87,10 +87,10 @@ async def _answer(
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await perform_calls(kit, again, record, names=run.tools)
+    outcome = await perform_calls(ctx, again, record, names=run.tools)
     if dangling and not outcome.left_open:
-        await kit.world.refresh()
-        await verify(kit, record, claim=outcome.ended_with == "finish")
+        await ctx.world.refresh()
+        await verify(ctx, record, claim=outcome.ended_with == "finish")
     return [WorkResult(steps=1, handoff=outcome.handoff)]
 
 
@@ -140,14 +140,14 @@ async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, re
     """Describe the result of an approved command whose runner died."""
     if world is None:
         return UNKNOWN
-    return "\n".join([UNKNOWN, *await settle_lost_command(run.kit, proposal.command or "", world, record)])
+    return "\n".join([UNKNOWN, *await settle_lost_command(run.ctx, proposal.command or "", world, record)])
 
 
 async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
     """Make an approved change, unless the file shows that it was made. Return why someone has to decide again."""
-    kit, after = run.kit, opened.after or ""
-    target = kit.workspace.root / (opened.path or "")
-    draft = stored_draft(opened, kit.workspace, kit.journal.blob)
+    ctx, after = run.ctx, opened.after or ""
+    target = ctx.workspace.root / (opened.path or "")
+    draft = stored_draft(opened, ctx.workspace, ctx.journal.blob)
     if draft is None:
         _finish(call, "not done: the journal does not hold the approved content.", record)
         return None
@@ -155,7 +155,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
         return _note_written(run, call, opened, after, record)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
-    gated = await rule_again(kit, call, arguments, ruling, record)
+    gated = await rule_again(ctx, call, arguments, ruling, record)
     result = gated.result
     if result is not None:
         record(
@@ -169,7 +169,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
 def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: str, record: Record) -> None:
     path, known = opened.path or "", run.facts.changes.files.get(opened.path or "")
     if known is None or known[1] != after:
-        run.kit.files.mark_changed()
+        run.ctx.files.mark_changed()
         changed = FileChanged(path=path, by="model", before=opened.before, after=after)
         record(msgspec.structs.replace(changed, added=opened.added, removed=opened.removed))
     note = _note(run.facts, call)

@@ -22,7 +22,7 @@ from ...workspace import OWN_GIT, Leftovers, Sandbox, Snapshots, Workspace, comm
 from ..client.start_request import Order
 from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
-from .build_kit import Assembled, build, committing
+from .build_context import Assembled, build, committing
 from .inputs import Inputs
 from .patience import told
 from .search import check_executor
@@ -43,20 +43,20 @@ async def assemble(inputs: Inputs) -> Assembled:
     tree, env, tree_notes = await _tree(inputs)
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, ModelsInUse(model, env), git)
-    kit = assembled.kit
+    ctx = assembled.ctx
     listing = f"listing the files of {spec.workspace}"
-    notes += [*tree_notes, *await told(_start_snapshots(spec, kit.snapshots), inputs.tell, f"{listing}, for undo")]
+    notes += [*tree_notes, *await told(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")]
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
         notes += await hooks_left_out(tree.workspace.root, git_env)
     if git.commits is not None:
         notes += await git.commits.first_look()
-    notes += await told(kit.guarded.start(), inputs.tell, f"{listing}, for the guard")
-    for line in not_held_unguarded(kit.facts, kit.sandbox, kit.guard):
-        kit.guarded.say_not_held(line)
+    notes += await told(ctx.guarded.start(), inputs.tell, f"{listing}, for the guard")
+    for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
+        ctx.guarded.say_not_held(line)
     if not facts.started:
-        notes += [*kit.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
+        notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
     return replace(assembled, notes=notes)
 
 

@@ -58,41 +58,41 @@ class Beginning:
 
 def begin(run: LiveRun, beginning: Beginning) -> None:
     """Record the first events: the run, the system prompt, the task."""
-    kit, spec = run.kit, run.facts.spec
-    kit.events.record(
+    ctx, spec = run.ctx, run.facts.spec
+    ctx.events.record(
         RunStarted(
             run_id=spec.run_id,
             loop=spec.loop,
             task=spec.task,
             workspace=spec.workspace,
-            model=kit.models.current.name,
-            budget=kept_budget(kit.facts, kit.models),
-            journal=str(kit.journal.path),
-            local=kit.models.current.local,
-            window=kit.models.current.window,
-            priced=kit.models.current.price is not None,
+            model=ctx.models.current.name,
+            budget=kept_budget(ctx.facts, ctx.models),
+            journal=str(ctx.journal.path),
+            local=ctx.models.current.local,
+            window=ctx.models.current.window,
+            priced=ctx.models.current.price is not None,
             effort=spec.model.effort,
-            sees_images=kit.models.current.sees_images,
-            sandbox=kit.sandbox.kind,
-            network=kit.sandbox.network,
-            not_held=missing_guarantees(kit.sandbox, kit.gate.policy.rules),
+            sees_images=ctx.models.current.sees_images,
+            sandbox=ctx.sandbox.kind,
+            network=ctx.sandbox.network,
+            not_held=missing_guarantees(ctx.sandbox, ctx.gate.policy.rules),
             gate=spec.gate.mode,
             instructions=spec.instructions,
-            world=kit.snapshots.fingerprint() or None,
+            world=ctx.snapshots.fingerprint() or None,
             finder=spec.finder,
             fix=spec.fix,
             parent=spec.parent,
             interval=spec.interval,
             paced=spec.paced,
             improve=spec.improve,
-            notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, kit.journal.path, kit.clock.now())],
+            notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, ctx.journal.path, ctx.clock.now())],
         )
     )
-    kit.guarded.seal(kit.events.record)
+    ctx.guarded.seal(ctx.events.record)
     if run.finder is None and run.children is None:
-        kit.events.record(Prompted(kind="system", text=system_prompt(spec)))
+        ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
-        kit.events.record(Said(text=spec.task, kind="task", images=spec.images))
+        ctx.events.record(Said(text=spec.task, kind="task", images=spec.images))
     if run.finder is not None:
         run.finder.begin()
 
@@ -117,36 +117,36 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
 
     Returns the results of the step that was finished in this way.
     """
-    kit, facts, order, damage = run.kit, run.facts, beginning.order, beginning.damage
+    ctx, facts, order, damage = run.ctx, run.facts, beginning.order, beginning.damage
     changes = order.changes
     was_asking = facts.ended is None and facts.handing.tier is not None
     before = None if facts.verdicts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
-    others = concurrent_runs(facts.spec, kit.journal.path, kit.clock.now())
+    others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_said(before)]
-    not_held = missing_guarantees(kit.sandbox, kit.gate.policy.rules)
+    not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
     resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
-    resumed = await note_damage(kit.facts, kit.workspace, kit.snapshots, resumed, damage)
-    kit.events.record(resumed, durable=bool(damage))
-    kit.guarded.seal(kit.events.record)
-    charge_lost_calls(kit, arrived)
-    settle_spend(kit.facts, kit.events, damage, resumed.notes[len(notes) :])
-    _change_limits(kit.facts, kit.events, changes.limits)
-    if (kept := kept_budget(kit.facts, kit.models)) != facts.budget:
-        kit.events.record(BudgetChanged(budget=kept, by="program"))
+    resumed = await note_damage(ctx.facts, ctx.workspace, ctx.snapshots, resumed, damage)
+    ctx.events.record(resumed, durable=bool(damage))
+    ctx.guarded.seal(ctx.events.record)
+    charge_lost_calls(ctx, arrived)
+    settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
+    _change_limits(ctx.facts, ctx.events, changes.limits)
+    if (kept := kept_budget(ctx.facts, ctx.models)) != facts.budget:
+        ctx.events.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        kit.events.record(switched(run.tools, run.facts, kit.models.current, changes.model))
+        ctx.events.record(switched(run.tools, run.facts, ctx.models.current, changes.model))
     if changes.gate is not None:
-        kit.events.record(GateModeChanged(mode=changes.gate))
+        ctx.events.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
-        kit.events.record(HandoffClosed(by="person", note=changes.hint or ""))
+        ctx.events.record(HandoffClosed(by="person", note=changes.hint or ""))
     if run.finder is not None:
         await roll_back_items(run)
         run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
-        kit.gate.decide_later(changes.decision)
+        ctx.gate.decide_later(changes.decision)
     results = await settle(run, said=changes.hint)
-    await end_manual_control(kit)
+    await end_manual_control(ctx)
     if changes.accept is not None and not facts.main.unanswered():
         await accept_result(run, changes.accept)
         return results
@@ -155,21 +155,21 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
 
 def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:
     """Tell the model that the run was resumed. Returns true if a user gave a hint."""
-    kit, facts = run.kit, run.facts
+    ctx, facts = run.ctx, run.facts
     if facts.main.unanswered():  # while a proposal is open, nothing may come before its call's result
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
-    if is_suspect and (changes.hint is not None or not kit.watched()):  # otherwise the user is asked first
+    if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the user is asked first
         send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
-        kit.events.record(Said(text=changes.hint, kind="steer", images=changes.images))
+        ctx.events.record(Said(text=changes.hint, kind="steer", images=changes.images))
         return True
     if changes.decision is not None:
         return False
     is_left = before is not None and not before.complete and not is_suspect
     if is_left and facts.spec.loop is LoopKind.GOAL and not facts.wrapped_up:
-        kit.events.record(Prompted(kind="note", text="The run was resumed. Continue."))
+        ctx.events.record(Prompted(kind="note", text="The run was resumed. Continue."))
     return False
 
 

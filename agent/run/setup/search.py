@@ -8,7 +8,7 @@ from ...finder.finder import Finder
 from ...finder.workers import Worker
 from ...model import NO_MODEL
 from ...protocol import FinderSpec, RunSpec
-from ...step import Kit
+from ...step import RunContext
 from ..item_trees import Worktrees
 from .inputs import Outside
 from .surroundings import key_names
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from ...finder.crawl import Crawler
 
 
-def search_of(kit: Kit, outside: Outside) -> Finder | None:
+def search_of(ctx: RunContext, outside: Outside) -> Finder | None:
     """Return the search, or None for other loops."""
-    spec = kit.facts.spec
+    spec = ctx.facts.spec
     if not spec.loop.traits.has_search or spec.finder is None:
         return None
-    has_model = kit.models.of_run.name != NO_MODEL
-    trees = Worktrees(kit, spec.finder.parallel) if spec.finder.parallel > 1 else None
-    worker = worker_of(kit, spec.finder)
-    return Finder(kit, spec.finder, worker, has_model=has_model, open_model=outside.open_model, trees=trees)
+    has_model = ctx.models.of_run.name != NO_MODEL
+    trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
+    worker = worker_of(ctx, spec.finder)
+    return Finder(ctx, spec.finder, worker, has_model=has_model, open_model=outside.open_model, trees=trees)
 
 
-def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
+def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:
     """Return the worker for items, or None if a model works them."""
     if spec.traits.fetches_pages:
         from ...finder.crawl import Crawler
@@ -39,30 +39,30 @@ def worker_of(kit: Kit, spec: FinderSpec) -> Worker | None:
             include=spec.include,
             exclude=spec.exclude,
             robots=spec.robots,
-            clock=kit.clock,
+            clock=ctx.clock,
         )
-        return crawler if spec.executor is None else _remote(kit, spec, crawler)
+        return crawler if spec.executor is None else _remote(ctx, spec, crawler)
     if spec.worker is None:
         return None
     if spec.executor is not None:
-        return _remote(kit, spec, None)
+        return _remote(ctx, spec, None)
     if spec.worker.python is not None:
         from ...finder.workers.python import PythonWorker
 
         return PythonWorker(
             spec.worker.python,
-            workspace=kit.workspace.root,
-            env=kit.env,
-            sandbox=kit.sandbox,
+            workspace=ctx.workspace.root,
+            env=ctx.env,
+            sandbox=ctx.sandbox,
             seconds=spec.worker.timeout,
         )
     from ...finder.workers.command import CommandWorker
 
     return CommandWorker(
         spec.worker.command,
-        workspace=kit.workspace.root,
-        env=kit.env,
-        sandbox=kit.sandbox,
+        workspace=ctx.workspace.root,
+        env=ctx.env,
+        sandbox=ctx.sandbox,
         seconds=spec.worker.timeout,
     )
 
@@ -77,9 +77,9 @@ async def check_executor(spec: RunSpec) -> None:
     await check_cluster(read_executor(spec.finder.executor))
 
 
-def _remote(kit: Kit, spec: FinderSpec, crawler: Crawler | None) -> Worker:
+def _remote(ctx: RunContext, spec: FinderSpec, crawler: Crawler | None) -> Worker:
     """Return the worker that sends the items to a Dask cluster."""
     from ...finder.remote.assemble import remote_worker
 
-    names = key_names(kit.facts.spec.model, kit.facts.model_spec)
-    return remote_worker(kit, spec, crawler=crawler, provider_key_names=names)
+    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec)
+    return remote_worker(ctx, spec, crawler=crawler, provider_key_names=names)

@@ -10,7 +10,7 @@ from ...facts.tries import TryFacts
 from ...loops import LoopState
 from ...loops.passes import CLOSE, go_on
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
-from ...step import Kit, perform
+from ...step import RunContext, perform
 from ...workspace.snapshots.patches import change_hash, patch_of
 from ..passes.pass_words import said_in
 
@@ -38,25 +38,25 @@ class Attempt:
     """Folder of its worktree."""
     base: str
     """The snapshot that it started from."""
-    kit: Kit
+    ctx: RunContext
     facts: TryFacts
-    """The facts of its kit."""
+    """The facts of its context."""
 
     async def work(self, tools: Sequence[str]) -> Over | WorkResult:
         """Run its steps. A WorkResult: it is interrupted or waits for a decision, and is not over."""
-        kit, results = self.kit, list[WorkResult]()
+        ctx, results = self.ctx, list[WorkResult]()
         while True:
-            if not await kit.activity.rest_between_steps():
-                return WorkResult(work=kit.work, interrupted=True)
+            if not await ctx.activity.rest_between_steps():
+                return WorkResult(work=ctx.work, interrupted=True)
             self._deliver()
             decision = self._decide(results)
             if isinstance(decision, Over):
                 return decision
-            results = [await perform(kit, decision.works[0], tools)]
+            results = [await perform(ctx, decision.works[0], tools)]
             if results[0].interrupted:
-                return WorkResult(work=kit.work, interrupted=True)
+                return WorkResult(work=ctx.work, interrupted=True)
             if results[0].handoff is not None:
-                return WorkResult(work=kit.work, handoff=results[0].handoff)
+                return WorkResult(work=ctx.work, handoff=results[0].handoff)
 
     def _decide(self, results: Sequence[WorkResult]) -> Again | Over:
         """Return the next step, by the rules of a pass."""
@@ -78,23 +78,23 @@ class Attempt:
         if self.facts.main.unanswered():
             return
         for text in self.facts.said:
-            self.kit.events.record(Prompted(kind="note", text=f"The person said: {text}"))
+            self.ctx.events.record(Prompted(kind="note", text=f"The person said: {text}"))
         self.facts.said.clear()
 
     async def finish(self, over: Over) -> None:
         """Keep its changes as a patch and record its end."""
-        kit = self.kit
-        await kit.background.end_all("the try ended")
-        world = await kit.snapshots.take()
-        changes = await kit.snapshots.changes(self.base, world)
-        kit.events.record(
+        ctx = self.ctx
+        await ctx.background.end_all("the try ended")
+        world = await ctx.snapshots.take()
+        changes = await ctx.snapshots.changes(self.base, world)
+        ctx.events.record(
             TryFinished(
                 number=self.number,
                 candidate=self.candidate,
                 tries=self.tries,
                 why=over.why,
                 said=said_in(self.facts),
-                patch=kit.journal.keep(patch_of(changes)) if changes else None,
+                patch=ctx.journal.keep(patch_of(changes)) if changes else None,
                 base=self.base,
                 world=world,
                 files=[one.path for one in changes],

@@ -19,7 +19,7 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
-from ...step import Kit, file_changed
+from ...step import RunContext, file_changed
 from ...stops.score import is_better
 from ...workspace import SnapshotDamaged, Snapshots, Workspace
 from ...workspace.git.repository import GitFailed
@@ -27,7 +27,7 @@ from ...workspace.snapshots.patches import patch_of
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .attempt import Attempt, Over
 from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
-from .try_kit import drop_kit, kit_of_try
+from .try_context import context_of_try, drop_context
 from .verdict import why_red
 from .words import opening_words, summary, system_words
 from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
@@ -36,19 +36,19 @@ from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, 
 class Candidates:
     """The tries of the open pass."""
 
-    def __init__(self, kit: Kit, tools: Sequence[str]) -> None:
-        self._kit, self._tools = kit, tools
+    def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
+        self._ctx, self._tools = ctx, tools
         self._live: dict[int, Attempt] = {}
 
     @property
     def _facts(self) -> PassFacts:
-        assert self._kit.facts.passing is not None  # only loops with passes have tries
-        return self._kit.facts.passing
+        assert self._ctx.facts.passing is not None  # only loops with passes have tries
+        return self._ctx.facts.passing
 
     @property
     def _spec(self) -> ImproveSpec:
-        assert self._kit.facts.spec.improve is not None  # other loops have no tries
-        return self._kit.facts.spec.improve
+        assert self._ctx.facts.spec.improve is not None  # other loops have no tries
+        return self._ctx.facts.spec.improve
 
     async def work(self, work: Work) -> WorkResult:
         """Begin a try, or continue it after an interruption."""
@@ -69,24 +69,24 @@ class Candidates:
         return WorkResult(work=work.work, exhausted=over.exhausted)
 
     async def _begin(self, candidate: int, started: PassStarted, name: str) -> Attempt:
-        """Make the worktree and kit of a try. Raises GitFailed, SnapshotDamaged, OSError."""
-        kit = self._kit
+        """Make the worktree and the context of a try. Raises GitFailed, SnapshotDamaged, OSError."""
+        ctx = self._ctx
         await self._drop(candidate)
-        place = tries_folder(kit.journal, kit.facts, kit.workspace) / f"{started.number}.{candidate}"
-        await remove_worktree(kit, place)
-        kit.events.record(
+        place = tries_folder(ctx.journal, ctx.facts, ctx.workspace) / f"{started.number}.{candidate}"
+        await remove_worktree(ctx, place)
+        ctx.events.record(
             TryStarted(number=started.number, candidate=candidate, tries=started.tries, place=str(place)),
             work=name,
             durable=True,
         )
-        root = await make_worktree(kit.workspace, kit.snapshots, kit.env, place, started.world or "")
-        made, facts = await kit_of_try(kit, root, name, f"try {candidate} of {started.tries}", started)
+        root = await make_worktree(ctx.workspace, ctx.snapshots, ctx.env, place, started.world or "")
+        made, facts = await context_of_try(ctx, root, name, f"try {candidate} of {started.tries}", started)
         base = await made.snapshots.take()
         attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
         self._live[candidate] = attempt
         made.events.record(Prompted(kind="system", text=system_words(made.facts)))
-        text = opening_words(kit, made, started.number, candidate, started.tries)
-        images = [*kit.facts.spec.images, *self._facts.images]
+        text = opening_words(ctx, made, started.number, candidate, started.tries)
+        images = [*ctx.facts.spec.images, *self._facts.images]
         made.events.record(Prompted(kind="task", text=text, images=images))
         return attempt
 
@@ -94,7 +94,7 @@ class Candidates:
         end = TryFinished(
             number=started.number, candidate=candidate, tries=started.tries, why=why, fault=why, retryable=True
         )
-        self._kit.events.record(end, work=work.work)
+        self._ctx.events.record(end, work=work.work)
 
     async def finish_all(self, why: str) -> None:
         """Keep unfinished tries as patches; they do not continue."""
@@ -121,20 +121,20 @@ class Candidates:
             return self._none(started)
         end = self._facts.tries[best.candidate]
         assert end is not None and end.world is not None and best.score is not None  # it was measured
-        base = self._kit.facts.world = await self._kit.snapshots.take()
-        edited = await edited_since(self._kit.snapshots, started, end, base)
+        base = self._ctx.facts.world = await self._ctx.snapshots.take()
+        edited = await edited_since(self._ctx.snapshots, started, end, base)
         if edited:
-            decision = await decide_conflict(self._kit, best, edited, base, may_hand_over=may_hand_over)
+            decision = await decide_conflict(self._ctx, best, edited, base, may_hand_over=may_hand_over)
             if decision == "hand over":
                 return WorkResult(handoff=why_handed_over(best, edited))
             if decision == "keep":
-                return record_no_score(self._kit, self._spec, started.number, why_kept(best, edited), best.seconds)
+                return record_no_score(self._ctx, self._spec, started.number, why_kept(best, edited), best.seconds)
         self._record_choice(started, best, end, base)
         return None
 
     def _record_choice(self, started: PassStarted, best: TryMeasured, end: TryFinished, base: str) -> None:
         assert end.world is not None and best.score is not None  # it was measured
-        self._kit.events.record(
+        self._ctx.events.record(
             TryChosen(
                 number=started.number,
                 candidate=best.candidate,
@@ -149,11 +149,11 @@ class Candidates:
         )
 
     async def _measure(self, attempt: Attempt, end: TryFinished) -> None:
-        kit, why = attempt.kit, await self._why_not(attempt, end)
-        score = await measure(kit, self._spec) if why is None else None
+        ctx, why = attempt.ctx, await self._why_not(attempt, end)
+        score = await measure(ctx, self._spec) if why is None else None
         if score is not None and score.value is None:
             why = f"the score could not be measured: the command {score.why_not}"
-        kit.events.record(
+        ctx.events.record(
             TryMeasured(
                 number=attempt.number,
                 candidate=attempt.candidate,
@@ -169,14 +169,14 @@ class Candidates:
 
     async def _why_not(self, attempt: Attempt, end: TryFinished) -> str | None:
         """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
-        changes = await attempt.kit.snapshots.changes(attempt.base, end.world or "")
+        changes = await attempt.ctx.snapshots.changes(attempt.base, end.world or "")
         for change in changes:
-            if self._kit.guard.matches(change.path) or attempt.kit.guard.matches(change.path):
+            if self._ctx.guard.matches(change.path) or attempt.ctx.guard.matches(change.path):
                 return f"it changed {change.path}, which decides the score or a check"
             if change.kind == "large":
                 return f"it changed {change.path}, which is too large for a snapshot"
         attempt.facts.world = end.world
-        return await why_red(attempt.kit)
+        return await why_red(attempt.ctx)
 
     def _best(self) -> TryMeasured | None:
         """Return the best try that beats the best score so far; the first of equal ones."""
@@ -190,7 +190,7 @@ class Candidates:
 
     def _none(self, started: PassStarted) -> Measured:
         """Say why no try is chosen. Only a measured score makes the pass stale."""
-        kit, spec, facts = self._kit, self._spec, self._facts
+        ctx, spec, facts = self._ctx, self._spec, self._facts
         told = summary(facts, started.tries)
         scored = [one for one in facts.measured.values() if one.score is not None]
         if scored:
@@ -199,13 +199,13 @@ class Candidates:
             score = Score(
                 nearest.score, nearest.values, nearest.noise, nearest.seconds, "", started.tries, nearest.candidate
             )
-            record_score(kit, spec, started.number, score)
+            record_score(ctx, spec, started.number, score)
             return Measured(False, f"no try was better than {facts.best:g}: {told}")
         failed = [one for _, one in sorted(facts.measured.items()) if one.not_measured]
         if failed:
             why = failed[0].why.rpartition("the command ")[2]
             seconds = sum(one.seconds for one in failed)
-            record_no_score(kit, spec, started.number, f"{why} (no try could be measured)", seconds)
+            record_no_score(ctx, spec, started.number, f"{why} (no try could be measured)", seconds)
             return Measured(False, f"no try could be measured: {told}", is_measured=False)
         return Measured(False, told or "no try ended")
 
@@ -213,38 +213,38 @@ class Candidates:
         """Write the files of the chosen try into the run's tree unless they are there. Returns why
         not if that fails.
         """
-        kit = self._kit
+        ctx = self._ctx
         await self.clear()
-        left = await kit.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
-        kit.files.mark_changed()
+        left = await ctx.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
+        ctx.files.mark_changed()
         if left:
-            left += await kit.snapshots.restore(chosen.base, chosen.files, expected=chosen.world)
+            left += await ctx.snapshots.restore(chosen.base, chosen.files, expected=chosen.world)
             return f"try {chosen.candidate} of {chosen.tries} could not be applied: {left[0]}"
-        known = kit.facts.changes.files
+        known = ctx.facts.changes.files
         files = frozenset(chosen.files)
-        changes = [one for one in await kit.snapshots.changes(chosen.base, chosen.world) if one.path in files]
-        with kit.events.together():
+        changes = [one for one in await ctx.snapshots.changes(chosen.base, chosen.world) if one.path in files]
+        with ctx.events.together():
             for change in changes:
-                event = file_changed(kit.journal, change, "model")
+                event = file_changed(ctx.journal, change, "model")
                 if change.path not in known or known[change.path][1] != event.after:
-                    kit.events.record(event)
+                    ctx.events.record(event)
         return None
 
     async def sweep(self) -> None:
         """After a kill: keep what the tries of the earlier runner left as patches, and remove their worktrees."""
-        kit, started = self._kit, self._facts.last
+        ctx, started = self._ctx, self._facts.last
         for lost in list(self._facts.lost):
             patch, files = None, list[str]()
-            root = await workspace_in(kit.workspace, Path(lost.place))
+            root = await workspace_in(ctx.workspace, Path(lost.place))
             if root is not None and started is not None and started.number == lost.number:
-                snapshots = Snapshots(Workspace(root), kit.journal.path.with_suffix(".snapshots"))
+                snapshots = Snapshots(Workspace(root), ctx.journal.path.with_suffix(".snapshots"))
                 try:
                     world = await snapshots.take()
                     changes = await snapshots.changes(started.world or "", world)
-                    patch, files = kit.journal.keep(patch_of(changes)), [one.path for one in changes]
+                    patch, files = ctx.journal.keep(patch_of(changes)), [one.path for one in changes]
                 except SnapshotDamaged:
                     pass  # its changes are not known
-            kit.events.record(
+            ctx.events.record(
                 TryFinished(
                     number=lost.number,
                     candidate=lost.candidate,
@@ -256,7 +256,7 @@ class Candidates:
                 ),
                 work=try_name(lost.number, lost.candidate),
             )
-        await remove_all(kit)
+        await remove_all(ctx)
 
     async def clear(self) -> None:
         """Remove the worktrees of the pass."""
@@ -266,14 +266,14 @@ class Candidates:
     async def close(self) -> None:
         """Keep unfinished tries as patches and remove the worktrees, because the runner ends."""
         if self._live:
-            if self._kit.facts.ended is None:
+            if self._ctx.facts.ended is None:
                 await self.finish_all("the runner ended in the middle of it")
             await self.clear()
 
     async def _drop(self, candidate: int) -> None:
         attempt = self._live.pop(candidate, None)
         if attempt is not None:
-            await drop_kit(self._kit, attempt.kit, attempt.facts)
-            await remove_worktree(self._kit, attempt.place)
+            await drop_context(self._ctx, attempt.ctx, attempt.facts)
+            await remove_worktree(self._ctx, attempt.place)
             if not self._live:
                 await asyncio.to_thread(drop_folder, attempt.place.parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import Snapshots
 from ..handoff.handoff import DECIDES
 
@@ -25,27 +25,27 @@ async def edited_since(snapshots: Snapshots, started: PassStarted, end: TryFinis
 
 
 async def decide_conflict(
-    kit: Kit, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
+    ctx: RunContext, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
 ) -> Literal["keep", "replace", "hand over"]:
     """Ask the user. Without one the edits stay, or the run is handed over, depending on its policy.
 
     Raises PersonInterrupted.
     """
     name = f"try-{best.number}.{best.candidate}-{base[:12]}"
-    asking, hands_over = kit.facts.asking, may_hand_over and kit.gate.policy.on_ask == "handoff"
+    asking, hands_over = ctx.facts.asking, may_hand_over and ctx.gate.policy.on_ask == "handoff"
     if name not in asking.answers and name not in asking.questions:
-        if not kit.watched():
+        if not ctx.watched():
             return "hand over" if hands_over else "keep"
-        kit.events.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
+        ctx.events.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
     if name not in asking.answers:
-        kit.events.record(Waiting(why="question"))
-        await kit.activity.interruptible(
-            kit.activity.until(lambda: name in asking.answers or (kit.headless and not kit.watched()))
+        ctx.events.record(Waiting(why="question"))
+        await ctx.activity.interruptible(
+            ctx.activity.until(lambda: name in asking.answers or (ctx.headless and not ctx.watched()))
         )
     if name not in asking.answers and hands_over:
         return "hand over"  # the question stays open
     if name not in asking.answers:
-        kit.events.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
+        ctx.events.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
     is_replaced = asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
     return "replace" if is_replaced else "keep"
 

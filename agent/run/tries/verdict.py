@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ...loops import LoopState
 from ...loops.state import met
-from ...step import Kit, verify
+from ...step import RunContext, verify
 from ..passes.pass_words import red
 
 
-async def look_at_predicates(kit: Kit) -> str | None:
+async def look_at_predicates(ctx: RunContext) -> str | None:
     """Describe what holds; None: not enough holds, or there are no predicates. Raises PersonInterrupted."""
-    if not kit.files.is_verified_at(kit.facts.world) or kit.facts.world is None:
-        await verify(kit, kit.events.bound(None, None), claim=True, baseline=True)
-    return met(LoopState(kit.facts))
+    if not ctx.files.is_verified_at(ctx.facts.world) or ctx.facts.world is None:
+        await verify(ctx, ctx.events.bound(None, None), claim=True, baseline=True)
+    return met(LoopState(ctx.facts))
 
 
-async def why_red(kit: Kit) -> str | None:
+async def why_red(ctx: RunContext) -> str | None:
     """Return which predicate does not hold; None: all hold, or there are none. Raises PersonInterrupted."""
-    if not kit.facts.spec.predicates.exist or await look_at_predicates(kit) is not None:
+    if not ctx.facts.spec.predicates.exist or await look_at_predicates(ctx) is not None:
         return None
-    return red(kit.facts)
+    return red(ctx.facts)

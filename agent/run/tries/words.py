@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...facts.facts import RunFacts
 from ...facts.passes import PassFacts
 from ...protocol import TryFinished, TryMeasured
-from ...step import Kit, system_prompt
+from ...step import RunContext, system_prompt
 from ..passes.pass_words import opening
 
 _TOLD = """\
@@ -24,16 +24,16 @@ _OTHER = "As try {candidate}, pick a part of the code that is not the obvious on
 
 
 def system_words(facts: RunFacts) -> str:
-    """Return the system prompt of a try; `kit` is the try's."""
+    """Return the system prompt of a try; `ctx` is the try's."""
     return system_prompt(facts.spec)
 
 
-def opening_words(kit: Kit, made: Kit, number: int, candidate: int, tries: int) -> str:
-    """Return the first message of a try. `kit`: the run's; `made`: its own."""
-    assert kit.facts.passing is not None  # tries belong to a pass
+def opening_words(ctx: RunContext, made: RunContext, number: int, candidate: int, tries: int) -> str:
+    """Return the first message of a try. `ctx`: the run's; `made`: its own."""
+    assert ctx.facts.passing is not None  # tries belong to a pass
     way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
     told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
-    return f"{opening(kit.facts, kit.facts.passing, number)}\n\n{told}"
+    return f"{opening(ctx.facts, ctx.facts.passing, number)}\n\n{told}"
 
 
 def summary(passing: PassFacts, tries: int) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import try_name
-from ...step import Kit
+from ...step import RunContext
 from ...workspace import Snapshots, Workspace
 from ...workspace.checkout import add_tracked_files
 from ...workspace.git import drop_refs_made_in, places_of
@@ -76,23 +76,23 @@ async def workspace_in(workspace: Workspace, place: Path) -> Path | None:
     return root if await asyncio.to_thread(root.is_dir) else None
 
 
-async def remove_worktree(kit: Kit, place: Path) -> None:
+async def remove_worktree(ctx: RunContext, place: Path) -> None:
     """Remove the worktree with its files and the refs made in it, if it exists."""
     try:
-        found = await Repository.find(kit.workspace.root, kit.env)
+        found = await Repository.find(ctx.workspace.root, ctx.env)
         if found is not None:
-            await _drop_refs(kit.facts, kit.snapshots, found, place)
+            await _drop_refs(ctx.facts, ctx.snapshots, found, place)
             await found.ask("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
         pass  # the folder is removed; git forgets it with the next `git worktree prune`
     await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
-async def remove_all(kit: Kit) -> None:
+async def remove_all(ctx: RunContext) -> None:
     """Remove every worktree of this run's tries."""
-    folder = tries_folder(kit.journal, kit.facts, kit.workspace)
+    folder = tries_folder(ctx.journal, ctx.facts, ctx.workspace)
     for place in await asyncio.to_thread(_below, folder):
-        await remove_worktree(kit, place)
+        await remove_worktree(ctx, place)
     await asyncio.to_thread(drop_folder, folder)
 
 

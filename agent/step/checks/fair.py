@@ -17,7 +17,7 @@ from ..tool_calls.background import Background
 from .guarded import Guarded
 
 if TYPE_CHECKING:
-    from ..resources.kit import Kit
+    from ..resources.context import RunContext
 
 T = TypeVar("T")
 TRIES = 3
@@ -33,7 +33,7 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
 
 
 async def fair(
-    kit: Kit,
+    ctx: RunContext,
     name: str,
     run: Callable[[CheckEnvironment], Awaitable[T]],
     passed: Callable[[T], bool],
@@ -47,24 +47,24 @@ async def fair(
     A check that does not pass is not repeated. `full`: guarded files are compared by content. `whole`: the whole
     workspace must stay unchanged. Raises PersonInterrupted.
     """
-    guarded = kit.guarded
+    guarded = ctx.guarded
     tried = 0
     while True:
         tried += 1
         _say(record, notes := await guarded.settle(record, name, full=full))
-        async with _background_suspended(kit.guarded, kit.background, record):
+        async with _background_suspended(ctx.guarded, ctx.background, record):
             # Restored files have new times, and background commands may have written until now.
-            again = bool(notes or kit.background.names())
+            again = bool(notes or ctx.background.names())
             before = await guarded.differences(full=full) if again else []
-            stamps, world = guarded.stamps(), kit.snapshots.fingerprint()
-            kit.guarded.drop_bytecode()
-            with prepared_environment(kit.sandbox, kit.env) as environment:
+            stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
+            ctx.guarded.drop_bytecode()
+            with prepared_environment(ctx.sandbox, ctx.env) as environment:
                 result = await run(environment)
             if not passed(result):
                 return result, None
             found = await guarded.tolerate_outputs(await guarded.differences(full=full))
             touched = guarded.touched_since(stamps)
-            moved = await _moved(kit.snapshots, kit.guarded, kit.background, name, world) if whole else []
+            moved = await _moved(ctx.snapshots, ctx.guarded, ctx.background, name, world) if whole else []
         names = [one.path for one in (*before, *found)] or touched or moved
         why = _why(names, is_guarded=bool(before or found or touched)) if names else guarded.why_not()
         if why is None:

@@ -24,8 +24,8 @@ from ...stops import (
     run_check,
 )
 from ...workspace import Workspace
+from ..resources.context import RunContext
 from ..resources.file_state import FileState
-from ..resources.kit import Kit
 from ..resources.usage import Usage
 from .fair import CheckEnvironment, fair
 from .loose_files import loose_mark
@@ -34,31 +34,33 @@ MOST_MISSING = 50
 """Missing tests that one event names; the blob of the check has all of them."""
 
 
-async def verify(kit: Kit, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True) -> None:
+async def verify(
+    ctx: RunContext, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True
+) -> None:
     """Run the predicates that are due. `claim`: the model stopped calling tools or called `finish`. `baseline`: before
     the first call.
 
     `compared`: compare the tests that ran with those that ran before.
     """
-    wanted = kit.facts.spec.predicates
+    wanted = ctx.facts.spec.predicates
     if not wanted.exist:
         return
-    is_due = baseline or await _is_due(kit.facts, kit.workspace, kit.files, claim=claim)
+    is_due = baseline or await _is_due(ctx.facts, ctx.workspace, ctx.files, claim=claim)
     if is_due:
         for command in wanted.until:
-            await _check(kit, command, record, baseline=baseline, compared=compared)
+            await _check(ctx, command, record, baseline=baseline, compared=compared)
     for path in wanted.until_py:
-        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(kit.facts, f"until-py {path}")):
-            await _judge_python(kit, path, record)
+        if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(ctx.facts, f"until-py {path}")):
+            await _judge_python(ctx, path, record)
     for path in wanted.until_file:
-        _judged(judge_file(path, kit.workspace), record)
+        _judged(judge_file(path, ctx.workspace), record)
     for action in wanted.require:
-        _judged(judge_required(action, _deeds(kit.facts, kit.workspace)), record)
-    if wanted.schema is not None and (claim or _is_stale(kit.facts, f"schema {wanted.schema}")):
-        await _judge_schema(kit, wanted.schema, record)
-    kit.files.note_verified(kit.facts.world)
+        _judged(judge_required(action, _deeds(ctx.facts, ctx.workspace)), record)
+    if wanted.schema is not None and (claim or _is_stale(ctx.facts, f"schema {wanted.schema}")):
+        await _judge_schema(ctx, wanted.schema, record)
+    ctx.files.note_verified(ctx.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
-        kit.files.note_mark(await _files(kit.workspace))
+        ctx.files.note_mark(await _files(ctx.workspace))
 
 
 def _is_stale(facts: RunFacts, name: str) -> bool:
@@ -89,34 +91,34 @@ async def _files(workspace: Workspace) -> str | None:
     return await asyncio.to_thread(loose_mark, workspace.root)
 
 
-async def _check(kit: Kit, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
+async def _check(ctx: RunContext, command: str, record: Record, *, baseline: bool, compared: bool) -> None:
     record(CheckStarted(command=command))
 
     async def run(environment: CheckEnvironment) -> CheckResult:
-        with kit.usage.running():
+        with ctx.usage.running():
             checking = run_check(
                 command,
-                kit.workspace,
+                ctx.workspace,
                 env=environment.env,
-                timeout=_seconds(kit.facts, kit.usage),
-                sandbox=kit.sandbox,
+                timeout=_seconds(ctx.facts, ctx.usage),
+                sandbox=ctx.sandbox,
                 empty=environment.empty,
             )
-            return await kit.activity.interruptible(checking)
+            return await ctx.activity.interruptible(checking)
 
-    result, uncounted = await fair(kit, command, run, lambda result: result.passed, record)
-    record(check_finished(kit, result, uncounted, baseline=baseline, compared=compared))
+    result, uncounted = await fair(ctx, command, run, lambda result: result.passed, record)
+    record(check_finished(ctx, result, uncounted, baseline=baseline, compared=compared))
 
 
 def check_finished(
-    kit: Kit, result: CheckResult, uncounted: str | None, *, baseline: bool = False, compared: bool = True
+    ctx: RunContext, result: CheckResult, uncounted: str | None, *, baseline: bool = False, compared: bool = True
 ) -> CheckFinished:
     """Return the event of a finished check. A check that does not count or is suspect has not passed."""
     passed = result.passed and uncounted is None
     suspicion = (
-        compare(_reference(kit.journal, kit.facts, result.command), result.counted) if passed and compared else None
+        compare(_reference(ctx.journal, ctx.facts, result.command), result.counted) if passed and compared else None
     )
-    counted = None if result.counted is None else kit.journal.keep(msgspec.json.encode(result.counted))
+    counted = None if result.counted is None else ctx.journal.keep(msgspec.json.encode(result.counted))
     return CheckFinished(
         command=result.command,
         passed=passed and suspicion is None,
@@ -145,45 +147,45 @@ def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | Non
         return None
 
 
-async def _judge_python(kit: Kit, path: str, record: Record) -> None:
+async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
     async def run(environment: CheckEnvironment) -> Verdict:
-        with kit.usage.running():
+        with ctx.usage.running():
             judging = judge_python(
                 path,
-                kit.workspace,
-                _state(kit.facts, kit.usage),
+                ctx.workspace,
+                _state(ctx.facts, ctx.usage),
                 env=environment.env,
-                timeout=_seconds(kit.facts, kit.usage),
-                sandbox=kit.sandbox,
-                approved=kit.guarded.approved(),
+                timeout=_seconds(ctx.facts, ctx.usage),
+                sandbox=ctx.sandbox,
+                approved=ctx.guarded.approved(),
             )
-            return await kit.activity.interruptible(judging)
+            return await ctx.activity.interruptible(judging)
 
-    await _judge_fairly(kit, f"until-py {path}", run, record)
+    await _judge_fairly(ctx, f"until-py {path}", run, record)
 
 
-async def _judge_schema(kit: Kit, path: str, record: Record) -> None:
+async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
     async def run(environment: CheckEnvironment) -> Verdict:
-        with kit.usage.running():
+        with ctx.usage.running():
             judging = judge_schema(
                 path,
-                kit.facts.answer,
-                kit.workspace,
+                ctx.facts.answer,
+                ctx.workspace,
                 env=environment.env,
-                timeout=_seconds(kit.facts, kit.usage),
-                sandbox=kit.sandbox,
+                timeout=_seconds(ctx.facts, ctx.usage),
+                sandbox=ctx.sandbox,
             )
-            return await kit.activity.interruptible(judging)
+            return await ctx.activity.interruptible(judging)
 
-    await _judge_fairly(kit, f"schema {path}", run, record)
+    await _judge_fairly(ctx, f"schema {path}", run, record)
 
 
 async def _judge_fairly(
-    kit: Kit, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
+    ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
 ) -> None:
     """Record the verdict, which counts only for the present answer."""
-    answer = digest_of(kit.facts.answer)
-    verdict, uncounted = await fair(kit, name, run, lambda verdict: verdict.passed, record)
+    answer = digest_of(ctx.facts.answer)
+    verdict, uncounted = await fair(ctx, name, run, lambda verdict: verdict.passed, record)
     if uncounted is not None:
         verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
     _judged(verdict, record, answer)

@@ -8,7 +8,7 @@ from ...facts.facts import RunFacts
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..model_call.images_shown import shown_to
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
@@ -25,7 +25,7 @@ _LEAST_FILE = 60
 
 
 def fit_turn(
-    kit: Kit,
+    ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
     form: Constrained | None = None,
@@ -33,21 +33,21 @@ def fit_turn(
     most: int | None = None,
 ) -> Fitted:
     """Return the prompt of the next call. `most`: its token limit after the provider refused a longer one."""
-    model = kit.models.current
+    model = ctx.models.current
     room = prompt_room(model.window, model.max_output)
-    if (refused := kit.prompts.refused(model.name)) is not None:
+    if (refused := ctx.prompts.refused(model.name)) is not None:
         room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         return model.count(messages if form is None else plain_messages(messages), tools)
 
     return fit(
-        shown_to(model, kit.facts, kit.facts.conversation(work)),
+        shown_to(model, ctx.facts, ctx.facts.conversation(work)),
         count=count,
         window=model.window,
         room=room,
         tools=tools,
-        needed=required_tools(kit.facts.spec),
+        needed=required_tools(ctx.facts.spec),
         share=None if form is None else form.share,
         most=most,
     )
@@ -94,18 +94,18 @@ def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
     return FileSpace([(share, left(share)) for share in _SHARES], model.count_text)
 
 
-def note_shortened(kit: Kit, fixed: Fixed, work: str | None, record: Record) -> None:
+def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, record: Record) -> None:
     """Tell the user how the fixed part of the prompt is shortened, once for each way to shorten it.
 
     The prompts of a search's work differ in length; one note stands for all.
     """
-    form = kit.constrained
+    form = ctx.constrained
     how = () if work is not None else (fixed.kept if form is None else form.share, fixed.is_brief, fixed.left_out)
-    seen = (kit.models.current.window, *how)
-    if fixed.is_shortened and kit.prompts.is_new_shortening(seen):
+    seen = (ctx.models.current.window, *how)
+    if fixed.is_shortened and ctx.prompts.is_new_shortening(seen):
         record(
             PromptShortened(
-                window=kit.models.current.window,
+                window=ctx.models.current.window,
                 file=fixed.name if fixed.kept < fixed.length else "",
                 kept=fixed.kept,
                 length=fixed.length,

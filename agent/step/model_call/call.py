@@ -28,7 +28,7 @@ from ..fitting.context import Fitted
 from ..fitting.turn import fit_turn, too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import of_run
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from ..resources.prompt_limits import PromptLimits
 from .holds import release_due
@@ -56,7 +56,7 @@ CallResult = Reply | Failed | Exhausted
 
 
 def prepare(
-    kit: Kit,
+    ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
     form: Constrained | None = None,
@@ -64,43 +64,43 @@ def prepare(
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
     """Fit the conversation to the window and ask the budget, after releasing holds whose time is over."""
-    release_due(kit)
-    fitted = fit_turn(kit, work, tools, form)
-    return fitted, admit_call(kit, fitted.tokens, wrap_up=wrap_up)
+    release_due(ctx)
+    fitted = fit_turn(ctx, work, tools, form)
+    return fitted, admit_call(ctx, fitted.tokens, wrap_up=wrap_up)
 
 
-def admit_call(kit: Kit, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False) -> Grant | Exhausted:
+def admit_call(ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False) -> Grant | Exhausted:
     """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
-    reserve = reserve_for(kit.facts.budget, kit.models.current.price, kit.models.current.window)
-    found = _admit(kit, kit.facts.budget, kit.usage.spent(), reserve, prompt_tokens, wrap_up=wrap_up, retry=retry)
-    for run_id, budget, spent in kit.ancestors.limits(kit.usage.uncounted()):
+    reserve = reserve_for(ctx.facts.budget, ctx.models.current.price, ctx.models.current.window)
+    found = _admit(ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, wrap_up=wrap_up, retry=retry)
+    for run_id, budget, spent in ctx.ancestors.limits(ctx.usage.uncounted()):
         if isinstance(found, Exhausted):
             return found
-        above = _admit(kit, budget, spent, Reserve(), prompt_tokens, wrap_up=wrap_up, retry=retry)
+        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, wrap_up=wrap_up, retry=retry)
         found = of_run(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
     return found
 
 
 def _admit(
-    kit: Kit, budget: Budget, spent: Spent, reserve: Reserve, prompt_tokens: int, *, wrap_up: bool, retry: bool
+    ctx: RunContext, budget: Budget, spent: Spent, reserve: Reserve, prompt_tokens: int, *, wrap_up: bool, retry: bool
 ) -> Grant | Exhausted:
     return admit(
         budget,
         spent,
         prompt_tokens,
-        price=kit.models.current.price,
-        margin=Margin(kit.facts.margins),
+        price=ctx.models.current.price,
+        margin=Margin(ctx.facts.margins),
         reserve=reserve,
-        window=kit.models.current.window,
-        max_output=kit.models.current.max_output,
+        window=ctx.models.current.window,
+        max_output=ctx.models.current.max_output,
         wrap_up=wrap_up,
         retry=retry,
-        now=kit.clock.now(),
+        now=ctx.clock.now(),
     )
 
 
 async def call(
-    kit: Kit,
+    ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
     record: Record,
@@ -115,15 +115,15 @@ async def call(
     If the model is switched while a call runs, the new model answers the next attempt.
     """
     while True:
-        with kit.models.keep_current() as other_waits:
-            attempts = _Attempts(kit, work, tools, record, wrap_up, form)
+        with ctx.models.keep_current() as other_waits:
+            attempts = _Attempts(ctx, work, tools, record, wrap_up, form)
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
-        fitted, _ = prepare(kit, work, tools, form, wrap_up=wrap_up)
+        fitted, _ = prepare(ctx, work, tools, form, wrap_up=wrap_up)
         if not fitted.fits:
-            return Failed(too_small(kit.facts, kit.models, kit.constrained, work, tools), retryable=False)
-        again = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+            return Failed(too_small(ctx.facts, ctx.models, ctx.constrained, work, tools), retryable=False)
+        again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
         grant = again
@@ -133,7 +133,7 @@ async def call(
 class _Attempts:
     """The attempts of one call at one model."""
 
-    kit: Kit
+    ctx: RunContext
     work: str | None
     tools: Sequence[ToolSpec]
     record: Record
@@ -142,51 +142,51 @@ class _Attempts:
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """Return the result; None: the next attempt is made with another model."""
-        kit, record, wrap_up = self.kit, self.record, self.wrap_up
+        ctx, record, wrap_up = self.ctx, self.record, self.wrap_up
         attempt = trims = 0
-        _note_trim(kit.models, kit.prompts, fitted, record)
+        _note_trim(ctx.models, ctx.prompts, fitted, record)
         while True:
-            admitted = _admitted(kit.models, fitted, grant, wrap_up=wrap_up)
-            if (refused := kit.ancestors.hold(admitted, self.work or kit.work)) is not None:
+            admitted = _admitted(ctx.models, fitted, grant, wrap_up=wrap_up)
+            if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
             record(admitted)
-            fault = await _attempt(kit, record, fitted, grant, self.form)
+            fault = await _attempt(ctx, record, fitted, grant, self.form)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
                 trims += 1
                 record(Fault(kind=fault.kind, text=f"{fault.text}; the conversation is trimmed", retry_in=0.0))
                 fitted = shorter
-                _note_trim(kit.models, kit.prompts, fitted, record)
-            elif is_about_images(fault, kit.models.current.name, fitted.messages):
-                return _images_refused(fault, kit.models, fitted, record)
+                _note_trim(ctx.models, ctx.prompts, fitted, record)
+            elif is_about_images(fault, ctx.models.current.name, fitted.messages):
+                return _images_refused(fault, ctx.models, fitted, record)
             elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
                 self.form.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
-            elif (wait := _wait_before_retry(fault, attempt, kit.usage.seconds_left())) is not None:
+            elif (wait := _wait_before_retry(fault, attempt, ctx.usage.seconds_left())) is not None:
                 attempt += 1
                 record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
-                await kit.activity.interruptible(kit.clock.sleep(wait))
+                await ctx.activity.interruptible(ctx.clock.sleep(wait))
                 if other_waits():
                     return None
             else:
                 record(Fault(kind=fault.kind, text=fault.text))
-                return _given_up(fault, kit, fitted, wrap_up=wrap_up)
-            again = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+                return _given_up(fault, ctx, fitted, wrap_up=wrap_up)
+            again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
             if isinstance(again, Exhausted):
                 return again
             grant = again
 
     def _shorter(self, refused: Fitted) -> Fitted | None:
         """Return about half of a prompt that the provider refused as too long; None: it cannot be shortened."""
-        kit = self.kit
-        kit.prompts.note_refused(kit.models.current.name, refused.tokens)
-        shorter = fit_turn(kit, self.work, self.tools, self.form, most=refused.tokens // 2)
+        ctx = self.ctx
+        ctx.prompts.note_refused(ctx.models.current.name, refused.tokens)
+        shorter = fit_turn(ctx, self.work, self.tools, self.form, most=refused.tokens // 2)
         return shorter if shorter.tokens < refused.tokens else None
 
 
 async def _attempt(
-    kit: Kit,
+    ctx: RunContext,
     record: Record,
     fitted: Fitted,
     grant: Grant,
@@ -196,18 +196,18 @@ async def _attempt(
 
     Whatever ends the attempt, what may be billed is charged. Raises PersonInterrupted.
     """
-    stream = Stream(kit, record, fitted, grant, form)
+    stream = Stream(ctx, record, fitted, grant, form)
     request = Request(
         messages=fitted.messages if form is None else plain_messages(fitted.messages),
         tools=fitted.fixed.tools,
         schema=SCHEMA if form is not None and not form.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
-        blobs=_blobs(kit.journal, fitted.messages),
+        blobs=_blobs(ctx.journal, fitted.messages),
     )
     try:
-        with kit.usage.running():
-            return await kit.activity.interruptible(stream.run(request))
+        with ctx.usage.running():
+            return await ctx.activity.interruptible(stream.run(request))
     except ModelFault as fault:
         if fault.kind in _BILLED or stream.began:
             stream.charge_estimate()
@@ -276,9 +276,9 @@ def _wait_before_retry(fault: ModelFault, attempt: int, seconds_left: float | No
     return wait
 
 
-def _given_up(fault: ModelFault, kit: Kit, fitted: Fitted, *, wrap_up: bool) -> Failed | Exhausted:
+def _given_up(fault: ModelFault, ctx: RunContext, fitted: Fitted, *, wrap_up: bool) -> Failed | Exhausted:
     if fault.kind == "deadline":
-        end = admit_call(kit, fitted.tokens, wrap_up=wrap_up, retry=True)
+        end = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(end, Exhausted):
             return end
         return Exhausted(resource="seconds", detail=f"time budget: {fault.text}")

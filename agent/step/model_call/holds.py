@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...protocol import HoldReleased, Model
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 
 LONGEST_ANSWER = 600.0
 """Seconds for which a provider generates for a client that disconnected: OpenAI and Anthropic stop after 10 minutes."""
@@ -16,13 +16,13 @@ def held_until(now: float, model: Model) -> float:
     return now + (LONGEST_LOCAL if model.local else LONGEST_ANSWER)
 
 
-def release_due(kit: Kit) -> None:
+def release_due(ctx: RunContext) -> None:
     """Record the release of holds whose time is over, also if the clock was set back meanwhile."""
-    now = kit.clock.now()
+    now = ctx.clock.now()
 
     def is_over(seq: int, until: float | None) -> bool:
-        return until is None or until <= now or kit.usage.seconds_of_hold(seq) >= LONGEST_ANSWER
+        return until is None or until <= now or ctx.usage.seconds_of_hold(seq) >= LONGEST_ANSWER
 
-    due = [(seq, c) for seq, c in kit.facts.spending.holds.items() if is_over(seq, c.held_until)]
+    due = [(seq, c) for seq, c in ctx.facts.spending.holds.items() if is_over(seq, c.held_until)]
     for seq, charged in due:
-        kit.events.record(HoldReleased(charge=seq, tokens=charged.held_tokens, usd=charged.held_usd))
+        ctx.events.record(HoldReleased(charge=seq, tokens=charged.held_tokens, usd=charged.held_usd))

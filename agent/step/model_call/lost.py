@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...protocol import Charged, Tokens
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from .holds import held_until
 
 
-def charge_lost_calls(kit: Kit, arrived: Mapping[str | None, str]) -> None:
+def charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> None:
     """Charge what arrived as an estimate, and hold the rest of the admitted worst case against the limits.
 
     `arrived`: the text of each conversation's answer that was cut off.
     """
-    for work, admitted in list(kit.facts.admitted.items()):
-        known = admitted.model in ("", kit.models.current.name)
-        tokens = Tokens(admitted.prompt_tokens, kit.models.current.count_text(arrived.get(work, "")))
-        usd = kit.models.current.bill(tokens) if known else admitted.worst_usd
-        kit.events.record(
+    for work, admitted in list(ctx.facts.admitted.items()):
+        known = admitted.model in ("", ctx.models.current.name)
+        tokens = Tokens(admitted.prompt_tokens, ctx.models.current.count_text(arrived.get(work, "")))
+        usd = ctx.models.current.bill(tokens) if known else admitted.worst_usd
+        ctx.events.record(
             Charged(
                 tokens_in=tokens.in_,
                 tokens_out=tokens.out,
@@ -26,7 +26,7 @@ def charge_lost_calls(kit: Kit, arrived: Mapping[str | None, str]) -> None:
                 estimated=True,
                 held_tokens=max(0, admitted.worst_tokens - tokens.total),
                 held_usd=max(0.0, (admitted.worst_usd or 0.0) - (usd or 0.0)),
-                held_until=held_until(kit.clock.now(), kit.models.current),
+                held_until=held_until(ctx.clock.now(), ctx.models.current),
                 model=admitted.model,
             ),
             work=work,

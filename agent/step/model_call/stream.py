@@ -33,7 +33,7 @@ from ...protocol import (
 from ...stops import Grant
 from ..constrained import Constrained
 from ..fitting.context import Fitted
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from .holds import held_until
 
 FLUSH_SECONDS = 1 / 30
@@ -52,21 +52,23 @@ class Reply:
 class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
-    def __init__(self, kit: Kit, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None) -> None:
+    def __init__(
+        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None
+    ) -> None:
         """`form` makes calls of the answer's text if no tools are offered."""
-        self._kit, self._record, self._fitted, self._grant = kit, record, fitted, grant
+        self._ctx, self._record, self._fitted, self._grant = ctx, record, fitted, grant
         self._form = form
         self.began = False
         self._charged = False
         self._reply = Reply()
         self._reasoning = ""
-        guard = kit.journal.redactor.stream
-        self._text = Merger(lambda text: record(TextArrived(text=text)), kit.clock, guard())
-        self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), kit.clock, guard())
+        guard = ctx.journal.redactor.stream
+        self._text = Merger(lambda text: record(TextArrived(text=text)), ctx.clock, guard())
+        self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), ctx.clock, guard())
 
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
-        end, usage, opaque = await self._receive(self._kit.models.current.stream(request))
+        end, usage, opaque = await self._receive(self._ctx.models.current.stream(request))
         if usage is not None:
             self._charge(usage)
         else:
@@ -119,9 +121,9 @@ class Stream:
         """
         data = msgspec.json.encode(opaque.data)
         tokens = (
-            self._kit.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
+            self._ctx.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
         )
-        self._record(ReasoningKept(maker=opaque.maker, sha=self._kit.journal.keep(data), tokens=tokens))
+        self._record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.keep(data), tokens=tokens))
 
     def _charge(self, tokens: Tokens) -> None:
         self._charged = True
@@ -131,8 +133,8 @@ class Stream:
                 tokens_out=tokens.out,
                 tokens_cached=tokens.cached,
                 tokens_reasoning=tokens.reasoning,
-                usd=self._kit.models.current.bill(tokens),
-                model=self._kit.models.current.name,
+                usd=self._ctx.models.current.bill(tokens),
+                model=self._ctx.models.current.name,
                 prompt_counted=self._fitted.tokens,
             )
         )
@@ -144,7 +146,7 @@ class Stream:
         if self._charged:
             return
         self._charged = True
-        model = self._kit.models.current
+        model = self._ctx.models.current
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         tokens = Tokens(self._fitted.tokens, model.count_text(self._reply.text + self._reasoning + calls), 0, 0)
         usd = model.bill(tokens)
@@ -161,7 +163,7 @@ class Stream:
                 estimated=True,
                 held_tokens=held_tokens,
                 held_usd=held_usd,
-                held_until=held_until(self._kit.clock.now(), model),
+                held_until=held_until(self._ctx.clock.now(), model),
                 model=model.name,
             )
         )

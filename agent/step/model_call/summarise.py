@@ -11,7 +11,7 @@ from ...stops import Exhausted
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from .call import Failed, admit_call, call
 from .images_shown import shown_to
@@ -38,23 +38,23 @@ class NotSummarised:
     why: str
 
 
-async def summarise(kit: Kit) -> ConversationCut | NotSummarised:
+async def summarise(ctx: RunContext) -> ConversationCut | NotSummarised:
     """Return the cut with its price; it is not recorded yet. The caller keeps the run from continuing meanwhile."""
-    conversation = kit.facts.main
-    kept = _kept(conversation, kit.models)
+    conversation = ctx.facts.main
+    kept = _kept(conversation, ctx.models)
     old = len([m for m in conversation.messages if m.role != "system"]) - kept
     if old < _FEWEST:
         return NotSummarised("there is nothing to compact yet")
-    usd = kit.facts.spent.usd
-    said = await _ask(kit, conversation.current())
-    kit.facts.conversations.pop(WORK, None)
+    usd = ctx.facts.spent.usd
+    said = await _ask(ctx, conversation.current())
+    ctx.facts.conversations.pop(WORK, None)
     if isinstance(said, NotSummarised):
         return said
-    count = kit.models.current.count
+    count = ctx.models.current.count
     before = count(conversation.current(), ())
-    cut = ConversationCut(summary=said, kept=kept, usd=kit.facts.spent.usd - usd if kit.models.current.price else None)
+    cut = ConversationCut(summary=said, kept=kept, usd=ctx.facts.spent.usd - usd if ctx.models.current.price else None)
     trial = Conversation(list(conversation.messages), list(conversation.seqs), upto=conversation.upto)
-    trial.apply(cut, kit.facts.last_seq)
+    trial.apply(cut, ctx.facts.last_seq)
     after = count(trial.current(), ())
     if after >= before:
         return NotSummarised(f"the summary is not shorter than what it replaces ({after} of {before} tokens): not used")
@@ -73,23 +73,23 @@ def _kept(conversation: Conversation, models: ModelsInUse) -> int:
     return len(messages) - start
 
 
-async def _ask(kit: Kit, messages: Sequence[Message]) -> str | NotSummarised:
+async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummarised:
     """Return the summary that the model wrote."""
-    record = kit.events.bound(None, WORK)
-    kit.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
+    record = ctx.events.bound(None, WORK)
+    ctx.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
     record(Prompted(kind="compact", text=_PROMPT))
-    model = kit.models.current
+    model = ctx.models.current
     fitted = fit(
-        shown_to(model, kit.facts, kit.facts.conversation(WORK)),
+        shown_to(model, ctx.facts, ctx.facts.conversation(WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),
     )
-    grant = admit_call(kit, fitted.tokens, retry=True)  # it does not count as a step
+    grant = admit_call(ctx, fitted.tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:
-        reply = await call(kit, WORK, (), record, fitted, grant)
+        reply = await call(ctx, WORK, (), record, fitted, grant)
     except PersonInterrupted as how:
         record(Interrupted(what="model", detail=str(how)))
         return NotSummarised("it was interrupted: the conversation stays as it is")

@@ -7,7 +7,7 @@ from ...protocol import Interrupted, Prompted
 from ...stops import Exhausted, Grant
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from .call import admit_call, call
 from .images_shown import shown_to
 from .stream import Reply
@@ -22,39 +22,39 @@ _SMALLEST = 200
 """Length of a prompt in tokens below which a wrap-up is useless."""
 
 
-async def wrap_up(kit: Kit, why: str) -> str | None:
+async def wrap_up(ctx: RunContext, why: str) -> str | None:
     """Return the model's last words; None: not even they fit the limits. It does not count as a step.
 
     An earlier wrap-up is not repeated if no step followed it.
     """
-    if kit.facts.wrapped_up:
-        return last_text(kit.facts.main.messages)
-    kit.events.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
-    found = _room(kit)
+    if ctx.facts.wrapped_up:
+        return last_text(ctx.facts.main.messages)
+    ctx.events.record(Prompted(kind="wrap_up", text=_PROMPT.format(why=why)))
+    found = _room(ctx)
     if found is None:
         return None
     fitted, grant = found
-    record = kit.events.bound(None, None)
-    with kit.activity.in_progress():
+    record = ctx.events.bound(None, None)
+    with ctx.activity.in_progress():
         try:
-            reply = await call(kit, None, (), record, fitted, grant, wrap_up=True)
+            reply = await call(ctx, None, (), record, fitted, grant, wrap_up=True)
         except PersonInterrupted as how:
             record(Interrupted(what="model", detail=str(how)))
             return None
     return reply.text.strip() or None if isinstance(reply, Reply) else None
 
 
-def _room(kit: Kit) -> tuple[Fitted, Grant] | None:
+def _room(ctx: RunContext) -> tuple[Fitted, Grant] | None:
     """Return the longest history with which the reserve still admits the last call."""
-    model, budget = kit.models.current, kit.facts.budget
+    model, budget = ctx.models.current, ctx.facts.budget
     room = model.window * 3 // 4
     if budget.tokens is not None:
-        room = min(room, max(budget.tokens - kit.usage.spent().counted_tokens, 0) * 2 // 3)
-    shown = shown_to(model, kit.facts, kit.facts.main)
+        room = min(room, max(budget.tokens - ctx.usage.spent().counted_tokens, 0) * 2 // 3)
+    shown = shown_to(model, ctx.facts, ctx.facts.main)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
         fitted = fit(shown, count=model.count, window=model.window, room=room)
-        grant = admit_call(kit, fitted.tokens, wrap_up=True)
+        grant = admit_call(ctx, fitted.tokens, wrap_up=True)
         if not isinstance(grant, Exhausted):
             best = (fitted, grant)
             if grant.max_tokens >= _USEFUL:

@@ -1,1 +1,1 @@
-"""The resources of a run that its steps use. Each class has one duty, and `Kit` holds one object of each."""
+"""The objects that the steps of a run use. `RunContext` holds one of each."""

@@ -18,76 +18,76 @@ from ...protocol import ChangedBy, FileChanged, Record
 from ...stops import Guard
 from ...workspace import Change, SnapshotDamaged, Workspace
 from ..resources.activity import PersonInterrupted
+from ..resources.context import RunContext
 from ..resources.file_state import FileState
-from ..resources.kit import Kit
 from ..resources.recorder import with_waiting
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
 
 
-async def settle_lost_command(kit: Kit, command: str, before: str, record: Record) -> list[str]:
+async def settle_lost_command(ctx: RunContext, command: str, before: str, record: Record) -> list[str]:
     """Record the changes of a command whose runner died, and check the guarded ones. `before`: the tree at its start.
 
     Returns lines for the model.
     """
     try:
-        changes = await note_changes(kit, before, record)
-        if not kit.guarded.has_earlier_seal:
+        changes = await note_changes(ctx, before, record)
+        if not ctx.guarded.has_earlier_seal:
             return await _judge(
-                kit, [c for c in changes if _guarded(kit.workspace, kit.guard, c.path)], before, command, record
+                ctx, [c for c in changes if _guarded(ctx.workspace, ctx.guard, c.path)], before, command, record
             )
-        return await settle_guarded(kit, changes, before, command, record)
+        return await settle_guarded(ctx, changes, before, command, record)
     except SnapshotDamaged as error:
         unknown = [f"What it changed cannot be known: {error}"]
-        return [*unknown, *await kit.guarded.settle(record, command, full=True)]
+        return [*unknown, *await ctx.guarded.settle(record, command, full=True)]
 
 
-async def note_lost_command(kit: Kit, before: str, record: Record) -> None:
+async def note_lost_command(ctx: RunContext, before: str, record: Record) -> None:
     """Record the changes of a command whose runner died, as far as they are known, without asking anyone."""
     with contextlib.suppress(SnapshotDamaged):
-        await note_changes(kit, before, record)
+        await note_changes(ctx, before, record)
 
 
-async def note_changes(kit: Kit, before: str, record: Record) -> list[Change]:
+async def note_changes(ctx: RunContext, before: str, record: Record) -> list[Change]:
     """Record and return what the command changed."""
-    after = await kit.snapshots.take()
-    kit.background.note_tree(after)
+    after = await ctx.snapshots.take()
+    ctx.background.note_tree(after)
     if not before or not after:
-        kit.files.mark_changed()
+        ctx.files.mark_changed()
         return []
     if after == before:
         return []
-    kit.files.mark_changed()
+    ctx.files.mark_changed()
     changes = [
         c
-        for c in await kit.snapshots.changes(before, after)
-        if _guarded(kit.workspace, kit.guard, c.path) or not _by_person(kit.journal, kit.files, c)
+        for c in await ctx.snapshots.changes(before, after)
+        if _guarded(ctx.workspace, ctx.guard, c.path) or not _by_person(ctx.journal, ctx.files, c)
     ]
     for change in changes:
-        record(file_changed(kit.journal, change, "command"))
+        record(file_changed(ctx.journal, change, "command"))
     return changes
 
 
-async def notice_background(kit: Kit, record: Record) -> list[str]:
+async def notice_background(ctx: RunContext, record: Record) -> list[str]:
     """Record changes since the last look as those of background commands, and check the guarded ones.
 
     Returns lines for the model.
     """
-    found = await kit.background.notice()
+    found = await ctx.background.notice()
     if found is None:
         return []
     before, after, titles = found
-    kit.files.mark_changed()
+    ctx.files.mark_changed()
     title = "; ".join(titles)
     changes = [
         c
-        for c in await kit.snapshots.changes(before, after)
-        if not (_by_person(kit.journal, kit.files, c) or _is_known(kit.journal, kit.facts, c))
+        for c in await ctx.snapshots.changes(before, after)
+        if not (_by_person(ctx.journal, ctx.files, c) or _is_known(ctx.journal, ctx.facts, c))
     ]
     for change in changes:
-        record(msgspec.structs.replace(file_changed(kit.journal, change, "background"), command=title))
-    return await settle_guarded(kit, changes, before, title, record)
+        record(msgspec.structs.replace(file_changed(ctx.journal, change, "background"), command=title))
+    return await settle_guarded(ctx, changes, before, title, record)
 
 
 def _by_person(journal: Journal, files: FileState, change: Change) -> bool:
@@ -105,31 +105,33 @@ def _blob(journal: Journal, change: Change) -> str | None:
     return None if change.after is None else journal.keep(change.after)
 
 
-async def settle_guarded(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
+async def settle_guarded(
+    ctx: RunContext, changes: Sequence[Change], tree: str, command: str, record: Record
+) -> list[str]:
     """Ask the user about each guarded change. What nobody allows is restored, also after an exception."""
-    waiting = [change for change in changes if _cautioned(kit.workspace, kit.guard, change.path)]
+    waiting = [change for change in changes if _cautioned(ctx.workspace, ctx.guard, change.path)]
     try:
-        notes = await _judge(kit, waiting, tree, command, record)
+        notes = await _judge(ctx, waiting, tree, command, record)
     except (PersonInterrupted, asyncio.CancelledError):
-        await kit.guarded.restore_all(record)
+        await ctx.guarded.restore_all(record)
         raise
-    return notes + await kit.guarded.settle(record, command, full=False)
+    return notes + await ctx.guarded.settle(record, command, full=False)
 
 
-async def restore_guarded(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
+async def restore_guarded(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
     """Restore all guarded files without asking anyone. Returns lines for the model."""
-    notes = await _restore(kit, [c for c in changes if _cautioned(kit.workspace, kit.guard, c.path)], tree, record)
-    return notes + await kit.guarded.restore_all(record)
+    notes = await _restore(ctx, [c for c in changes if _cautioned(ctx.workspace, ctx.guard, c.path)], tree, record)
+    return notes + await ctx.guarded.restore_all(record)
 
 
-async def _judge(kit: Kit, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
+async def _judge(ctx: RunContext, changes: Sequence[Change], tree: str, command: str, record: Record) -> list[str]:
     waiting = list(changes)
     notes: list[str] = []
     while waiting:
         try:
-            notes += await _keep_or_restore(kit, waiting[0], tree, command, record)
+            notes += await _keep_or_restore(ctx, waiting[0], tree, command, record)
         except (PersonInterrupted, asyncio.CancelledError):
-            await _restore(kit, waiting, tree, record)
+            await _restore(ctx, waiting, tree, record)
             raise
         waiting.pop(0)
     return notes
@@ -147,27 +149,27 @@ def _guarded(workspace: Workspace, guard: Guard, path: str) -> str | None:
     return workspace.caution(Path(path))
 
 
-async def _keep_or_restore(kit: Kit, change: Change, tree: str, command: str, record: Record) -> list[str]:
+async def _keep_or_restore(ctx: RunContext, change: Change, tree: str, command: str, record: Record) -> list[str]:
     """Keep the change if the user allows it; else restore the file and inform the model."""
     draft = changed_draft(change.path, change.before, change.after, command)
-    ruling = await kit.activity.interruptible(kit.gate.pass_(draft, call_id="", record=with_waiting(record)))
+    ruling = await ctx.activity.interruptible(ctx.gate.pass_(draft, call_id="", record=with_waiting(record)))
     if ruling.approved:
         return []
-    notes = await _restore(kit, [change], tree, record)
+    notes = await _restore(ctx, [change], tree, record)
     return [f"{note} {ruling.note_for_model}" for note in notes]
 
 
-async def _restore(kit: Kit, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
+async def _restore(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
     """Restore the files as they were before the command. Returns lines for the model."""
     notes: list[str] = []
     for change in changes:
-        why = _guarded(kit.workspace, kit.guard, change.path)
-        lost = await kit.snapshots.restore(tree, [change.path])
+        why = _guarded(ctx.workspace, ctx.guard, change.path)
+        lost = await ctx.snapshots.restore(tree, [change.path])
         if lost:
             notes.append(f"`{change.path}` must not change ({why}), and it could not be restored: {lost[0]}")
             continue
         back = Change(path=change.path, kind="changed", before=change.after, after=change.before)
-        record(file_changed(kit.journal, back, "restore"))
+        record(file_changed(ctx.journal, back, "restore"))
         notes.append(f"`{change.path}` must not change ({why}): the command's change was reverted.")
     return notes
 

@@ -13,7 +13,7 @@ from ...tools import ToolResult, land
 from ...workspace import Access, Change, Need, Sandbox, Workspace
 from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from ..resources.recorder import with_waiting
 from .command_changes import note_changes, notice_background, restore_guarded, settle_guarded
 from .gated.disturbed import Disturbed
@@ -35,26 +35,26 @@ class CommandEnded(PersonInterrupted):
         """Text for the model: what the command printed and changed before its end."""
 
 
-async def run_at_gate(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
     """Run the command. If the sandbox refuses something and a user allows it, run it once more with that permission
     only.
     """
-    result = await _run(kit, draft, ruling, record)
+    result = await _run(ctx, draft, ruling, record)
     for _ in range(_MOST_NEEDS):
-        need = _refused(kit.workspace, kit.sandbox, kit.guarded, draft, result)
+        need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, result)
         if need is None:
             break
-        if not kit.watched():
+        if not ctx.watched():
             return result.with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
         try:
-            opening = kit.gate.pass_(_widened(draft, need), call_id="", record=with_waiting(record))
-            ruling = await kit.activity.interruptible(opening)
+            opening = ctx.gate.pass_(_widened(draft, need), call_id="", record=with_waiting(record))
+            ruling = await ctx.activity.interruptible(opening)
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{result.text}\n{REFUSED} {need.what}.") from how
         if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
             return result.with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
         draft = ruling.draft
-        result = await _run(kit, draft, ruling, record)
+        result = await _run(ctx, draft, ruling, record)
         result = msgspec.structs.replace(
             result, text=f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n{result.text}"
         )
@@ -95,23 +95,23 @@ def _not_allowed(ruling: Ruling) -> str:
     return ruling.note_for_model
 
 
-async def _run(kit: Kit, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
     """Run it once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    notes = await notice_background(kit, record)
-    kit.files.person_made.clear()
-    before = await kit.snapshots.take()
-    disturbed = await Disturbed.watch(kit)
+    notes = await notice_background(ctx, record)
+    ctx.files.person_made.clear()
+    before = await ctx.snapshots.take()
+    disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
-        with kit.usage.running():
-            result = await kit.activity.interruptible(land(draft, ruling, kit.tools, printed.feed))
+        with ctx.usage.running():
+            result = await ctx.activity.interruptible(land(draft, ruling, ctx.tools, printed.feed))
     except PersonInterrupted as how:
-        changes = await note_changes(kit, before, record)
-        notes = await restore_guarded(kit, changes, before, record)
+        changes = await note_changes(ctx, before, record)
+        notes = await restore_guarded(ctx, changes, before, record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
-    changes = await note_changes(kit, before, record)
+    changes = await note_changes(ctx, before, record)
     result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
-    return result.with_notes([*notes, *await settle_guarded(kit, changes, before, draft.command, record)])
+    return result.with_notes([*notes, *await settle_guarded(ctx, changes, before, draft.command, record)])
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:

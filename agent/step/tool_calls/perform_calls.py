@@ -26,7 +26,7 @@ from ...tools import TOOLS, EditFile, Parsed, ToolContext, ToolResult, WriteFile
 from ...workspace import Workspace
 from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from .background import Background
 from .call_results import CallResults, OnEnding
 from .commands import CommandEnded
@@ -54,7 +54,7 @@ class _Call:
 
 
 async def act(
-    kit: Kit,
+    ctx: RunContext,
     reply: Reply,
     record: Record,
     *,
@@ -70,18 +70,18 @@ async def act(
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made, outcome = _parsed(calls, names), CallResults(work, on_ending)
     if len(made) == 1 and _ends_work(made[0]):
-        _end_at_once(kit, made[0], record, outcome)
+        _end_at_once(ctx, made[0], record, outcome)
         return outcome
-    with kit.events.together():
+    with ctx.events.together():
         for one in made:
             record(_called(one))
-    return await _perform(kit, made, record, outcome)
+    return await _perform(ctx, made, record, outcome)
 
 
-def _end_at_once(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> None:
+def _end_at_once(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
     """Commit the call, its result and what follows from it together: a report that is recorded is never left undone."""
-    refusal = kit.quotas.take(one.call.tool, kit.clock.monotonic(), kit.facts.step)
-    with kit.events.together():
+    refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
+    with ctx.events.together():
         record(_called(one))
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA) if refusal else _end_work(one, outcome)
         _conclude(one, result, 0.0, record, outcome)
@@ -94,20 +94,22 @@ def _conclude(one: _Call, result: ToolResult, seconds: float, record: Record, ou
         outcome.on_ending(outcome.work, one.call.tool, outcome.ending)
 
 
-async def perform_calls(kit: Kit, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]) -> CallResults:
+async def perform_calls(
+    ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+) -> CallResults:
     """Like `act`, for calls that are in the journal, when a run resumes."""
-    return await _perform(kit, _parsed(calls, names), record, CallResults())
+    return await _perform(ctx, _parsed(calls, names), record, CallResults())
 
 
 def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
     return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
 
 
-async def _perform(kit: Kit, made: Sequence[_Call], record: Record, outcome: CallResults) -> CallResults:
-    outcome.places = _places(made, kit.tools.workspace.root)
+async def _perform(ctx: RunContext, made: Sequence[_Call], record: Record, outcome: CallResults) -> CallResults:
+    outcome.places = _places(made, ctx.tools.workspace.root)
     try:
-        for batch in _batches(made, kit.tools.workspace.root):
-            await _together(kit, batch, record, outcome)
+        for batch in _batches(made, ctx.tools.workspace.root):
+            await _together(ctx, batch, record, outcome)
             if outcome.left_open:
                 break
     except PersonInterrupted as how:
@@ -119,16 +121,16 @@ async def _perform(kit: Kit, made: Sequence[_Call], record: Record, outcome: Cal
     return outcome
 
 
-async def _together(kit: Kit, batch: Sequence[_Call], record: Record, outcome: CallResults) -> None:
+async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, outcome: CallResults) -> None:
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
-        await _answer(kit, batch[0], record, outcome)
+        await _answer(ctx, batch[0], record, outcome)
     elif _is_read(batch[0]):
-        ends = await asyncio.gather(*(_answer(kit, one, record, outcome) for one in batch), return_exceptions=True)
+        ends = await asyncio.gather(*(_answer(ctx, one, record, outcome) for one in batch), return_exceptions=True)
         raise_worst([end for end in ends if end is not None])
     else:
         raise_worst(
-            await as_one_review(kit.activity, batch, lambda one, tell: _answer(kit, one, tell, outcome), record)
+            await as_one_review(ctx.activity, batch, lambda one, tell: _answer(ctx, one, tell, outcome), record)
         )
 
 
@@ -198,18 +200,18 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, outc
     outcome.results.append((one.call, one.parsed, result))
 
 
-async def _answer(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> None:
+async def _answer(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
     """Give one call its one result. An error of the program is sent to the model and kept with its traceback."""
-    before = kit.clock.monotonic()
+    before = ctx.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
-    elif refusal := kit.quotas.take(one.call.tool, kit.clock.monotonic(), kit.facts.step):
+    elif refusal := ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step):
         result = ToolResult(ok=False, text=refusal, summary=OVER_QUOTA)
     else:
         try:
-            result = await _run(kit, one, record, outcome)
+            result = await _run(ctx, one, record, outcome)
         except PersonInterrupted as how:
-            _finish(one, _interrupted(how), kit.clock.monotonic() - before, record, outcome)
+            _finish(one, _interrupted(how), ctx.clock.monotonic() - before, record, outcome)
             raise
         except JournalError:
             raise
@@ -220,8 +222,8 @@ async def _answer(kit: Kit, one: _Call, record: Record, outcome: CallResults) ->
     if result is None:
         outcome.left_open.add(one.call.call_id)
         return
-    with kit.events.together():
-        _conclude(one, result, kit.clock.monotonic() - before, record, outcome)
+    with ctx.events.together():
+        _conclude(one, result, ctx.clock.monotonic() - before, record, outcome)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
@@ -231,29 +233,29 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
     match TOOLS[one.call.tool].traits.effect:
         case "read":
-            with kit.usage.running():
-                return await kit.activity.interruptible(read(one.call.tool, one.parsed.arguments, kit.tools))
+            with ctx.usage.running():
+                return await ctx.activity.interruptible(read(one.call.tool, one.parsed.arguments, ctx.tools))
         case "ask":
-            return await ask_person(kit, one.call, one.parsed, record, outcome)
+            return await ask_person(ctx, one.call, one.parsed, record, outcome)
         case "finish":
-            return _judge_finish(kit.tools, kit.facts, kit.workspace, one, outcome)
+            return _judge_finish(ctx.tools, ctx.facts, ctx.workspace, one, outcome)
         case "end":
             return _end_work(one, outcome)
         case "plan":
-            return _keep_plan(kit.tools, one, record)
+            return _keep_plan(ctx.tools, one, record)
         case "stop":
-            return await _stop_command(kit.tools, kit.background, one, record)
+            return await _stop_command(ctx.tools, ctx.background, one, record)
         case "change" | "command":
-            return await _at_gate(kit, one, record, outcome)
+            return await _at_gate(ctx, one, record, outcome)
 
 
-async def _at_gate(kit: Kit, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _at_gate(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
-    place, may_stay = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and kit.work is None
-    gated = await at_gate(kit, one.call, one.parsed.arguments, record, may_stay=may_stay, place=place)
+    place, may_stay = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
+    gated = await at_gate(ctx, one.call, one.parsed.arguments, record, may_stay=may_stay, place=place)
     outcome.handoff = gated.handoff or outcome.handoff
     if gated.is_rejected:
         outcome.rejected.add(one.call.call_id)

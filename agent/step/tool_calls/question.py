@@ -5,31 +5,33 @@ from __future__ import annotations
 from ...gate import Gate
 from ...protocol import QuestionAnswered, QuestionAsked, Record, ToolCall, Waiting
 from ...tools import Parsed, ToolResult
-from ..resources.kit import Kit
+from ..resources.context import RunContext
 from .call_results import CallResults
 
 NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
 HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
 
 
-async def ask_person(kit: Kit, call: ToolCall, parsed: Parsed, record: Record, outcome: CallResults) -> ToolResult:
+async def ask_person(
+    ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record, outcome: CallResults
+) -> ToolResult:
     """Wait for the user's answer. If nobody is there, the run is handed off or the model decides."""
-    question, name = kit.tools.question(parsed.arguments), call.call_id
-    if name in kit.facts.asking.answers:
-        return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
-    if not kit.watched():
-        return _nobody_answers(kit.gate, question.question, outcome)
+    question, name = ctx.tools.question(parsed.arguments), call.call_id
+    if name in ctx.facts.asking.answers:
+        return ToolResult(ok=True, text=ctx.facts.asking.answers[name], summary="answered")
+    if not ctx.watched():
+        return _nobody_answers(ctx.gate, question.question, outcome)
     record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
-    asked = kit.facts.asking.questions
-    await kit.activity.interruptible(
-        kit.activity.until(lambda: name not in asked or (kit.headless and not kit.watched()))
+    asked = ctx.facts.asking.questions
+    await ctx.activity.interruptible(
+        ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.watched()))
     )
     if name in asked:
-        result = _nobody_answers(kit.gate, question.question, outcome)
+        result = _nobody_answers(ctx.gate, question.question, outcome)
         record(QuestionAnswered(question_id=name, text=result.text, by="program"))
         return result
-    return ToolResult(ok=True, text=kit.facts.asking.answers[name], summary="answered")
+    return ToolResult(ok=True, text=ctx.facts.asking.answers[name], summary="answered")
 
 
 def _nobody_answers(gate: Gate, question: str, outcome: CallResults) -> ToolResult:

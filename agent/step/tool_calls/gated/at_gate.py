@@ -12,7 +12,7 @@ from ....gate.stored.later import Kept
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system import crash_point
 from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
-from ...resources.kit import Kit
+from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
 
@@ -35,7 +35,7 @@ class Gated:
 
 
 async def at_gate(
-    kit: Kit,
+    ctx: RunContext,
     call: ToolCall,
     arguments: Arguments,
     record: Record,
@@ -48,23 +48,23 @@ async def at_gate(
     An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
     user is attached. `place`: that of its file among the files of the answer.
     """
-    asking = kit.facts.asking
-    draft, opened = _drafted(kit, call, arguments, asking.waiting_for(call.call_id), record)
+    asking = ctx.facts.asking
+    draft, opened = _drafted(ctx, call, arguments, asking.waiting_for(call.call_id), record)
     kept = None if opened is None else Kept(opened, asking.conflict_of(opened.proposal_id))
-    return await _from(kit, call, arguments, draft, kept, record, may_stay=may_stay, place=place)
+    return await _from(ctx, call, arguments, draft, kept, record, may_stay=may_stay, place=place)
 
 
-async def rule_again(kit: Kit, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
+async def rule_again(ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
     """Carry out a ruling on a file whose runner died before it did."""
     assert isinstance(ruling.draft, FileDraft)  # the result of a command is unknown
-    result = await _land(kit, ruling.draft, ruling, record)
+    result = await _land(ctx, ruling.draft, ruling, record)
     if not result.stale:
         return Gated(result)
-    return await _from(kit, call, arguments, plan_again(ruling, kit.tools), None, record, may_stay=True)
+    return await _from(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, may_stay=True)
 
 
 async def _from(
-    kit: Kit,
+    ctx: RunContext,
     call: ToolCall,
     arguments: Arguments,
     draft: Draft | ToolResult,
@@ -76,7 +76,7 @@ async def _from(
 ) -> Gated:
     gated = Gated(None)
     while not isinstance(draft, ToolResult):
-        passing = kit.gate.pass_(
+        passing = ctx.gate.pass_(
             draft,
             call_id=call.call_id,
             record=with_waiting(record),
@@ -84,57 +84,59 @@ async def _from(
             kept=kept,
             place=place,
         )
-        ruling, kept = await kit.activity.interruptible(passing), None
+        ruling, kept = await ctx.activity.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
-                one, it = ("a try", "the try") if is_try(kit.work) else ("an item", "the item")
+                one, it = ("a try", "the try") if is_try(ctx.work) else ("an item", "the item")
                 gated.handoff += f". {NOT_KEPT.format(one=one, it=it)}"
         if ruling.is_left_open:
             return gated
         gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"
         if ruling.approved and isinstance(ruling.draft, CommandDraft):
-            gated.result = await _run(kit, arguments, ruling.draft, ruling, record)
+            gated.result = await _run(ctx, arguments, ruling.draft, ruling, record)
             return gated
-        result = await _land(kit, draft, ruling, record)
+        result = await _land(ctx, draft, ruling, record)
         if not result.stale or isinstance(ruling.draft, CommandDraft):
             gated.result = result
             return gated
-        draft = plan_again(ruling, kit.tools)
+        draft = plan_again(ruling, ctx.tools)
     gated.result = draft
     return gated
 
 
 def _drafted(
-    kit: Kit, call: ToolCall, arguments: Arguments, kept: ProposalOpened | None, record: Record
+    ctx: RunContext, call: ToolCall, arguments: Arguments, kept: ProposalOpened | None, record: Record
 ) -> tuple[Draft | ToolResult, ProposalOpened | None]:
     """Return the draft for the gate, and the open proposal if it is exactly that draft."""
     if kept is not None and is_of_a_file(kept):
-        stored = stored_draft(kept, kit.workspace, kit.journal.blob)
+        stored = stored_draft(kept, ctx.workspace, ctx.journal.blob)
         if stored is not None and digest_of(stored, None) == kept.digest:
             return stored, kept
-    draft = draft_of(call.tool, arguments, kit.tools)
+    draft = draft_of(call.tool, arguments, ctx.tools)
     if kept is None:
         return draft, None
-    if isinstance(draft, CommandDraft) and digest_of(draft, kit.sandbox.kind) == kept.digest:
+    if isinstance(draft, CommandDraft) and digest_of(draft, ctx.sandbox.kind) == kept.digest:
         return draft, kept
     record(ProposalDecided(proposal_id=kept.proposal_id, decision="reject", by="policy", reason=LOST))
     return draft, None
 
 
-async def _run(kit: Kit, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def _run(
+    ctx: RunContext, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record
+) -> ToolResult:
     if isinstance(arguments, StartCommand):
-        return await kit.activity.interruptible(kit.background.start(arguments.name, draft, record))
-    return await run_at_gate(kit, draft, ruling, record)
+        return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, record))
+    return await run_at_gate(ctx, draft, ruling, record)
 
 
-async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
+async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
     crash_point("change: approved")
-    with kit.usage.running():
-        result = await land(draft, ruling, kit.tools)
+    with ctx.usage.running():
+        result = await land(draft, ruling, ctx.tools)
     crash_point("change: made")
     if result.files:
-        kit.files.mark_changed()
+        ctx.files.mark_changed()
     notes: list[str] = []
     for change in result.files:
         changed = FileChanged(
@@ -147,9 +149,9 @@ async def _land(kit: Kit, draft: Draft, ruling: Ruling, record: Record) -> ToolR
         )
         record(changed)
         crash_point("change: recorded")
-        if kit.commits is not None:
-            refused = await kit.commits.add(changed, record, kit.facts.step)
-            kit.files.mark_changed()  # a hook may have run
+        if ctx.commits is not None:
+            refused = await ctx.commits.add(changed, record, ctx.facts.step)
+            ctx.files.mark_changed()  # a hook may have run
             notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
     return result.with_notes(notes)
 

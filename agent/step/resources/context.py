@@ -1,4 +1,4 @@
-"""What a step works with. Each object has one duty, and functions get only the objects that they need."""
+"""The objects that the steps of a run use: journal, gate, tools, budget and so on. Each has one duty."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
-    """The resources of one run, or of one try of a pass. It is built once and never changed."""
+class RunContext:
+    """The objects of one run, or of one try of a pass. It is built once and never changed."""
 
     journal: Journal
     facts: RunFacts
@@ -38,9 +38,9 @@ class Kit:
     events: Recorder
     """Writes events."""
     activity: Activity
-    """What runs, and how a user interrupts it. Tries share it with their run."""
+    """What is running, and how a user interrupts it. Tries share it with their run."""
     usage: Usage
-    """What was used of the limits."""
+    """How much of the limits was used."""
     ancestors: Ancestors
     """The runs above a child run, whose budgets hold for it too."""
     models: ModelsInUse
@@ -67,7 +67,7 @@ class Kit:
     stall_ends: Callable[[], StallEnd]
     """Returns what a repeated stall leads to now: `handoff` or `stop`."""
     before_acting: Callable[[], Coroutine[Any, Any, None]]
-    """Waits for what has to be known before the first tool runs."""
+    """Waits until everything is known that the first tool needs."""
     headless: bool
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     commits: Commits | None = None

@@ -9,7 +9,7 @@ from ...facts.common.handoff import ESCALATE
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import Snapshotted, StallEnd
-from ...step import OVER_QUOTA, Kit
+from ...step import OVER_QUOTA, RunContext
 from ...step.checks.guarded import Guarded
 from ...step.resources.activity import Activity
 from ...step.resources.ancestors import Ancestors
@@ -37,7 +37,7 @@ from .tree_tools import constrained_edits, tool_context
 class Assembled:
     """A run before its first event."""
 
-    kit: Kit
+    ctx: RunContext
     messages: ProgramMessages
     dependencies: Dependencies
     notes: Sequence[str]
@@ -100,11 +100,11 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
         messages=ProgramMessages(events, activity),
         dependencies=Dependencies(events, journal, facts, tree.workspace.root),
     )
-    kit = _kit(inputs, tree, git, core)
-    return Assembled(kit=kit, messages=core.messages, dependencies=core.dependencies, notes=())
+    ctx = _ctx(inputs, tree, git, core)
+    return Assembled(ctx=ctx, messages=core.messages, dependencies=core.dependencies, notes=())
 
 
-def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
+def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
     journal, facts, clock = inputs.journal, inputs.facts, inputs.outside.clock
     events, guarded = core.events, core.guarded
     snapshots = _snapshots(inputs, tree, events)
@@ -113,7 +113,7 @@ def _kit(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> Kit:
     )
     tools = tool_context(tree, journal, facts, core.models, guarded, background, core.usage)
     _remember_outputs(facts, tools)
-    return Kit(
+    return RunContext(
         journal=journal,
         facts=facts,
         clock=clock,

@@ -1,0 +1,110 @@
+"""The context of a worktree: its own tools, gate and guard; journal, budget and interruption of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...facts.tries import TryFacts
+from ...protocol import PassStarted
+from ...step import RunContext
+from ...step.checks.guarded import Guarded
+from ...step.resources.file_state import FileState, World
+from ...step.resources.prompt_limits import PromptLimits
+from ...step.resources.recorder import Recorder
+from ...step.resources.stall_watches import StallWatches
+from ...step.resources.tree import Tree
+from ...step.tool_calls.background import Background
+from ...workspace import Sandbox, Snapshots, Workspace
+from ..setup.tree_tools import constrained_edits, guard_of, tool_context
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFolder:
+    """A worktree of a run, with what belongs to it as long as it exists."""
+
+    workspace: Workspace
+    sandbox: Sandbox
+    snapshots: Snapshots
+
+
+def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
+    """Return the worktree whose workspace is this folder. `ctx`: the run's."""
+    workspace = Workspace(root, private=ctx.workspace.private, leftovers=ctx.workspace.leftovers)
+    store = ctx.journal.path.with_suffix(".snapshots")
+    return WorkFolder(workspace, ctx.sandbox.apart(), Snapshots(workspace, store))
+
+
+async def context_of_try(
+    ctx: RunContext, root: Path, work: str, who: str, started: PassStarted
+) -> tuple[RunContext, TryFacts]:
+    """Return the context and its facts. `root`: its workspace. `who`: its name for the user. `started`: its pass."""
+    facts = TryFacts(ctx.facts, started, str(root))
+    return await context_in(ctx, work_folder(ctx, root), facts, work, who), facts
+
+
+async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work: str, who: str) -> RunContext:
+    """Return the context for a work in a worktree."""
+    workspace = folder.workspace
+    guard = guard_of(facts.spec, workspace.root, ctx.env)
+    tree = Tree(
+        workspace=workspace,
+        sandbox=folder.sandbox,
+        env=ctx.env,
+        guard=guard,
+        gate=ctx.gate.for_worktree(workspace, guard.matches, who),
+        files=FileState(),
+    )
+    guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
+    events = ctx.events.for_try(facts, work, [guarded.on_event])
+    made = _with_tree(ctx, tree, folder.snapshots, facts, guarded, events, work)
+    ctx.events.follow(facts.hear)
+    await guarded.start()
+    return made
+
+
+async def drop_context(ctx: RunContext, made: RunContext, facts: TryFacts) -> None:
+    """End what the try, or the item, started."""
+    await made.background.end_all("its work ended")
+    ctx.gate.forget(made.gate)
+    ctx.events.unfollow(facts.hear)
+
+
+def _with_tree(
+    ctx: RunContext, tree: Tree, snapshots: Snapshots, facts: TryFacts, guarded: Guarded, events: Recorder, work: str
+) -> RunContext:
+    """Return the run's context with the tree of a try."""
+    usage = ctx.usage.for_try(facts)
+    background = Background(
+        tree,
+        snapshots,
+        ctx.journal,
+        ctx.clock,
+        read_only=guarded.read_only,
+        record=events.record,
+        send=events.record,
+    )
+    tools = tool_context(tree, ctx.journal, facts, ctx.models, guarded, background, usage)
+    return replace(
+        ctx,
+        facts=facts,
+        events=events,
+        usage=usage,
+        gate=tree.gate,
+        workspace=tree.workspace,
+        snapshots=snapshots,
+        files=tree.files,
+        world=World(facts, snapshots, tree.files),
+        sandbox=tree.sandbox,
+        tools=tools,
+        guard=tree.guard,
+        guarded=guarded,
+        background=background,
+        stalls=StallWatches(facts),
+        prompts=PromptLimits(),
+        stall_ends=lambda: "stop",
+        commits=None,
+        hooks=None,
+        constrained=constrained_edits(tree, facts, tools),
+        work=work,
+    )
