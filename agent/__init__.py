@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import (
-        ON_CLUSTER,
+        CLUSTER_CONCURRENCY,
+        SearchRequest,
         Setting,
         Settings,
         Trust,
-        Wanted,
-        beside,
         budget_is_set,
         budget_of,
         config_file,
-        limited,
         load_settings,
+        migration_concurrency,
         parse_deadline,
         parse_duration,
         parse_money,
@@ -33,9 +32,10 @@ if TYPE_CHECKING:
         read_finder,
         read_limit,
         remember_model,
+        same_server_model,
+        search_request,
         to_spec,
-        wanted_by,
-        works_at_once,
+        with_limits,
     )
     from .facts.changes import Changes, Landed, standing_changes
     from .facts.checkpoint import facts_of, last_end
@@ -80,24 +80,24 @@ if TYPE_CHECKING:
     from .reports.changed_files import RunFile, changed_files
     from .reports.check import check_journal
     from .reports.export import exported, exported_lines
-    from .reports.handoffs import deciding_commands, digests_of, handoff_markdown
+    from .reports.handoffs import decision_commands, digests_of, handoff_markdown
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .reports.points import Point, earlier_points
     from .reports.reporting import Advice, Report, Share, report
     from .reports.run_state import RunState, run_state
     from .run.client.session import Session
     from .run.client.start_request import ResumeChanges
-    from .run.confirming.later import verify_run
+    from .run.confirming.after_end import verify_run
     from .run.damaged.admission import admit_damage
     from .run.fork import fork as fork_run
-    from .run.handoff.handoff import standing
-    from .run.process.calling import call_hook
-    from .run.process.in_process import begin_here, run_here
+    from .run.handoff.handoff import handoff_after_end
+    from .run.process.in_process import begin_in_process, run_in_process
+    from .run.process.notify_hook import start_notify_hook
     from .run.proposals.refresh import refresh_proposals
     from .run.setup.preflight import refused_events
     from .run.setup.small_window import check_context
     from .run.setup.surroundings import variables_left_out
-    from .run.setup.validate_spec import check_usable
+    from .run.setup.validate_spec import validate_spec
     from .tools import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rundry.agent import Journal, LoopKind, RundryError, ViewState, call_hook
+from rundry.agent import Journal, LoopKind, RundryError, ViewState, start_notify_hook
 
 BELL = "\x07"
 SAVE_TITLE = "\x1b[22;2t"
@@ -102,7 +102,7 @@ class Notifier:
         if self._hook is not None and self._is_first(journal, fresh[0]) and not focused:
             about = {"why": fresh[0].why, "text": f"rundry {fresh[0].words}", "run": state.run_id}
             about["journal"] = state.journal
-            call_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))
+            start_notify_hook(self._hook, env=self._env, about=about, workspace=Path(state.workspace or "."))
 
     def _is_first(self, journal: Journal | None, occasion: Occasion) -> bool:
         """Return whether no other view has notified the user of this, or has the focus."""

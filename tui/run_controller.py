@@ -104,7 +104,7 @@ class RunController:
 
     def _news(self) -> Sequence[Stamped]:
         try:
-            return self.link.news()
+            return self.link.new_events()
         except Refusal:
             if self.state.last_seq == 0:
                 self.begun = self.link.journal is not None
@@ -168,7 +168,7 @@ class RunController:
         model = self.start.model if self.start is not None and not self.begun else None
         if model is not None and model.name != self._expected:
             self._expected = model.name
-            self.link.expect(model.name)
+            self.link.preload(model.name)
 
     def steer(self, text: str, typed: str | None = None) -> None:
         """Send a message that interrupts the step; `typed` as in `send_message`. Raises RundryError."""
@@ -190,7 +190,7 @@ class RunController:
     def rewind(self, command: Rewind) -> None:
         """Go back to before a message or step, with or without a runner. Raises RundryError."""
         if self.status.is_orphaned:
-            self.link.put_alone(command)
+            self.link.put_without_runner(command)
         else:
             self.put(command)
 
@@ -201,13 +201,13 @@ class RunController:
     def undo(self, command: Undo) -> None:
         """Undo changes, with or without a runner. Raises RundryError."""
         if self.status.is_orphaned:
-            self.link.put_alone(command)
+            self.link.put_without_runner(command)
         else:
             self.put(command)
 
     def judge(self, command: Judge | Merge) -> int:
         """Give a verdict on a finding, with or without a runner. Raises RundryError."""
-        return self.link.put_alone(command) if self.status.is_orphaned else self.put(command)
+        return self.link.put_without_runner(command) if self.status.is_orphaned else self.put(command)
 
     def decide(self, command: Decide) -> int | None:
         """Decide on a proposal. Return the command's id; None: the run had no runner, and is resumed with the decision.
@@ -289,7 +289,7 @@ class RunController:
         """Return the images that the text names, after storing their bytes. Raises RundryError."""
         images, blobs = images_of_message(text, self.root, self.state)
         for data in blobs:
-            self.link.keep(data)
+            self.link.store_image(data)
         return images
 
     def _picked(self, text: str) -> str:

@@ -1,11 +1,11 @@
 """Options with their origins, and trusted folders."""
 
-from .finder.executor import ON_CLUSTER, read_executor
-from .finder.recipes import EVERY_FILE, Wanted, limited, wanted_by, works_at_once
+from .finder.executor import CLUSTER_CONCURRENCY, read_executor
+from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_limits
 from .finder.spec_file import read_finder
-from .handing import beside
+from .handoff_tiers import same_server_model
 from .last_model import remember_model, remembered_model
-from .limits import default_budget, near, read_limit
+from .limits import default_budget, did_you_mean, read_limit
 from .loop_flags import budget_is_set
 from .options import KEYS
 from .remember import remember_rule
@@ -15,21 +15,20 @@ from .trust import Trust
 from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 __all__ = [
+    "CLUSTER_CONCURRENCY",
     "EVERY_FILE",
     "KEYS",
-    "ON_CLUSTER",
+    "SearchRequest",
     "Setting",
     "Settings",
     "Trust",
-    "Wanted",
-    "beside",
     "budget_is_set",
     "budget_of",
     "config_file",
     "default_budget",
-    "limited",
+    "did_you_mean",
     "load_settings",
-    "near",
+    "migration_concurrency",
     "parse_deadline",
     "parse_duration",
     "parse_money",
@@ -41,7 +40,8 @@ __all__ = [
     "remember_model",
     "remember_rule",
     "remembered_model",
+    "same_server_model",
+    "search_request",
     "to_spec",
-    "wanted_by",
-    "works_at_once",
+    "with_limits",
 ]

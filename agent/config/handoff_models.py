@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from ..protocol import HandoffTier, ModelSpec
-from .handing import beside
+from .handoff_tiers import same_server_model
 from .settings import Settings, Source
 
 
@@ -30,7 +30,7 @@ def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
 def _placed(found: ModelSpec, model: ModelSpec, source: Source) -> ModelSpec:
     """Ensure that a server named by the workspace never gets a key (11.4)."""
     if found.api_base is None:
-        placed = beside(found.name, model)
+        placed = same_server_model(found.name, model)
     else:
         placed = ModelSpec(name=found.name, api_base=found.api_base, key_from="" if source == "project" else None)
     return placed if found.price is None else msgspec.structs.replace(placed, price=found.price)

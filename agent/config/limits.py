@@ -24,13 +24,13 @@ def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitVal
     if name in tools:
         return None if value in (None, "none") else read_rate(name, str(value))
     if name not in LIMITS:
-        raise UserError(f"there is no limit {name!r}: {near(name, [*FIELDS, *LIMITS, *tools])}")
+        raise UserError(f"there is no limit {name!r}: {did_you_mean(name, [*FIELDS, *LIMITS, *tools])}")
     read = OPTIONS[name].read("none" if value is None else value, 0.0)
     assert read is None or isinstance(read, (int, float))  # all of these are numbers
     return read
 
 
-def near(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return `did you mean X?`, or a list of all known names."""
     from difflib import get_close_matches  # only needed for errors
 

@@ -27,7 +27,7 @@ from ..protocol import (
     UserError,
     Verify,
 )
-from .handing import read_model, read_tiers
+from .handoff_tiers import read_model, read_tiers
 from .request_params import read_params
 from .sandbox_values import read_place, read_sandbox_host, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real

@@ -55,7 +55,7 @@ def digests_of(record: HandoffRecord) -> dict[str, str]:
     return {opened.proposal_id: opened.digest for opened in record.open_proposals if opened.digest}
 
 
-def deciding_commands(run_id: str, digest: str) -> tuple[str, str]:
+def decision_commands(run_id: str, digest: str) -> tuple[str, str]:
     """Return the commands that approve and reject a proposal."""
     named = f"{run_id} --digest {digest[:SHORT]}"
     return f"rundry approve {named}", f'rundry reject {named} --reason "..."'
@@ -84,7 +84,7 @@ def _ways(run_id: str, digests: Sequence[str]) -> list[str]:
     """Return how a person can resume the run."""
     if not digests:
         return [f'Resume it with `rundry resume {run_id} --hint "..."`.']
-    commands = [deciding_commands(run_id, digest) for digest in digests]
+    commands = [decision_commands(run_id, digest) for digest in digests]
     if len(commands) == 1:
         ((approve, reject),) = commands
         return [f"Decide with `{approve}`, or with `{reject}`."]

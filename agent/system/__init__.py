@@ -5,7 +5,7 @@ certificates.
 from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host
 from .inotify import Inotify
-from .internet import may_lead, named_address
+from .internet import address_in_entry, may_resolve_to
 from .memory import return_freed_memory
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
@@ -16,11 +16,11 @@ from .tls import import_aiohttp, tls
 __all__ = [
     "Inotify",
     "Target",
+    "address_in_entry",
     "crash_point",
     "find_program",
     "import_aiohttp",
-    "may_lead",
-    "named_address",
+    "may_resolve_to",
     "path_outside",
     "read_host",
     "read_plain",

@@ -12,7 +12,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 """Bits 64 to 95 of an address whose last 32 bits are an IPv4 address (RFC 5214)."""
 
 
-def named_address(host: str) -> str | None:
+def address_in_entry(host: str) -> str | None:
     """Return the address in an entry of the list, with or without a port; None: the entry is a name."""
     bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
     try:
@@ -21,7 +21,7 @@ def named_address(host: str) -> str | None:
         return None
 
 
-def may_lead(host: str, found: str, allowed: frozenset[str]) -> bool:
+def may_resolve_to(host: str, found: str, allowed: frozenset[str]) -> bool:
     """Return whether a listed name may resolve to this address."""
     it = _meant(ipaddress.ip_address(found.partition("%")[0]))
     if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):

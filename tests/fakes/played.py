@@ -93,20 +93,20 @@ class PlayedLink:
         self.kept += blobs
         return folder / "r1.db"
 
-    def expect(self, model: str) -> None:
+    def preload(self, model: str) -> None:
         self.expected = model
 
     def resume(self, path: Path, changes: object = None) -> None:
         self.resumed.append(changes)
 
-    def keep(self, data: bytes) -> None:
+    def store_image(self, data: bytes) -> None:
         self.kept.append(data)
 
     def put(self, command: Command) -> int:
         self.commands.append(command)
         return len(self.commands)
 
-    def news(self) -> Sequence[Stamped]:
+    def new_events(self) -> Sequence[Stamped]:
         news, self._news = self._news, []
         return news
 

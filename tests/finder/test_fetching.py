@@ -14,8 +14,8 @@ from fakes.web.site import Site
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
 from rundry.agent.run.setup.tools_on_offer import tools_of
-from rundry.agent.run.setup.validate_spec import check_usable
-from rundry.agent.system import may_lead
+from rundry.agent.run.setup.validate_spec import validate_spec
+from rundry.agent.system import may_resolve_to
 from rundry.agent.tools import Fetched, Fetcher, FetchUrl, ReadFile, ToolContext, parse_arguments, read
 from rundry.agent.web.readable import readable
 from rundry.agent.workspace import Sandbox, Workspace, command_env
@@ -184,7 +184,7 @@ async def test_localhost_is_asked_where_it_is_listed(site: Site) -> None:
     ],
 )
 def test_a_public_name_opens_no_address_inside(found: str, allowed: list[str], may: bool) -> None:
-    assert may_lead("docs.example.org", found, frozenset(allowed)) is may
+    assert may_resolve_to("docs.example.org", found, frozenset(allowed)) is may
 
 
 async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(site: Site) -> None:
@@ -196,7 +196,7 @@ async def test_a_name_that_leads_inside_is_refused_before_anything_is_sent(site:
         found = {info[4][0] for info in socket.getaddrinfo(name, 80, type=socket.SOCK_STREAM)}
     except OSError:
         pytest.skip("this machine's name has no address")
-    if any(may_lead(name, str(one), frozenset()) for one in found):
+    if any(may_resolve_to(name, str(one), frozenset()) for one in found):
         pytest.skip("this machine has a public address")
     got = await Fetcher([f"{name}:{site.port}"]).fetch(f"http://{name}:{site.port}/page/0")
     assert got.text.startswith("refused: ")
@@ -211,7 +211,7 @@ def test_what_is_not_a_host_is_refused_up_front(host: str, tmp_path: Path) -> No
     with pytest.raises(UserError, match="is not a host"):
         Fetcher([host])
     with pytest.raises(UserError, match="is not a host"):
-        check_usable(spec(tmp_path, [host]), {})
+        validate_spec(spec(tmp_path, [host]), {})
 
 
 def spec(root: Path, hosts: list[str]) -> RunSpec:

@@ -9,7 +9,7 @@ import pytest
 
 from rundry.agent.config import read_finder
 from rundry.agent.protocol import Lens, Recipe, RunSpec, Seed, UserError, WorkerSpec
-from rundry.tui.setup.finding import FindSetup, wanted_of
+from rundry.tui.setup.finding import FindSetup, requested_search
 
 TASK = 'task = "look"\n'
 LENS = '[[lens]]\nname = "one"\nprompt = "look"\n'
@@ -148,7 +148,7 @@ def test_a_file_that_is_missing_or_not_text_is_reported(file, tmp_path):
 
 def setup_of(path: Path, **flags: object) -> RunSpec:
     given = {"cwd": str(path.parent), **flags}
-    return FindSetup(wanted_of([str(path)], given), given, headless=True).spec("look")
+    return FindSetup(requested_search([str(path)], given), given, headless=True).spec("look")
 
 
 def test_sceptics_that_were_asked_for_are_refused_where_no_model_can_be_one(file):

@@ -186,7 +186,7 @@ def _put(session: Session, path: Path, commands: Sequence[Command], verb: str) -
     why: str | None = None
     for command in commands:
         number = (
-            session.put_alone(command)
+            session.put_without_runner(command)
             if is_alone and isinstance(command, Undo | Judge | Merge)
             else session.put(command)
         )

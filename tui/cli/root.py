@@ -212,9 +212,9 @@ def _demo(flags: Mapping[str, object], output: Output | None) -> int:
 
 
 def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
-    from ..setup.finding import FindSetup, unfinished, wanted_of
+    from ..setup.finding import FindSetup, requested_search, unfinished
 
-    setup = FindSetup(wanted_of(words, flags), flags, headless=output is not None)
+    setup = FindSetup(requested_search(words, flags), flags, headless=output is not None)
     if again:
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED)}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)

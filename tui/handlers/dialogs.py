@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rundry.agent import Reason, RemoveRule, Rule, RundryError, standing
+from rundry.agent import Reason, RemoveRule, Rule, RundryError, handoff_after_end
 
 from ..actions import keys_of
 from ..run_controller import RunController
@@ -51,7 +51,7 @@ class DialogHandlers:
         state, journal = self._controller.state, self._controller.link.journal
         opened = state.handoff or state.last_handoff
         if state.handoff is None and state.outcome is not None and state.outcome.reason is not Reason.HANDOFF:
-            opened = (standing(journal) if journal is not None else None) or opened
+            opened = (handoff_after_end(journal) if journal is not None else None) or opened
         if opened is None:
             raise RundryError("this run has no hand-off")
         self._services.open(HandoffPage(state, opened, lambda: self._prompt.fill("/resume ")))

@@ -18,7 +18,7 @@ from rundry.agent import (
     Spent,
     call_title,
     clock,
-    deciding_commands,
+    decision_commands,
     digests_of,
     money,
     plural,
@@ -94,7 +94,7 @@ def _ways(run_id: str, digests: Iterable[str]) -> Iterator[Line]:
     """Yield the keys of the gate, and the commands that do the same."""
     yield [("y or n at the gate of the run, or:", "plain")]
     for digest in digests:
-        yield from ([(one_line(command), "bright")] for command in deciding_commands(run_id, digest))
+        yield from ([(one_line(command), "bright")] for command in decision_commands(run_id, digest))
 
 
 def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:

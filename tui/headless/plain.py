@@ -44,7 +44,7 @@ def run_headless(task: str | None, flags: Mapping[str, object], output: Output) 
 def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Output) -> int:
     """Drive the run that these options describe. Return the exit code. Raises RundryError."""
     with quick_imports():
-        from rundry.agent import begin_here, refused_events  # the runner, which a screen never needs
+        from rundry.agent import begin_in_process, refused_events  # the runner, which a screen never needs
 
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
@@ -53,7 +53,8 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     try:
         outcome = asyncio.run(
             with_waits(
-                begin_here(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs), printer.waits
+                begin_in_process(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs),
+                printer.waits,
             )
         )
     except Refusal as refusal:
@@ -98,10 +99,10 @@ def _resume(
 
     If a server does not answer, the run is unchanged and a later retry can succeed, unless nothing is left to do.
     """
-    from rundry.agent import run_here
+    from rundry.agent import run_in_process
 
     try:
-        running = run_here(path, on_event=_shown_by(printer), changes=changes, tell=printer.tell)
+        running = run_in_process(path, on_event=_shown_by(printer), changes=changes, tell=printer.tell)
         return asyncio.run(with_waits(running, printer.waits)).exit_code
     except Unreachable as error:
         if is_complete:

@@ -39,7 +39,7 @@ class Link(Protocol):
         """Create the journal, with the bytes of the task's images, and pass it to the runner. Raises JournalError."""
         ...
 
-    def expect(self, model: str) -> None:
+    def preload(self, model: str) -> None:
         """Prepare for a run with this model."""
         ...
 
@@ -47,7 +47,7 @@ class Link(Protocol):
         """Pass an existing journal to the runner. Raises JournalError."""
         ...
 
-    def keep(self, data: bytes) -> None:
+    def store_image(self, data: bytes) -> None:
         """Store an image's bytes, for a command that names them. Raises JournalError."""
         ...
 
@@ -55,7 +55,7 @@ class Link(Protocol):
         """Put a command into the inbox and return its id. Raises JournalError."""
         ...
 
-    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
+    def put_without_runner(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Put a command into the inbox of a run without a runner, and carry it out. Raises JournalError."""
         ...
 
@@ -65,10 +65,10 @@ class Link(Protocol):
         ...
 
     def stored_state(self) -> ViewState | None:
-        """Return the state that the runner stored last; `news` continues after it. Raises JournalError."""
+        """Return the state that the runner stored last; `new_events` continues after it. Raises JournalError."""
         ...
 
-    def news(self) -> Sequence[Stamped]:
+    def new_events(self) -> Sequence[Stamped]:
         """Return the events since the last call."""
         ...
 

@@ -12,10 +12,10 @@ from rundry.agent import (
     Point,
     RundryError,
     RunFile,
-    beside,
     changed_files,
     earlier_points,
     run_state,
+    same_server_model,
     standing_changes,
 )
 
@@ -53,7 +53,7 @@ class RunReader:
         """Return the model of this name, at the provider of the run's own model if the name has no other one."""
         journal, start = self._link.journal, self._start
         own = journal.spec.model if journal is not None else start.model if start is not None else None
-        return ModelSpec(name=name) if own is None else beside(name, own)
+        return ModelSpec(name=name) if own is None else same_server_model(name, own)
 
     def with_effort(self, effort: str) -> ModelSpec:
         """Return the current model with that effort. Raises RundryError without a model."""

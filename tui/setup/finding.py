@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from rundry.agent import (
-    ON_CLUSTER,
+    CLUSTER_CONCURRENCY,
     FinderSpec,
     Journal,
     JournalError,
@@ -18,22 +18,22 @@ from rundry.agent import (
     Predicates,
     Recipe,
     RunSpec,
+    SearchRequest,
     UserError,
-    Wanted,
-    limited,
     list_runs,
+    migration_concurrency,
     plural,
     read_executor,
     read_finder,
     recipe_traits,
-    wanted_by,
-    works_at_once,
+    search_request,
+    with_limits,
 )
 
 from .start import Setup, workspace_of
 
 
-def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
+def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> SearchRequest:
     """Return the requested search. Raises UserError."""
     root = workspace_of(flags)
     task = cast("str | None", flags.get("task"))
@@ -42,13 +42,13 @@ def wanted_of(words: Sequence[str], flags: Mapping[str, object]) -> Wanted:
         wanted = _of_file(words, task)
     else:
         check = cast("str | None", flags.get("check"))
-        wanted = wanted_by(recipe, words, task=task, check=check, workspace=root)
+        wanted = search_request(recipe, words, task=task, check=check, workspace=root)
     _refuse_misfits(wanted.finder.recipe, flags)
     wanted = msgspec.structs.replace(wanted, finder=_with_options(wanted.finder, flags))
     return _on_cluster(wanted) if wanted.finder.executor is not None else wanted
 
 
-def _on_cluster(wanted: Wanted) -> Wanted:
+def _on_cluster(wanted: SearchRequest) -> SearchRequest:
     """Return a search on a cluster, which works more items at the same time. Raises UserError if a model works them."""
     finder = wanted.finder
     if finder.worker is None and not finder.traits.fetches_pages:
@@ -58,7 +58,7 @@ def _on_cluster(wanted: Wanted) -> Wanted:
         )
     if "concurrency" in wanted.limits:
         return wanted
-    return msgspec.structs.replace(wanted, finder=msgspec.structs.replace(finder, concurrency=ON_CLUSTER))
+    return msgspec.structs.replace(wanted, finder=msgspec.structs.replace(finder, concurrency=CLUSTER_CONCURRENCY))
 
 
 def _recipe(flags: Mapping[str, object]) -> Recipe | None:
@@ -81,7 +81,7 @@ def _refuse_misfits(recipe: Recipe | None, flags: Mapping[str, object]) -> None:
 class FindSetup(Setup):
     """The options of one search."""
 
-    def __init__(self, wanted: Wanted, flags: Mapping[str, object], *, headless: bool) -> None:
+    def __init__(self, wanted: SearchRequest, flags: Mapping[str, object], *, headless: bool) -> None:
         """Combine the flags with the spec file. A flag takes precedence. Raises UserError."""
         self.wanted = wanted
         given = {name: value for name, value in flags.items() if value not in (None, False, ())}
@@ -104,8 +104,8 @@ class FindSetup(Setup):
 
     def _unjudged(self) -> FinderSpec:
         """Return the search without verifiers, because there is no model. Raises UserError if they were requested."""
-        finder = limited(self.wanted, self.settings)
-        if self.wanted.wants_sceptics or (finder.sceptics and "refuters" in self.settings.given):
+        finder = with_limits(self.wanted, self.settings)
+        if self.wanted.requires_verifiers or (finder.sceptics and "refuters" in self.settings.given):
             count = plural(finder.sceptics, "verifier")
             raise UserError(
                 f"{count} requested, but no model is set: name one with --model or under [model], or "
@@ -117,7 +117,7 @@ class FindSetup(Setup):
         """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
-        return msgspec.structs.replace(spec, finder=limited(self.wanted, self.settings), predicates=kept)
+        return msgspec.structs.replace(spec, finder=with_limits(self.wanted, self.settings), predicates=kept)
 
 
 def _require_program(finder: FinderSpec, workspace: Path) -> None:
@@ -182,7 +182,7 @@ def _is_same(path: Path, setup: FindSetup) -> bool:
     )
 
 
-def _of_file(words: Sequence[str], task: str | None) -> Wanted:
+def _of_file(words: Sequence[str], task: str | None) -> SearchRequest:
     if len(words) != 1:
         raise UserError("name one spec file or a --recipe: rundry find FILE.toml, rundry find --recipe crawl URL")
     if words[0].startswith(("http://", "https://")):
@@ -199,7 +199,7 @@ def _with_options(finder: FinderSpec, flags: Mapping[str, object]) -> FinderSpec
     if flags.get("executor") is not None:
         changes["executor"] = read_executor(str(flags["executor"])).text
     if (trees := cast("int | None", flags.get("parallel"))) is not None:
-        changes |= {"parallel": trees, "concurrency": works_at_once(trees)}
+        changes |= {"parallel": trees, "concurrency": migration_concurrency(trees)}
     for name in ("include", "exclude"):
         if flags.get(name):
             changes[name] = _texts(flags, name)

@@ -96,9 +96,9 @@ class Setup:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
         if spec.predicates.exist or spec.gate.quotas or self.settings.is_set("loop"):
-            from rundry.agent import check_usable  # 40 ms that a plain chat need not spend
+            from rundry.agent import validate_spec  # 40 ms that a plain chat need not spend
 
-            check_usable(spec, os.environ)
+            validate_spec(spec, os.environ)
 
     def _load(self) -> Settings:
         return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))

@@ -38,14 +38,14 @@ class ReadOnlyLink:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
-    def expect(self, model: str) -> None:
+    def preload(self, model: str) -> None:
         """Do nothing: no run can begin here."""
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
-    def keep(self, data: bytes) -> None:
+    def store_image(self, data: bytes) -> None:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
@@ -53,7 +53,7 @@ class ReadOnlyLink:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
-    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
+    def put_without_runner(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
@@ -66,9 +66,9 @@ class ReadOnlyLink:
         """Return the state that the runner stored last."""
         return self._link.stored_state()
 
-    def news(self) -> Sequence[Stamped]:
+    def new_events(self) -> Sequence[Stamped]:
         """Return the events since the last call."""
-        return self._link.news()
+        return self._link.new_events()
 
     def beat(self) -> None:
         """Tell the runner that the view still exists."""

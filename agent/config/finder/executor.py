@@ -11,7 +11,7 @@ import msgspec
 
 from ...protocol import UserError
 
-ON_CLUSTER = 256
+CLUSTER_CONCURRENCY = 256
 """Items that are worked at the same time on a cluster, if neither the user nor a spec file says how many."""
 _FORMS = "dask, dask:WORKERSxTHREADS, dask://127.0.0.1:8786 or tls://HOST:8786"
 _LOCAL = re.compile(r"dask(?::([0-9]{1,4})x([0-9]{1,4}))?")

@@ -38,7 +38,7 @@ RESEARCH_LENSES = (
 )
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A requested search, and options that a flag can still override."""
 
     task: str
@@ -46,22 +46,24 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, object] = {}
     limits: list[str] = []
     """Limits that the spec file sets; a config file does not override these."""
-    wants_sceptics: bool = False
+    requires_verifiers: bool = False
     """The user asked for verifiers: without a model the search is refused, instead of skipping the verdicts."""
 
 
-def wanted_by(recipe: Recipe, words: Sequence[str], *, task: str | None, check: str | None, workspace: Path) -> Wanted:
+def search_request(
+    recipe: Recipe, words: Sequence[str], *, task: str | None, check: str | None, workspace: Path
+) -> SearchRequest:
     """Return the search of a recipe. `words`: addresses, paths or globs, depending on the recipe. Raises UserError."""
     match recipe:
         case Recipe.CRAWL:
-            return crawl_wanted(words)
+            return crawl_request(words)
         case Recipe.RESEARCH:
-            return research_wanted(task, words, workspace)
+            return research_request(task, words, workspace)
         case Recipe.MIGRATE:
-            return migrate_wanted(task, check, words)
+            return migrate_request(task, check, words)
 
 
-def crawl_wanted(urls: Sequence[str]) -> Wanted:
+def crawl_request(urls: Sequence[str]) -> SearchRequest:
     """Return a crawl from these addresses within their hosts. Raises UserError for an invalid address."""
     if not urls:
         raise UserError("a crawl needs a start address: rundry find --recipe crawl URL")
@@ -69,32 +71,32 @@ def crawl_wanted(urls: Sequence[str]) -> Wanted:
         require_address(url)
     seeds = [Seed(kind="url", value=url) for url in urls]
     finder = FinderSpec(recipe=Recipe.CRAWL, seeds=seeds, sceptics=0)
-    return Wanted(task=f"crawl {', '.join(urls)}", finder=finder, options={"model": "none", "steps": "10000"})
+    return SearchRequest(task=f"crawl {', '.join(urls)}", finder=finder, options={"model": "none", "steps": "10000"})
 
 
-def research_wanted(task: str | None, paths: Sequence[str], root: Path) -> Wanted:
+def research_request(task: str | None, paths: Sequence[str], root: Path) -> SearchRequest:
     """Return a search with lenses, verifiers and a critic in folders of documents or code. Raises UserError."""
     if not task:
         raise UserError('research needs a question: rundry find --recipe research --task "..." [PATH...]')
     for path in paths:
         if not (root / path).exists():
             raise UserError(f"{path}: there is no such file or folder in {root}")
-    return Wanted(
+    return SearchRequest(
         task=task,
         finder=FinderSpec(recipe=Recipe.RESEARCH, lenses=list(RESEARCH_LENSES), paths=list(paths)),
     )
 
 
-def migrate_wanted(task: str | None, check: str | None, globs: Sequence[str]) -> Wanted:
+def migrate_request(task: str | None, check: str | None, globs: Sequence[str]) -> SearchRequest:
     """Return a migration of the files that fail a check. Raises UserError."""
     if not (check and check.strip()):
         raise UserError("migrate needs a check: rundry find --recipe migrate --check 'CMD {file}' [GLOB...]")
     wanted = list(globs) or [EVERY_FILE]
     finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=wanted, concurrency=1, sceptics=0)
-    return Wanted(task=task or f"make every file pass `{check}`", finder=finder)
+    return SearchRequest(task=task or f"make every file pass `{check}`", finder=finder)
 
 
-def works_at_once(trees: int) -> int:
+def migration_concurrency(trees: int) -> int:
     """Return how many files a migration with this number of worktrees works at the same time.
 
     While a worktree works one file, the next one is checked in the run's tree, or the last one after its merge.
@@ -102,7 +104,7 @@ def works_at_once(trees: int) -> int:
     return 1 if trees == 1 else 2 * trees
 
 
-def limited(wanted: Wanted, settings: Settings) -> FinderSpec:
+def with_limits(wanted: SearchRequest, settings: Settings) -> FinderSpec:
     """Return the search with the limits of flags and config files. Raises UserError for an invalid limit."""
     finder = wanted.finder
     asked = {name for name in SEARCH_LIMITS if settings[name].source == "flag"}

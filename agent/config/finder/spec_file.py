@@ -15,7 +15,7 @@ from ...system import read_plain
 from ..options import MOST_WORKERS, read_rate
 from ..request_params import read_params
 from ..values import parse_duration, parse_money, parse_number, parse_price
-from .recipes import Wanted, require_address
+from .recipes import SearchRequest, require_address
 from .tables import SpecFile, Table, WorkerTable, readable
 
 
@@ -38,7 +38,7 @@ _LARGEST = 64_000_000
 """Maximum size in bytes: a spec may list many seeds."""
 
 
-def read_finder(path: Path) -> Wanted:
+def read_finder(path: Path) -> SearchRequest:
     """Parse the search in that file. Raises UserError: one line with the file, the field and the fix."""
     try:
         raw: dict[str, Any] = tomllib.loads(read_plain(path, _LARGEST).decode())
@@ -56,7 +56,7 @@ def read_finder(path: Path) -> Wanted:
         raise UserError(f"{path}: {error}") from None
 
 
-def _wanted(path: Path, file: SpecFile) -> Wanted:
+def _wanted(path: Path, file: SpecFile) -> SearchRequest:
     _require_texts(file)
     _require_numbers(file)
     worker, recipe = (None, None) if file.worker is None else _worker(file.worker)
@@ -86,12 +86,12 @@ def _wanted(path: Path, file: SpecFile) -> Wanted:
         critic=file.critic,
         hosts=file.hosts,
     )
-    return Wanted(
+    return SearchRequest(
         task=file.task.strip(),
         finder=msgspec.structs.replace(finder, **given),
         options=_all_options(file),
         limits=["refuters" if name == "sceptics" else name for name in given],
-        wants_sceptics=bool(file.refute.sceptics),
+        requires_verifiers=bool(file.refute.sceptics),
     )
 
 

@@ -1,4 +1,4 @@
-"""The client side of a run: start a runner, send commands, read news. Imports no model library."""
+"""The client side of a run: start a runner, send commands, read events. Does not import a model library."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from .replies import Replies
 from .start_request import Check, Expected, Order, ResumeChanges
 
 BATCH = 2000
-"""Most events that `news` returns, so that a view can repaint in between."""
+"""Maximum number of events that `new_events` returns, so that a view can repaint in between."""
 _TIDY_EVENTS = 5_000
 """Number of events after which a view returns freed memory to the system."""
 LOOK_SECONDS = 1 / 60
-"""Seconds between two reads of news while the journal is being written."""
+"""Seconds between two reads of new events while the journal is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Session:
         self.said = ""
         """What the runner waits for before the run begins."""
         self.writes = WriteWatch(LOOK_SECONDS)
-        """Reports when `news` should be called."""
+        """Reports when `new_events` should be called."""
 
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
@@ -91,7 +91,7 @@ class Session:
         return session
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
-        """Ask the warm runner whether the run can begin. If it can, `news` makes the journal and hands it over.
+        """Ask the warm runner whether the run can begin. If it can, `new_events` creates the journal and passes it on.
 
         `blobs`: the bytes of the task's images.
 
@@ -116,15 +116,13 @@ class Session:
         self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
-    def expect(self, model: str) -> None:
-        """Tell a runner without a run which model the next run will probably use, so that it loads what the first call
-        needs.
-        """
+    def preload(self, model: str) -> None:
+        """Let a runner without a run load what the first call of this model needs."""
         if self.journal is None and self._is_warm():
             with contextlib.suppress(OSError):  # it just exited: `begin` reports that
                 self._send(Expected(model=model))
 
-    def keep(self, data: bytes) -> None:
+    def store_image(self, data: bytes) -> None:
         """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""
         if self.journal is None:
             raise JournalError("there is no run yet")
@@ -141,7 +139,7 @@ class Session:
             raise JournalError("there is no run yet")
         return self.journal.inbox.put(command)
 
-    def put_alone(self, command: Undo | Rewind | Judge | Merge) -> int:
+    def put_without_runner(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Put a command for a run without a runner. A separate process obeys it, and the run stays ended."""
         number = self.put(command)
         assert self.journal is not None  # otherwise nothing was put
@@ -152,7 +150,7 @@ class Session:
         threading.Thread(target=helper.wait, daemon=True).start()
         return number
 
-    def news(self) -> list[Stamped]:
+    def new_events(self) -> list[Stamped]:
         """Return new events since the last call, at most BATCH.
 
         Raises Refusal if the runner found that the run cannot begin or continue, and JournalError for a broken journal.
@@ -177,10 +175,9 @@ class Session:
         return events
 
     def stored_state(self) -> ViewState | None:
-        """Return the state that the runner stored last; `news` continues after it. None: `news` begins with the first
-        event.
+        """Return the state that the runner stored last, or None if there is none. Raises JournalError.
 
-        Raises JournalError.
+        `new_events` continues after that state; without one, it begins with the first event.
         """
         state = None if self.journal is None or self._after else stored_view(self.journal, most=IN_MEMORY)
         if state is not None:
@@ -238,7 +235,7 @@ class Session:
                 draft, self._draft = self._draft, None
                 self.journal = Journal.create(draft.path, draft.spec)
                 for data in draft.blobs:
-                    self.keep(data)
+                    self.store_image(data)
                 self._greet()
                 self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
         if self._draft is not None and self._runner is not None and self._runner.poll() is not None:

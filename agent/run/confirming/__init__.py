@@ -1,6 +1,6 @@
 """Confirm a result: run its checks in a clean checkout, during the run or later (docs/requirements.md 2.3.9)."""
 
 from .dependencies import Dependencies
-from .live import confirm
+from .during_run import confirm
 
 __all__ = ["Dependencies", "confirm"]

@@ -80,7 +80,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
     )
 
 
-def standing(journal: Journal) -> HandoffOpened | None:
+def handoff_after_end(journal: Journal) -> HandoffOpened | None:
     """Return a hand-off record for a run that ended without being complete; None: it is complete or still runs."""
     facts = facts_of(journal)
     ended = facts.ended

@@ -22,7 +22,7 @@ from ...reports.handoffs import handoff_markdown
 from ...workspace import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..live.live_run import LiveRun
-from ..process.calling import call_hook, hook_env
+from ..process.notify_hook import hook_env, start_notify_hook
 from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
 
@@ -186,7 +186,7 @@ class HandoffTiers:
             self._run.ctx.events.record(TierPassed(number=number, why=why))
 
     def _call(self, command: str) -> None:
-        call_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.ctx.workspace.root)
+        start_notify_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.ctx.workspace.root)
 
     def _about(self, why: str) -> dict[str, str]:
         facts, journal = self._run.facts, self._run.ctx.journal

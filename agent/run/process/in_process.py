@@ -14,7 +14,7 @@ from ..setup.preflight import check_before
 from .runner import run_order
 
 
-async def begin_here(
+async def begin_in_process(
     spec: RunSpec,
     path: Path,
     *,
@@ -36,10 +36,10 @@ async def begin_here(
             journal.keep(data)
     finally:
         journal.close()
-    return await run_here(path, on_event=on_event, notes=notes, outside=checked, tell=tell)
+    return await run_in_process(path, on_event=on_event, notes=notes, outside=checked, tell=tell)
 
 
-async def run_here(
+async def run_in_process(
     path: Path,
     *,
     on_event: Callable[[Stamped], None],

@@ -45,8 +45,8 @@ from ..setup.beginning import Beginning, bare_start, begin, resume
 from ..setup.inputs import Inputs, Outside
 from ..setup.search import search_of
 from ..setup.tools_on_offer import tools_of
-from .calling import call_hook
 from .inbox import Inbox
+from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
 from .signals import Signals, received_signals
 
@@ -224,7 +224,7 @@ def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
     text = f"rundry ended: {ended.reason.value}"
     journal = str(run.ctx.journal.path)
     about = {"why": "end", "text": text, "run": spec.run_id, "journal": journal}
-    call_hook(spec.notify, env=env, about=about, workspace=run.ctx.workspace.root)
+    start_notify_hook(spec.notify, env=env, about=about, workspace=run.ctx.workspace.root)
 
 
 async def _baseline(run: LiveRun) -> None:

@@ -21,7 +21,7 @@ from .inputs import Outside
 from .patience import Tell, told
 from .search import check_executor
 from .small_window import refuse_window
-from .validate_spec import check_usable
+from .validate_spec import validate_spec
 from .worktree_preflight import check_run_folder, check_size
 
 _PATIENT_SECONDS = 0.4
@@ -53,7 +53,7 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
 
 async def _check_spec(spec: RunSpec, outside: Outside) -> None:
     """Check what needs no model: impossible options, and a folder in which no pass can start."""
-    await asyncio.to_thread(check_usable, spec, outside.env)
+    await asyncio.to_thread(validate_spec, spec, outside.env)
     await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
     await check_run_folder(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...config import near
+from ...config import did_you_mean
 from ...gate import nonsense
 from ...protocol import RunSpec, UserError
 from ...stops import require_usable
@@ -15,7 +15,7 @@ from .usable_commands import require_usable_commands
 from .worktree_preflight import branch_of
 
 
-def check_usable(spec: RunSpec, env: Mapping[str, str]) -> None:
+def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     """Raise UserError that names the option and the fix. Reads only the spec, the workspace and the user's PATH."""
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
@@ -37,4 +37,4 @@ def check_usable(spec: RunSpec, env: Mapping[str, str]) -> None:
             raise UserError(wrong)
     for tool in spec.gate.quotas:
         if tool not in TOOLS:
-            raise UserError(f"a quota for {tool!r}: there is no such tool; {near(tool, TOOLS)}")
+            raise UserError(f"a quota for {tool!r}: there is no such tool; {did_you_mean(tool, TOOLS)}")

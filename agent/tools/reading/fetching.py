@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...system import may_lead, named_address, tls
+from ...system import address_in_entry, may_resolve_to, tls
 from ...web.addresses import AddressRefused, address, host_origins, joined, origin
 from ...web.markup import UnreadablePage
 from ...web.readable import readable
@@ -55,7 +55,7 @@ class Fetcher:
         self._origins = host_origins(hosts)
         self.hosts = list(hosts)
         self._limit, self._seconds = limit, seconds
-        self._addresses = frozenset(found for host in hosts if (found := named_address(host)) is not None)
+        self._addresses = frozenset(found for host in hosts if (found := address_in_entry(host)) is not None)
 
     async def fetch(self, url: str, *, seconds: float | None = None) -> Fetched:
         """Fetch a URL. Never raises because of the URL or the server. `seconds` shortens the time-out."""
@@ -88,7 +88,7 @@ class Fetcher:
                 self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
             ) -> list[ResolveResult]:
                 found = await super().resolve(host, port, family)
-                return [one for one in found if may_lead(host, one["host"], allowed)] or _refuse(host)
+                return [one for one in found if may_resolve_to(host, one["host"], allowed)] or _refuse(host)
 
         came = url
         connector = TCPConnector(resolver=Resolver(), use_dns_cache=False, force_close=True, ssl=tls())

@@ -27,7 +27,7 @@ from rundry.agent.protocol import (
     to_json_line,
 )
 from rundry.agent.reports import new_run_id
-from rundry.agent.run.process.in_process import run_here
+from rundry.agent.run.process.in_process import run_in_process
 
 from ..rundry import Events
 from ..server import ScriptedServer
@@ -93,7 +93,7 @@ async def play(
 
 
 async def take_up(path: Path, *, on_event: Callable[[Journal, Stamped], None] | None = None, **more: Any) -> Played:
-    """Runs an existing journal on; `more` goes to `run_here`."""
+    """Runs an existing journal on; `more` goes to `run_in_process`."""
     events: list[dict[str, Any]] = []
     view = Journal.open(path)
 
@@ -103,7 +103,7 @@ async def take_up(path: Path, *, on_event: Callable[[Journal, Stamped], None] | 
             on_event(view, stamped)
 
     try:
-        outcome = await run_here(path, on_event=see, **more)
+        outcome = await run_in_process(path, on_event=see, **more)
     finally:
         view.close()
     return Played(outcome, path, events)

@@ -32,7 +32,7 @@ def run_until(journal: Path, events: int, *, timeout: float = 60.0) -> str:
 
 
 def main() -> None:
-    from rundry.agent.run.process.in_process import run_here
+    from rundry.agent.run.process.in_process import run_in_process
 
     journal, left = Path(sys.argv[1]), int(sys.argv[2])
 
@@ -42,7 +42,7 @@ def main() -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    outcome = asyncio.run(run_here(journal, on_event=see))
+    outcome = asyncio.run(run_in_process(journal, on_event=see))
     print(outcome.reason.value)
 
 

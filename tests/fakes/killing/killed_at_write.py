@@ -39,7 +39,7 @@ def main() -> None:
     from rundry.agent.protocol import Decide, FileChanged, ProposalDecided, Stamped
     from rundry.agent.reports.run_state import run_state
     from rundry.agent.run.client.start_request import ResumeChanges
-    from rundry.agent.run.process.in_process import run_here
+    from rundry.agent.run.process.in_process import run_in_process
 
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)
@@ -65,7 +65,7 @@ def main() -> None:
                 pass
 
     decision = Decide(proposal_id=opened.proposal_id, digest=opened.digest, verdict="approve", reason="well done")
-    asyncio.run(run_here(path, on_event=see, changes=ResumeChanges(decision=decision)))
+    asyncio.run(run_in_process(path, on_event=see, changes=ResumeChanges(decision=decision)))
 
 
 def _die() -> None:

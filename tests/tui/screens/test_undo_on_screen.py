@@ -94,7 +94,7 @@ async def test_arguments_without_a_meaning_are_refused_with_a_reason(ended):
         await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo all", "enter")
         await shows(pilot, "use /undo, /undo 3 or /undo step 7")
-        controller.link.put_alone(Undo(step=9))
+        controller.link.put_without_runner(Undo(step=9))
         await shows(pilot, "undo was refused: there is no step 9")
     controller.link.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....system import Target, named_address, read_host, split_host
+from ....system import Target, address_in_entry, read_host, split_host
 
 _USUAL = frozenset({80, 443})
 
@@ -21,7 +21,7 @@ class HostList:
             is_suffix, host, port = split_host(entry)
             table = self._below if is_suffix else self._exact
             table.setdefault(host, set()).update(_USUAL if port is None else {port})
-        self.addresses = frozenset(a for entry in self.entries if (a := named_address(entry)) is not None)
+        self.addresses = frozenset(a for entry in self.entries if (a := address_in_entry(entry)) is not None)
         """Addresses that are listed themselves, which may be private."""
 
     def allows(self, target: Target) -> bool:

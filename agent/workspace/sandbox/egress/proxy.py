@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from ....system import Target, may_lead
+from ....system import Target, may_resolve_to
 from .hosts import HostList
 from .requests import Request, read_request
 
@@ -180,7 +180,7 @@ class _Server:
     async def _addresses(self, target: Target) -> list[str]:
         rows = await self._loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         found = list(dict.fromkeys(str(row[4][0]) for row in rows))
-        judged = [address for address in found if may_lead(target.host, address, self._hosts.addresses)]
+        judged = [address for address in found if may_resolve_to(target.host, address, self._hosts.addresses)]
         if found and not judged:
             raise _Refused(f"refused {target}: it leads to an address that is not public")
         return judged

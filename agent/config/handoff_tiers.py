@@ -32,7 +32,7 @@ def read_tiers(value: object, now: float) -> list[HandoffTier]:
     return [_tier(row) for row in rows]
 
 
-def beside(name: str, model: ModelSpec) -> ModelSpec:
+def same_server_model(name: str, model: ModelSpec) -> ModelSpec:
     """Return a model on the same server as the run's model, if its provider is the same or missing."""
     provider, slash, _ = name.partition("/")
     if slash and provider != model.name.partition("/")[0]:

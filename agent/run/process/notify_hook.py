@@ -16,7 +16,7 @@ SECONDS = 20.0
 """Seconds after which the command and its child processes are ended."""
 
 
-def call_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:
+def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:
     """Start the command and return immediately. Its result is ignored.
 
     It runs without a sandbox, so programs of the workspace are not on its path. `about`: variables (names without
