@@ -28,14 +28,14 @@ from ..step.checks.fair import TRIES
 from ..workspace.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import check, files_of, no_file_matches
-from .items.item_intake import Books
+from .items.item_intake import ItemIntake
 from .items.item_state import Candidate, Row, State
 
 SCAN: Literal["scan"] = "scan"
 """Kind of the work that checks all files, and the source of the items that it finds."""
 _SHORT = 160
 """Characters of a check's last output line in the reason of a failure."""
-_MOST_HELD = 40
+_MOST_UNSTARTABLE = 40
 """Files in a row whose check cannot be started, after which the check counts as broken."""
 
 
@@ -66,11 +66,11 @@ class Acceptance:
 class _Tally:
     """The counts of one scan."""
 
-    looked: int = 0
+    checked: int = 0
     new: int = 0
     known: int = 0
     """Failing files that an earlier scan found."""
-    held: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
+    unstartable: list[tuple[str, str, CheckFinished]] = field(default_factory=list[tuple[str, str, CheckFinished]])
     """Files whose check could not be started, until it is known whether it can be started for any file."""
     arrived: dict[int, tuple[str, str, CheckFinished]] = field(
         default_factory=dict[int, tuple[str, str, CheckFinished]]
@@ -86,9 +86,9 @@ class _Tally:
 class FileScan:
     """Checks every file of a migration."""
 
-    def __init__(self, ctx: RunContext, spec: FinderSpec, books: Books, acceptance: Acceptance) -> None:
+    def __init__(self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, acceptance: Acceptance) -> None:
         assert spec.check is not None  # the migrate recipe sets one
-        self._ctx, self._spec, self._books, self._command = ctx, spec, books, spec.check
+        self._ctx, self._spec, self._intake, self._command = ctx, spec, intake, spec.check
         self._acceptance = acceptance
 
     async def run(self, work: Work) -> WorkResult:
@@ -103,7 +103,7 @@ class FileScan:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
-        said = f"{tally.looked:,} file{'' if tally.looked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
+        reason = f"{tally.checked:,} file{'' if tally.checked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
         record(
             WorkFinished(
                 kind=SCAN,
@@ -111,7 +111,7 @@ class FileScan:
                 ok=tally.broken is None,
                 new=tally.new,
                 known=tally.known,
-                reason=said,
+                reason=reason,
                 error=tally.broken or "",
             )
         )
@@ -123,9 +123,9 @@ class FileScan:
         found: Sequence[Difference] = []
         for _ in range(TRIES):
             await guarded.settle(record, self._command, full=True)
-            tally.looked = tally.following = 0
+            tally.checked = tally.following = 0
             tally.arrived.clear()
-            await self._look_at_all(record, tally)
+            await self._check_all(record, tally)
             found = await guarded.tolerate_outputs(await guarded.differences(full=True))
             if not found:
                 break
@@ -133,7 +133,7 @@ class FileScan:
             await guarded.settle(record, self._command, full=True)
             tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
 
-    async def _look_at_all(self, record: Record, tally: _Tally) -> None:
+    async def _check_all(self, record: Record, tally: _Tally) -> None:
         files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._ctx.workspace)
         if unmet and not finder_facts(self._ctx).scan_pass:
             tally.broken = no_file_matches(unmet, self._ctx.workspace.root)
@@ -142,55 +142,55 @@ class FileScan:
         rest = enumerate(in_order)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._ctx.facts.search.checks, len(files))):
-                group.create_task(self._look_at_some(rest, record, tally))
-        if tally.held:
-            tally.broken = _unstartable(tally.held[0][2])
+                group.create_task(self._check_some(rest, record, tally))
+        if tally.unstartable:
+            tally.broken = _unstartable_text(tally.unstartable[0][2])
 
-    async def _look_at_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
+    async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
         """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""
         for number, (key, path) in rest:
-            if len(tally.held) > _MOST_HELD:
+            if len(tally.unstartable) > _MOST_UNSTARTABLE:
                 return
             checked = await check(self._ctx, self._command, path, record, full=False)
-            tally.looked += 1
+            tally.checked += 1
             tally.arrived[number] = key, path, checked
             while (one := tally.arrived.pop(tally.following, None)) is not None:
                 tally.following += 1
-                self._take(*one, record, tally)
+                self._record_in_order(*one, record, tally)
 
-    def _take(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+    def _record_in_order(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
         if checked.error is not None and not tally.has_started:
-            tally.held.append((key, path, checked))
+            tally.unstartable.append((key, path, checked))
             return
         tally.has_started = True
-        held, tally.held = tally.held, []
-        for one in held:
-            self._fails(*one, record, tally)
+        unstartable, tally.unstartable = tally.unstartable, []
+        for one in unstartable:
+            self._record_failure(*one, record, tally)
         if self._acceptance.apply(key, path, checked).passed:
-            self._passes(key, record)
+            self._record_pass(key, record)
         else:
-            self._fails(key, path, checked, record, tally)
+            self._record_failure(key, path, checked, record, tally)
 
-    def _passes(self, key: str, record: Record) -> None:
+    def _record_pass(self, key: str, record: Record) -> None:
         """Record that a file passes. A file that failed permanently and passes now is worked once
         more, for one check.
         """
-        row = self._books.frontier.find(key)
+        row = self._intake.frontier.find(key)
         if row is not None and row.state is State.SET_ASIDE:
             self._requeue(row, "retry", record)
 
-    def _fails(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
-        row = self._books.frontier.find(key)
+    def _record_failure(self, key: str, path: str, checked: CheckFinished, record: Record, tally: _Tally) -> None:
+        row = self._intake.frontier.find(key)
         if row is None:
             tally.new += 1
             with self._ctx.events.together():
-                self._books.items([Candidate("file", path)], SCAN, record)
+                self._intake.add_items([Candidate("file", path)], SCAN, record)
             return
         tally.known += 1
         if row.state is State.DONE:
-            self._regressed(row, checked, record)
+            self._requeue_regressed(row, checked, record)
 
-    def _regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
+    def _requeue_regressed(self, row: Row, checked: CheckFinished, record: Record) -> None:
         """Queue a done file that fails again, up to a limit."""
         times = finder_facts(self._ctx).regressed.get(row.key, 0)
         if times < self._ctx.facts.search.retries:
@@ -198,18 +198,18 @@ class FileScan:
             return
         error = f"it fails again each time, after it was done {times + 1} times: {why_failed(checked)}"
         with self._ctx.events.together():
-            self._books.frontier.set_aside(row.key, error, times + 1)
+            self._intake.frontier.set_aside(row.key, error, times + 1)
             record(ItemFailed(key=row.key, error=error, attempts=times + 1, final=True))
 
     def _requeue(self, row: Row, reason: QueueReason, record: Record) -> None:
         with self._ctx.events.together():
-            self._books.frontier.requeue(row.key, SCAN, attempts=0)
+            self._intake.frontier.requeue(row.key, SCAN, attempts=0)
             record(
                 ItemQueued(key=row.key, kind=row.kind, value=row.value, source=SCAN, reason=reason, was=row.state.value)
             )
 
 
-def _unstartable(checked: CheckFinished) -> str:
+def _unstartable_text(checked: CheckFinished) -> str:
     return f"the check could not be started: {checked.command}: {checked.error}"
 
 

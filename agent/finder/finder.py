@@ -21,16 +21,16 @@ from ..step import RunContext
 from .file_scan import SCAN
 from .item_trees import ItemTrees
 from .items.frontier import CHUNK, Frontier
-from .items.item_intake import Books
+from .items.item_intake import ItemIntake
 from .items.item_passes import ItemPasses
 from .items.item_state import Candidate, Item, State
 from .items.working import ItemWorks
-from .lenses.asking import Asking
 from .lenses.findings import duplicate_in, verdict_of
 from .lenses.leads import Leads
+from .lenses.model_work import ModelWork
 from .lenses.scope import Scope
 from .migrate import Migrate
-from .state import FinderState, is_pass_over, next_pass, streak_after, without_a_chance
+from .state import FinderState, is_pass_over, lenses_of_next_pass, lenses_to_retry, streak_after
 from .workers import Worker
 
 AHEAD = 64
@@ -56,15 +56,15 @@ class Finder:
     ) -> None:
         self.ctx = ctx
         self.frontier = Frontier(ctx.journal)
-        self.books = Books(ctx, self.frontier, ctx.workspace.root)
+        self.intake = ItemIntake(ctx, self.frontier, ctx.workspace.root)
         self.leads = Leads(ctx, spec, self.frontier)
         self.has_model = has_model
         self._scope = Scope(ctx.workspace, spec)
-        self._asking = Asking(ctx, spec, self.books, self.leads.told, open_model)
-        self._items = ItemWorks(ctx, self.books, worker, self._asking)
+        self._model_work = ModelWork(ctx, spec, self.intake, self.leads.listed, open_model)
+        self._items = ItemWorks(ctx, self.intake, worker, self._model_work)
         self._worker = worker
         self._trees = trees
-        self._migrate = Migrate(ctx, spec, self.books, trees) if spec.check is not None else None
+        self._migrate = Migrate(ctx, spec, self.intake, trees) if spec.check is not None else None
 
     @property
     def spec(self) -> FinderSpec:
@@ -81,16 +81,16 @@ class Finder:
         """Record the seeds as seen and queue them."""
         seeds = [Candidate(seed.kind, seed.value) for seed in self.spec.seeds]
         with self.ctx.events.together():
-            self.books.items(seeds, "seed", self.ctx.events.record, reason="seed")
+            self.intake.add_items(seeds, "seed", self.ctx.events.record, reason="seed")
 
-    def take_up(self, *, again: bool = False) -> None:
+    def resume(self, *, after_end: bool = False) -> None:
         """Queue again what a dead runner was working on, and queue the seeds that it did not reach.
 
-        `again`: the run had ended, so what failed permanently is tried again.
+        `after_end`: the run had ended, so what failed permanently is tried again.
         """
         with self.ctx.events.together():
             self.frontier.roll_back()
-        if again:
+        if after_end:
             if not self.spec.leads.work and any(lens.missed for lens in self.facts.lenses.values()):
                 self.leads.send_again()
             self._try_again()
@@ -133,9 +133,9 @@ class Finder:
         if work.kind == "item":
             return await self._items.perform(work)
         if work.kind != "lens":
-            return await self._asking.perform(work)
+            return await self._model_work.perform(work)
         self._scope.begin(self.ctx.events.record)
-        result = await self._asking.perform(work)
+        result = await self._model_work.perform(work)
         await self._scope.place(self.facts, work.about, self.ctx.events.record)
         return result
 
@@ -144,7 +144,7 @@ class Finder:
         if any(flight.about == key for flight in self.facts.flights.values()):
             return False
         self._items.offered.pop(key, None)
-        return self.books.skipped(key, self.ctx.events.record)
+        return self.intake.skip(key, self.ctx.events.record)
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
@@ -172,7 +172,7 @@ class Finder:
     def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         now = self.ctx.clock.now()
         ready = self._ready(max(0, self.spec.concurrency - len(busy)), now)
-        waits = self.facts.queued and (self.leads.that_fit() or not self.facts.lenses)
+        waits = self.facts.queued and (self.leads.count_that_fit() or not self.facts.lenses)
         due = None if ready or not waits else self.frontier.next_due(now)
         return FinderState(
             spec=self.spec,
@@ -185,7 +185,7 @@ class Finder:
             exhausted=exhausted,
             broken=self._broken(),
             given_up=self._given_up(ready, busy),
-            retryable=self._asking.retryable,
+            retryable=self._model_work.retryable,
         )
 
     def _ready(self, wanted: int, now: float) -> list[Item]:
@@ -194,7 +194,7 @@ class Finder:
         """
         if self.facts.lenses and not (self.spec.leads.work and self.facts.pass_open):
             return self.leads.ready(now)
-        wanted = min(wanted, self.leads.that_fit()) if self.facts.lenses else wanted
+        wanted = min(wanted, self.leads.count_that_fit()) if self.facts.lenses else wanted
         offered = self._items.offered
         if len(offered) < wanted and self.facts.queued > len(offered):
             offered.update((item.key, item) for item in self.frontier.check_out(AHEAD, now))
@@ -210,7 +210,7 @@ class Finder:
     def _broken(self) -> str | None:
         """Return why the search cannot continue: every lens failed permanently."""
         lenses = self.facts.lenses.values()
-        if not lenses or any(lens.failed is None for lens in lenses) or without_a_chance(self.facts):
+        if not lenses or any(lens.failed is None for lens in lenses) or lenses_to_retry(self.facts):
             return None
         return f"every lens failed: {next(lens.failed for lens in lenses if lens.failed)}"
 
@@ -218,7 +218,7 @@ class Finder:
         """Record what follows from the facts: verdicts, the start and end of passes, and when the critic is skipped."""
         self._judge(state)
         if state.by_lenses:
-            self._book_passes_of_lenses(state)
+            self._record_lens_passes(state)
         else:
             self._record_item_passes(state)
 
@@ -249,7 +249,7 @@ class Finder:
                     )
                 )
 
-    def _book_passes_of_lenses(self, state: FinderState) -> None:
+    def _record_lens_passes(self, state: FinderState) -> None:
         facts = self.facts
         if is_pass_over(state):
             with self.ctx.events.together():
@@ -258,15 +258,15 @@ class Finder:
             state = self._look(state.busy, None)
         if facts.pass_open or state.is_judging:
             return
-        who = next_pass(state)
-        if not who and (names := without_a_chance(facts)):
+        lenses = lenses_of_next_pass(state)
+        if not lenses and (names := lenses_to_retry(facts)):
             text = f"{', '.join(names)} failed: one more try before this is dry"
             self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
-            who = next_pass(self._look(state.busy, None))
-        if who:
+            lenses = lenses_of_next_pass(self._look(state.busy, None))
+        if lenses:
             with self.ctx.events.together():
                 self.leads.take(state.ready)
-                self.ctx.events.record(PassStarted(number=facts.pass_number + 1, lenses=who))
+                self.ctx.events.record(PassStarted(number=facts.pass_number + 1, lenses=lenses))
         elif facts.critic is None:
             self.ctx.events.record(CriticSpoke(half="code", text="every lens ran since the last discovery"))
 

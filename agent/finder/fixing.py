@@ -24,7 +24,7 @@ def fixer_tools(hosts: Sequence[str]) -> list[str]:
 
 def fixer_system(spec: RunSpec, check: str) -> str:
     """Return the system prompt for the workspace of this spec."""
-    parts = [prompts.fixer(spec.task, spec.workspace, check), instructions(spec)]
+    parts = [prompts.fixer_system(spec.task, spec.workspace, check), instructions(spec)]
     return "\n\n".join(part for part in parts if part)
 
 

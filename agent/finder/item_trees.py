@@ -25,18 +25,18 @@ class ItemTree(Protocol):
         """Name of the work in it, for the events of the item's steps."""
         ...
 
-    async def join(self) -> Sequence[str]:
+    async def merge(self) -> Sequence[str]:
         """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
 
         Raises TreeFailed.
         """
         ...
 
-    async def follow(self) -> None:
+    async def reset(self) -> None:
         """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
         ...
 
-    async def leave(self, why: str) -> None:
+    async def release(self, why: str) -> None:
         """End the work on the item. `why`: how it ended, for people."""
         ...
 
@@ -44,7 +44,7 @@ class ItemTree(Protocol):
 class ItemTrees(Protocol):
     """The worktrees of a migration."""
 
-    async def enter(self, key: str, path: str, work: str | None) -> ItemTree:
+    async def acquire(self, key: str, path: str, work: str | None) -> ItemTree:
         """Wait for a free worktree and give it the files of the run's tree. `path`: the item's file, for people.
 
         `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.

@@ -26,19 +26,19 @@ from .checking import check, check_of, path_of
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed
 from .fixing import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_words
 from .item_trees import ItemTree, ItemTrees, TreeFailed
-from .items.item_intake import Books
+from .items.item_intake import ItemIntake
 from .items.item_state import Item
 
 
 class Migrate:
     """Scan for failing files and fix them. Only the check decides what is done."""
 
-    def __init__(self, ctx: RunContext, spec: FinderSpec, books: Books, trees: ItemTrees | None) -> None:
+    def __init__(self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, trees: ItemTrees | None) -> None:
         assert spec.check is not None  # the migrate recipe sets one
-        self._ctx, self._spec, self._books, self._command = ctx, spec, books, spec.check
+        self._ctx, self._spec, self._intake, self._command = ctx, spec, intake, spec.check
         self._trees = trees
         self._acceptance = Acceptance(ctx)
-        self._scan = FileScan(ctx, spec, books, self._acceptance)
+        self._scan = FileScan(ctx, spec, intake, self._acceptance)
 
     async def scan(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
@@ -51,7 +51,7 @@ class Migrate:
             record(WorkStarted(kind="item", about=item.key, attempt=item.attempts + 1))
         ctx.stalls.forget(work.work)
         try:
-            return await (self._fix if self._trees is None else self._fix_apart)(work, item, record)
+            return await (self._fix if self._trees is None else self._fix_in_worktrees)(work, item, record)
         except PersonInterrupted:
             return self._return_to_queue(item, record, WorkResult(work=work.work, interrupted=True))
         except TimeoutError:
@@ -91,7 +91,7 @@ class Migrate:
         record(checked)
         return self._failed(work, item, _after(cap, f"the check still fails: {why_failed(checked)}"), record)
 
-    async def _fix_apart(self, work: Work, item: Item, record: Record) -> WorkResult:
+    async def _fix_in_worktrees(self, work: Work, item: Item, record: Record) -> WorkResult:
         """Fix the file in worktrees until its check passes in the run's tree too. Raises as `_fix`, and TreeFailed."""
         ctx, steps = self._ctx, 0
         path = path_of(item.key, ctx.workspace.root)
@@ -117,14 +117,14 @@ class Migrate:
         """Run steps in a worktree until its changes are joined. Returns the number of steps so far, or the end."""
         assert self._trees is not None  # the caller checked it
         async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
-            tree = await self._trees.enter(item.key, path, work.work)
+            tree = await self._trees.acquire(item.key, path, work.work)
         why = "its work was broken off"
         try:
             found = await self._steps_in(tree, work, item, path, checked, steps, record)
             why = "its changes are joined" if isinstance(found, int) else "its changes are not joined"
             return found
         finally:
-            await tree.leave(why)
+            await tree.release(why)
 
     async def _steps_in(
         self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
@@ -145,10 +145,10 @@ class Migrate:
                 return self._faulted(work, item, result, record)
             checked = await self._check_in(ctx, path)
             if checked.passed or checked.suspect is not None:
-                conflicts = [*await tree.join()]
+                conflicts = [*await tree.merge()]
                 if not conflicts:
                     return steps
-                await tree.follow()
+                await tree.reset()
                 checked = await self._check_in(ctx, path)
                 if checked.passed:
                     return steps
@@ -199,14 +199,14 @@ class Migrate:
             record(checked)
             content = self._acceptance.content(path)
             record(ItemFailed(key=item.key, error=error, attempts=item.attempts, final=True, content=content))
-            self._books.frontier.set_aside(item.key, error, item.attempts)
+            self._intake.frontier.set_aside(item.key, error, item.attempts)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=True))
         return WorkResult(work=work.work)
 
     def _done(self, work: Work, item: Item, checked: CheckFinished, record: Record, steps: int) -> WorkResult:
         with self._ctx.events.together():
             record(checked)
-            self._books.frontier.finish(item.key)
+            self._intake.frontier.finish(item.key)
             reason = "the check passes" if steps else "the check passes already"
             record(WorkFinished(kind="item", about=item.key, ok=True, reason=reason))
         return WorkResult(work=work.work, steps=steps)
@@ -221,14 +221,14 @@ class Migrate:
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:
         final = final or item.attempts >= self._ctx.facts.search.retries
         with self._ctx.events.together():
-            self._books.failed(item, error, record, final=final)
+            self._intake.record_failure(item, error, record, final=final)
             record(WorkFinished(kind="item", about=item.key, ok=False, error=error, set_aside=final))
         return WorkResult(work=work.work)
 
     def _return_to_queue(self, item: Item, record: Record, result: WorkResult) -> WorkResult:
         """Return the item to the front of the queue: nothing was learned about it."""
         with self._ctx.events.together():
-            self._books.frontier.roll_back([item.key])
+            self._intake.frontier.roll_back([item.key])
             record(WorkFinished(kind="item", about=item.key, ok=False, interrupted=True))
         return result
 

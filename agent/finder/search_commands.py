@@ -20,8 +20,8 @@ from .lenses.judging import judge
 FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 
 
-def hear(finder: Finder, command: FinderCommand) -> str | None:
-    """Obey a command. Returns None, or why it was refused."""
+def handle_search_command(finder: Finder, command: FinderCommand) -> str | None:
+    """Execute a user's command to the search. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
             return judge(finder.facts, command, finder.ctx.events.record, has_model=finder.has_model)
@@ -46,10 +46,10 @@ def _add_item(finder: Finder, command: AddItem) -> str | None:
         return "the item is empty"
     with finder.ctx.events.together():
         found = [Candidate(command.kind, command.value)]
-        brought = finder.books.items(found, "person", finder.ctx.events.record, reason="person")
-        if brought.new:
+        counts = finder.intake.add_items(found, "person", finder.ctx.events.record, reason="person")
+        if counts.new:
             return None
-        return finder.books.again(found[0], finder.ctx.events.record)
+        return finder.intake.requeue(found[0], finder.ctx.events.record)
 
 
 def _add_lens(finder: Finder, command: AddLens) -> str | None:

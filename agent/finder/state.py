@@ -132,7 +132,7 @@ def works(state: FinderState) -> list[Work]:
     return found
 
 
-def next_pass(state: FinderState) -> list[str]:
+def lenses_of_next_pass(state: FinderState) -> list[str]:
     """Return the lenses that search in the next pass; empty if no pass follows."""
     alive = [lens for lens in state.facts.lenses.values() if lens.failed is None]
     fresh = [lens for lens in alive if not lens.once or not lens.passes]
@@ -156,7 +156,7 @@ def streak_after(facts: FinderFacts) -> int:
     return facts.streak + (len(ran) == len(facts.pass_lenses))
 
 
-def without_a_chance(facts: FinderFacts) -> list[str]:
+def lenses_to_retry(facts: FinderFacts) -> list[str]:
     """Return the lenses that failed permanently and were not tried again since the last discovery."""
     if facts.chance_seq > facts.discovery_seq:
         return []
@@ -174,7 +174,7 @@ def is_critic_due(state: FinderState) -> bool:
         and not facts.pass_open
         and (not facts.critic_seq or facts.critic_seq < facts.discovery_seq)
         and facts.critic_failures <= state.spec.retries
-        and not next_pass(state)
+        and not lenses_of_next_pass(state)
     )
 
 

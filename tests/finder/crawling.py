@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from rundry.agent.finder.crawl import Crawler
-from rundry.agent.finder.workers import Worked, WorkItem
+from rundry.agent.finder.workers import ItemResult, WorkItem
 
 
-async def work(crawler: Crawler, url: str) -> Worked:
+async def work(crawler: Crawler, url: str) -> ItemResult:
     return await crawler.work(WorkItem("url", url, url))
 
 
-async def crawl(crawler: Crawler, start: str, *, most: int = 10_000) -> dict[str, Worked]:
+async def crawl(crawler: Crawler, start: str, *, most: int = 10_000) -> dict[str, ItemResult]:
     """Everything that is reached from there, by value; no key, no retry: those are the frontier's."""
-    done: dict[str, Worked] = {}
+    done: dict[str, ItemResult] = {}
     waiting = [start]
     while waiting and len(done) < most:
         batch, waiting = waiting[:8], waiting[8:]

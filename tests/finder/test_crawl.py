@@ -12,12 +12,12 @@ from fakes.web.site import Site
 from finder.crawling import crawl, work
 
 from rundry.agent.finder.crawl import Crawler, Scope, links_of
-from rundry.agent.finder.workers import Worked
+from rundry.agent.finder.workers import ItemResult
 from rundry.agent.web.addresses import AddressRefused, address, joined, origin
 from rundry.agent.web.markup import UnreadablePage
 
 
-def found(worked: Worked, site: Site) -> list[str]:
+def found(worked: ItemResult, site: Site) -> list[str]:
     """Paths on the site."""
     return [item.value.removeprefix(site.url) for item in worked.items]
 
@@ -69,7 +69,7 @@ async def test_where_a_page_leads(
 
 async def test_what_is_not_a_page_is_not_searched_for_links(site: Site, make_crawler: Callable[..., Crawler]) -> None:
     worked = await work(make_crawler(site), site.url + "/file.bin")
-    assert worked == Worked(reason="application/octet-stream: not a page")
+    assert worked == ItemResult(reason="application/octet-stream: not a page")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from finder.working import ITEM, ended_within_a_second
 
 from rundry.agent.finder import Candidate
-from rundry.agent.finder.workers import PythonWorker, Worked, WorkItem
+from rundry.agent.finder.workers import ItemResult, PythonWorker, WorkItem
 from rundry.agent.protocol import UserError
 from rundry.agent.workspace import Sandbox
 
@@ -26,7 +26,7 @@ def work(item):
     return {"items": [found], "reason": item["key"] + str(item["attempt"])}
 """)
     worked = await worker.work(ITEM)
-    assert worked == Worked(items=[Candidate("file", "src/a.py!")], reason="/w/src/a.py2")
+    assert worked == ItemResult(items=[Candidate("file", "src/a.py!")], reason="/w/src/a.py2")
 
 
 async def test_a_child_is_used_again_and_there_are_no_more_than_items_at_once(

@@ -14,9 +14,9 @@ from fakes.played import spec
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.finder.finder import Finder
 from rundry.agent.finder.items.item_state import Candidate, State
-from rundry.agent.finder.search_commands import hear
+from rundry.agent.finder.search_commands import handle_search_command
 from rundry.agent.finder.state import works
-from rundry.agent.finder.workers import Worked, WorkItem
+from rundry.agent.finder.workers import ItemResult, WorkItem
 from rundry.agent.journal import Journal
 from rundry.agent.model import NO_MODEL
 from rundry.agent.protocol import (
@@ -43,10 +43,10 @@ class Held:
         self.go = asyncio.Event()
         self.begun: list[str] = []
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         self.begun.append(item.value)
         await self.go.wait()
-        return Worked(items=[Candidate("value", f"{item.value}.{n}") for n in range(2)])
+        return ItemResult(items=[Candidate("value", f"{item.value}.{n}") for n in range(2)])
 
     async def close(self) -> None:
         pass
@@ -163,8 +163,8 @@ async def test_what_was_interrupted_is_worked_before_what_nobody_had_begun(searc
 
 
 class Rich(Held):
-    async def work(self, item: WorkItem) -> Worked:
-        return Worked(items=[Candidate("value", f"{item.value}.{n}") for n in range(20_000)])
+    async def work(self, item: WorkItem) -> ItemResult:
+        return ItemResult(items=[Candidate("value", f"{item.value}.{n}") for n in range(20_000)])
 
 
 async def test_the_time_in_which_a_flood_of_items_is_booked_counts(search: Callable):
@@ -177,8 +177,8 @@ async def test_the_time_in_which_a_flood_of_items_is_booked_counts(search: Calla
 
 
 class Failing(Held):
-    async def work(self, item: WorkItem) -> Worked:
-        return Worked(error="no", hopeless=item.value == "0")
+    async def work(self, item: WorkItem) -> ItemResult:
+        return ItemResult(error="no", hopeless=item.value == "0")
 
 
 async def test_skipping_what_was_set_aside_does_not_hide_what_waits_to_be_tried_again(search: Callable):
@@ -195,6 +195,6 @@ async def test_skipping_what_was_set_aside_does_not_hide_what_waits_to_be_tried_
 async def test_what_waits_to_be_tried_again_is_counted_once_when_a_person_adds_it(search: Callable):
     it = await search(2, worker=Failing())
     await asyncio.gather(*(it.finder.perform(work) for work in it.ordered()))
-    assert hear(it.finder, AddItem(kind="value", value="1")) is None
+    assert handle_search_command(it.finder, AddItem(kind="value", value="1")) is None
     assert it.states()["1"] == State.QUEUED
     assert it.finder.facts.queued == it.finder.frontier.counts().queued == 1

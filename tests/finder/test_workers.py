@@ -14,7 +14,7 @@ import pytest
 from finder.working import ITEM, KEY, KEY_NAME, ended_within_a_second
 
 from rundry.agent.finder import Candidate
-from rundry.agent.finder.workers import CommandWorker, PythonWorker, ReportedFinding, Worked, WorkItem
+from rundry.agent.finder.workers import CommandWorker, ItemResult, PythonWorker, ReportedFinding, WorkItem
 from rundry.agent.protocol import UserError
 from rundry.agent.workspace import Sandbox, command_env
 
@@ -63,7 +63,7 @@ print(json.dumps({
 async def test_an_item_of_a_megabyte_reaches_the_command_whole(make_command: Callable[..., CommandWorker]) -> None:
     worker = make_command("import json, sys; print(json.dumps({'reason': str(len(json.load(sys.stdin)['value']))}))")
     worked = await worker.work(WorkItem("value", "é" * 1_000_000, "k"))
-    assert worked == Worked(reason="1000000")
+    assert worked == ItemResult(reason="1000000")
 
 
 async def test_a_name_that_is_not_utf8_reaches_the_command(make_command: Callable[..., CommandWorker]) -> None:
@@ -114,13 +114,13 @@ async def test_what_is_not_a_result_is_a_failed_step_that_says_why(
 async def test_nulls_are_as_left_out(make_command: Callable[..., CommandWorker]) -> None:
     answer = {"items": None, "findings": [{"title": "t", "key": None, "detail": None}], "error": None, "reason": None}
     worked = await make_command(printing(answer)).work(ITEM)
-    assert worked == Worked(findings=[ReportedFinding("t")])
+    assert worked == ItemResult(findings=[ReportedFinding("t")])
 
 
 async def test_what_was_found_before_an_error_is_kept(make_command: Callable[..., CommandWorker]) -> None:
     answer = {"items": [{"kind": "value", "value": "x"}], "error": "then it broke"}
     worked = await make_command(printing(answer)).work(ITEM)
-    assert worked == Worked(items=[Candidate("value", "x")], error="then it broke")
+    assert worked == ItemResult(items=[Candidate("value", "x")], error="then it broke")
 
 
 async def test_an_endless_answer_is_bounded_and_said(make_command: Callable[..., CommandWorker]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rundry.agent.finder.workers import Worked, WorkItem
+from rundry.agent.finder.workers import ItemResult, WorkItem
 
 ITEM = WorkItem("file", "src/a.py", "/w/src/a.py", 2)
 
@@ -17,7 +17,7 @@ ITEM = WorkItem("file", "src/a.py", "/w/src/a.py", 2)
 KEY_NAME, KEY = "OPENAI_API_KEY", "sk-canary-000000000000"
 
 
-async def ended_within_a_second(task: asyncio.Task[Worked], pid_file: Path) -> None:
+async def ended_within_a_second(task: asyncio.Task[ItemResult], pid_file: Path) -> None:
     until = time.monotonic() + 20
     while not pid_file.exists() or not pid_file.read_text():
         assert time.monotonic() < until

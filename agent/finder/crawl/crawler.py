@@ -14,7 +14,7 @@ from ...web.markup import SMALL, UnreadablePage
 from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
 from ...workspace import SystemClock
 from ..items.frontier import Candidate
-from ..workers import Worked, WorkItem
+from ..workers import ItemResult, WorkItem
 from .dead_links import dead_link
 from .links import links_of
 from .pace import Pace
@@ -71,31 +71,31 @@ class Crawler:
         """The origins (scheme, host and port) whose pages are fetched."""
         return self._scope.origins
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         """Return the page's links, or why there are none."""
         return await self.admit(item) or await self.fetch(item)
 
-    async def admit(self, item: WorkItem) -> Worked | None:
+    async def admit(self, item: WorkItem) -> ItemResult | None:
         """Wait for the page's turn. Returns the result of a page that must not be fetched, or None."""
         try:
             url = self._scope.require(item.value)
         except AddressRefused as refused:
-            return Worked(error=str(refused), hopeless=True)
+            return ItemResult(error=str(refused), hopeless=True)
         if self._session is None:
             self._open()
         if self._obeys and self._robots is not None:
             try:
-                rules = await self._robots.of(origin(url))
+                rules = await self._robots.rules_for(origin(url))
             except RobotsUnreadable as unreadable:
-                return Worked(error=str(unreadable), retry_after=unreadable.retry_after)
+                return ItemResult(error=str(unreadable), retry_after=unreadable.retry_after)
             if not rules.allow(url):
                 self.skipped += 1
-                return Worked(reason=SKIPPED)
+                return ItemResult(reason=SKIPPED)
             await rules.pace.turn()
         await self._pace.turn()
         return None
 
-    async def fetch(self, item: WorkItem) -> Worked:
+    async def fetch(self, item: WorkItem) -> ItemResult:
         """Fetch a page that `admit` let through."""
         return await self._fetch(self._session or self._open(), self._scope.require(item.value), item)
 
@@ -116,7 +116,7 @@ class Crawler:
         self._robots = Robots(self._session, self._scope, self._clock, self._pace)
         return self._session
 
-    async def _fetch(self, session: ClientSession, url: str, item: WorkItem) -> Worked:
+    async def _fetch(self, session: ClientSession, url: str, item: WorkItem) -> ItemResult:
         from aiohttp import ClientError
         from yarl import URL
 
@@ -130,40 +130,40 @@ class Crawler:
         except TimeoutError:
             return _unanswered(item, f"timed out after {self._seconds:g} s")
         except UnreadablePage as unreadable:
-            return Worked(error=str(unreadable), hopeless=True)
+            return ItemResult(error=str(unreadable), hopeless=True)
         except (ClientError, OSError, UnicodeError) as error:  # UnicodeError: a label of the host is too long
             words = " ".join(str(error).split())[:300] or type(error).__name__
             return _unanswered(item, f"the connection failed: {words}")
 
-    def _redirected(self, url: str, answer: ClientResponse) -> Worked:
+    def _redirected(self, url: str, answer: ClientResponse) -> ItemResult:
         target = joined(url, answer.headers.get("Location", ""))
         if target is None or target == url or not target.startswith(("http://", "https://")):
-            return Worked(reason=f"{answer.status}: redirects to itself or nowhere")
+            return ItemResult(reason=f"{answer.status}: redirects to itself or nowhere")
         found = self._scope.sort([target])
         if found.inside:
-            return Worked(items=[Candidate("url", target)], reason=f"{answer.status}: redirects to {target}")
+            return ItemResult(items=[Candidate("url", target)], reason=f"{answer.status}: redirects to {target}")
         why = "off the host" if found.elsewhere else "to an excluded URL"
-        return Worked(reason=f"{answer.status}: redirects {why}, not followed: {target}")
+        return ItemResult(reason=f"{answer.status}: redirects {why}, not followed: {target}")
 
-    def _refused(self, answer: ClientResponse, item: WorkItem) -> Worked:
+    def _refused(self, answer: ClientResponse, item: WorkItem) -> ItemResult:
         error = said(answer.status, answer.reason)
         again = answer.status >= 500 or answer.status in _TRIED_AGAIN
-        return Worked(
+        return ItemResult(
             error=error,
             retry_after=retry_after(answer, self._clock.now()) if again else None,
             hopeless=not again,
             if_final=dead_link(item, error, answer.status),
         )
 
-    async def _read(self, url: str, answer: ClientResponse) -> Worked:
+    async def _read(self, url: str, answer: ClientResponse) -> ItemResult:
         kind, charset = content_type(answer)
         if kind and not is_html(kind, b""):
             if (answer.content_length or _READ_ON + 1) <= _READ_ON:
                 await answer.read()
-            return Worked(reason=f"{kind}: not a page")
+            return ItemResult(reason=f"{kind}: not a page")
         body, whole = await bounded_body(answer, PAGE)
         if not is_html(kind, body):
-            return Worked(reason="not a page" if body else "empty")
+            return ItemResult(reason="not a page" if body else "empty")
         page = decoded(body, charset)
         if len(page) > SMALL:
             links = await asyncio.to_thread(links_of, page, url)
@@ -176,9 +176,9 @@ class Crawler:
             *([f"{found.left_out} excluded"] if found.left_out else []),
             *([] if whole else [f"only the first {PAGE // 1_000_000} MB were read"]),
         ]
-        return Worked(items=[Candidate("url", link) for link in found.inside], reason=", ".join(notes))
+        return ItemResult(items=[Candidate("url", link) for link in found.inside], reason=", ".join(notes))
 
 
-def _unanswered(item: WorkItem, error: str) -> Worked:
+def _unanswered(item: WorkItem, error: str) -> ItemResult:
     """Return the result for a server that did not answer. It is tried again."""
-    return Worked(error=error, if_final=dead_link(item, error))
+    return ItemResult(error=error, if_final=dead_link(item, error))

@@ -53,33 +53,33 @@ class Robots:
     def __init__(self, session: ClientSession, scope: Scope, clock: Clock, pace: Pace) -> None:
         self._session, self._scope, self._clock, self._pace = session, scope, clock, pace
         self._known: dict[str, Rules] = {}
-        self._asking: dict[str, asyncio.Task[Rules]] = {}
+        self._model_work: dict[str, asyncio.Task[Rules]] = {}
 
-    def known(self, host: str) -> Rules | None:
+    def cached(self, host: str) -> Rules | None:
         """Return the rules of an origin if they were read within the last day."""
         rules = self._known.get(host)
         return rules if rules is not None and self._clock.monotonic() < rules.until else None
 
-    async def of(self, host: str) -> Rules:
+    async def rules_for(self, host: str) -> Rules:
         """Return the rules of an origin. Callers at the same time share one request. Raises RobotsUnreadable."""
-        if (rules := self.known(host)) is not None:
+        if (rules := self.cached(host)) is not None:
             return rules
-        task = self._asking.get(host)
+        task = self._model_work.get(host)
         if task is None:
             task = asyncio.create_task(self._ask(host))
-            self._asking[host] = task
+            self._model_work[host] = task
             task.add_done_callback(lambda done: self._answered(host, done))
         return await asyncio.shield(task)
 
     async def close(self) -> None:
         """Cancel the open requests."""
-        tasks = list(self._asking.values())
+        tasks = list(self._model_work.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _answered(self, host: str, task: asyncio.Task[Rules]) -> None:
-        self._asking.pop(host, None)
+        self._model_work.pop(host, None)
         if not task.cancelled():
             task.exception()  # else asyncio complains if every waiting caller was cancelled
 
@@ -113,7 +113,7 @@ class Robots:
                 if answer.status < 300:
                     return (await bounded_body(answer, _LIMIT))[0].decode("utf-8-sig", "replace")
                 target = joined(url, answer.headers.get("Location", "")) if answer.status < 400 else None
-                if target is None or not target.startswith(("http://", "https://")) or not self._scope.holds(target):
+                if target is None or not target.startswith(("http://", "https://")) or not self._scope.contains(target):
                     return ""
                 url = target
         return ""

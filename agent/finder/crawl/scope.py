@@ -14,7 +14,7 @@ from ...web.addresses import AddressRefused, address, is_plain, origin
 _ON_ANY_HOST = "[^/]*//[^/]*"
 
 
-class Sorted(msgspec.Struct, frozen=True):
+class SortedLinks(msgspec.Struct, frozen=True):
     """A page's links, sorted by whether the crawl follows them."""
 
     inside: list[str]
@@ -52,16 +52,16 @@ class Scope:
             raise AddressRefused(f"{found} is not on the crawl's host ({', '.join(sorted(self.origins))})")
         return found
 
-    def holds(self, url: str) -> bool:
+    def contains(self, url: str) -> bool:
         """Return whether a serialized URL is on the crawl's hosts."""
         return origin(url) in self.origins
 
-    def sort(self, links: Sequence[str]) -> Sorted:
+    def sort(self, links: Sequence[str]) -> SortedLinks:
         """Sort serialized URLs into those to follow and those to leave out."""
         below = self._below
         on_host = [link for link in links if link.startswith(below)]
         wanted = [link for link in on_host if self._wants(link)] if self._include or self._exclude else on_host
-        return Sorted(wanted, len(links) - len(on_host), len(on_host) - len(wanted))
+        return SortedLinks(wanted, len(links) - len(on_host), len(on_host) - len(wanted))
 
     def _wants(self, url: str) -> bool:
         if self._include is not None and not self._include.fullmatch(url):

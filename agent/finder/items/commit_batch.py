@@ -10,7 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Turn(Generic[T, R]):
+class CommitBatch(Generic[T, R]):
     """Collect requests until the event loop's next turn, then do them together: a third of the cost with eight workers.
 
     The more there is to do, the larger the groups. With little to do, nobody waits.
@@ -28,11 +28,11 @@ class Turn(Generic[T, R]):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[R] = loop.create_future()
         if not self._asked:
-            loop.call_soon(self._come_round)
+            loop.call_soon(self._run_batch)
         self._asked.append((one, answer))
         return await answer
 
-    def _come_round(self) -> None:
+    def _run_batch(self) -> None:
         asked = [(one, answer) for one, answer in self._asked if not answer.done()]
         self._asked.clear()
         if not asked:

@@ -72,14 +72,14 @@ class Frontier(FrontierView):
         """
         return self.surface_all([(candidates, source)], root)[0]
 
-    def surface_all(self, brought: Sequence[tuple[Sequence[Named], str]], root: Path) -> list[Surfaced]:
+    def surface_all(self, batches: Sequence[tuple[Sequence[Named], str]], root: Path) -> list[Surfaced]:
         """Call `surface` for the candidates of several sources, in their order."""
-        keys = [[item_key(one.kind, one.value, root) for one in candidates] for candidates, _ in brought]
+        keys = [[item_key(one.kind, one.value, root) for one in candidates] for candidates, _ in batches]
         with self._writing():
             seen = self._seen_of([key for some in keys for key in some])
             surfaced = [
                 _split_by_key(zip(some, candidates, strict=True), tables.legible(source), seen)
-                for some, (candidates, source) in zip(keys, brought, strict=True)
+                for some, (candidates, source) in zip(keys, batches, strict=True)
             ]
             self._enter([item for one in surfaced for item in one.new])
             self._recent.update(key for some in keys for key in some if len(key) <= _SHORT)

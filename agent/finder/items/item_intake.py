@@ -30,12 +30,12 @@ from .keys import item_key
 LONGEST_WAIT = 600.0
 """Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""
 
-Note = Callable[[Event], object]
+RecordEvent = Callable[[Event], object]
 """Records an event, or adds it to the events that are recorded together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class KeyCounts:
     """How many keys were new or known. Can be added."""
 
     new: int = 0
@@ -43,12 +43,12 @@ class Brought:
     known: int = 0
     """Keys that were seen before. Findings that may repeat another finding count as neither."""
 
-    def __add__(self, other: Brought) -> Brought:
-        return Brought(self.new + other.new, self.known + other.known)
+    def __add__(self, other: KeyCounts) -> KeyCounts:
+        return KeyCounts(self.new + other.new, self.known + other.known)
 
 
-class Books:
-    """The only writer of the frontier. All methods but `items_in_chunks` must run inside of `ctx.events.together()`."""
+class ItemIntake:
+    """The only writer of the frontier. Call all methods but `add_items_in_chunks` inside of `ctx.events.together()`."""
 
     def __init__(self, ctx: RunContext, frontier: Frontier, root: Path) -> None:
         self.frontier = frontier
@@ -59,7 +59,9 @@ class Books:
         assert self._ctx.facts.finder is not None  # a run with items is a search
         return self._ctx.facts.finder
 
-    def items(self, found: Sequence[Candidate], source: str, record: Note, *, reason: QueueReason = "new") -> Brought:
+    def add_items(
+        self, found: Sequence[Candidate], source: str, record: RecordEvent, *, reason: QueueReason = "new"
+    ) -> KeyCounts:
         """Queue the candidates with a new key, and record each other one as a duplicate with its source.
 
         Takes at most CHUNK candidates.
@@ -67,30 +69,32 @@ class Books:
         (surfaced,) = self.surface_all([(found, source)])
         return self.note_items(surfaced, source, record, reason=reason)
 
-    def surface_all(self, brought: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
+    def surface_all(self, batches: Sequence[tuple[Sequence[Candidate], str]]) -> list[Surfaced]:
         """Enter what several sources returned as seen, and queue what is new. Call `note_items` for each result."""
-        return self.frontier.surface_all(brought, self._root)
+        return self.frontier.surface_all(batches, self._root)
 
-    def note_items(self, surfaced: Surfaced, source: str, record: Note, *, reason: QueueReason = "new") -> Brought:
+    def note_items(
+        self, surfaced: Surfaced, source: str, record: RecordEvent, *, reason: QueueReason = "new"
+    ) -> KeyCounts:
         """Record an event for each item that surfaced."""
         for item in surfaced.new:
             record(ItemQueued(key=item.key, kind=item.kind, value=item.value, source=source, reason=reason))
         for key, value in surfaced.known:
             record(ItemDuplicate(key=key, source=source, value="" if value == key else value))
-        return Brought(len(surfaced.new), len(surfaced.known))
+        return KeyCounts(len(surfaced.new), len(surfaced.known))
 
-    async def items_in_chunks(self, found: Sequence[Candidate], source: str, record: Note) -> Brought:
+    async def add_items_in_chunks(self, found: Sequence[Candidate], source: str, record: RecordEvent) -> KeyCounts:
         """Enter all chunks but the last, each in its own commit. After a kill in between, the item is worked again and
         these candidates are duplicates.
         """
-        total = Brought()
+        total = KeyCounts()
         for chunk in in_chunks(found):
             with self._ctx.events.together():
-                total += self.items(chunk, source, record)
+                total += self.add_items(chunk, source, record)
             await asyncio.sleep(0)
         return total
 
-    def again(self, one: Candidate, record: Note) -> str | None:
+    def requeue(self, one: Candidate, record: RecordEvent) -> str | None:
         """Queue a known item again for a user. Returns why that is not possible, or None."""
         key = item_key(one.kind, one.value, self._root)
         row = self.frontier.find(key)
@@ -101,9 +105,9 @@ class Books:
         record(ItemQueued(key=key, kind=one.kind, value=one.value, source="person", reason="person", was=was))
         return None
 
-    def findings(
-        self, found: Sequence[ReportedFinding], source: str, record: Note, *, by_model: bool = False
-    ) -> Brought:
+    def add_findings(
+        self, found: Sequence[ReportedFinding], source: str, record: RecordEvent, *, by_model: bool = False
+    ) -> KeyCounts:
         """Record each finding that is not known yet. It is judged later.
 
         A finding with another title at a known place may repeat the one there. It is recorded as such and counts as new
@@ -112,33 +116,35 @@ class Books:
         new = known = 0
         for one in found:
             what = identity(one.title, one.evidence, one.key, self._root)
-            at = self._known.place(one.title, what, by_model=by_model)
-            if at.is_known or not self.frontier.note_finding(at.key):
-                record(ItemDuplicate(key=at.key, source=source, value=one.title))
+            match = self._known.match(one.title, what, by_model=by_model)
+            if match.is_known or not self.frontier.note_finding(match.key):
+                record(ItemDuplicate(key=match.key, source=source, value=one.title))
                 known += 1
                 continue
-            self._known.add(at.key, one.title, what.place)
+            self._known.add(match.key, one.title, what.place)
             record(
                 FindingReported(
-                    key=at.key,
+                    key=match.key,
                     title=one.title,
                     detail=one.detail,
                     evidence=one.evidence,
                     source=source,
                     place=what.place,
-                    may_repeat=at.may_repeat,
+                    may_repeat=match.may_repeat,
                 )
             )
-            new += at.may_repeat is None
-        return Brought(new, known)
+            new += match.may_repeat is None
+        return KeyCounts(new, known)
 
-    def answers_now(self, key: str, record: Note) -> None:
+    def refute_dead_link(self, key: str, record: RecordEvent) -> None:
         """Refute the dead link that was reported for this page, because the page was read now."""
         finding = self._facts().findings.get(f"{DEAD_LINK}{key}")
         if finding is not None and finding.verdict != "refuted":
             record(FindingJudged(key=finding.key, verdict="refuted", by="none", reasons=["the page was read later"]))
 
-    def failed(self, item: Item, error: str, record: Note, *, final: bool, wait: float | None = None) -> None:
+    def record_failure(
+        self, item: Item, error: str, record: RecordEvent, *, final: bool, wait: float | None = None
+    ) -> None:
         """Queue the item again with backoff, or mark it as failed permanently. A failure is never an empty result."""
         attempts = item.attempts + 1
         if wait is not None and wait > LONGEST_WAIT and not final:
@@ -161,7 +167,7 @@ class Books:
             )
         )
 
-    def skipped(self, key: str, record: Note) -> bool:
+    def skip(self, key: str, record: RecordEvent) -> bool:
         """Take an item out of the queue or out of the failed items. Returns False if it is in neither."""
         row = self.frontier.find(key)
         if row is None or not self.frontier.skip(key):

@@ -10,11 +10,11 @@ from ...journal import Entry
 from ...protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ...step import PersonInterrupted, RunContext
 from ..budget_check import OUT_OF_TIME, no_room
-from ..lenses.asking import Asking
-from ..workers import Worked, Worker, WorkItem
-from .commit_batch import Turn
+from ..lenses.model_work import ModelWork
+from ..workers import ItemResult, Worker, WorkItem
+from .commit_batch import CommitBatch
 from .frontier import CHUNK
-from .item_intake import Books, Brought
+from .item_intake import ItemIntake, KeyCounts
 from .item_passes import ItemPasses
 from .item_state import Candidate, Item, Surfaced
 
@@ -38,31 +38,32 @@ class _Step:
 
 @dataclass(slots=True)
 class _End:
-    """The result of a step. None: the item returns to the queue."""
+    """The end of a step."""
 
     step: _Step
-    worked: Worked | None
-    brought: Brought = field(default_factory=Brought)
-    """What is recorded already."""
+    worked: ItemResult | None
+    """None: the item returns to the queue."""
+    recorded: KeyCounts = field(default_factory=KeyCounts)
+    """Number of keys that are already recorded."""
     last: Sequence[Candidate] = ()
-    """What still has to be recorded, at most CHUNK."""
+    """Candidates that still have to be recorded, at most CHUNK."""
 
 
 class ItemWorks:
     """Take items out of the queue and work each until it is done, queued again, or failed permanently."""
 
-    def __init__(self, ctx: RunContext, books: Books, worker: Worker | None, asking: Asking) -> None:
-        self._ctx, self._books, self._worker, self._asking = ctx, books, worker, asking
+    def __init__(self, ctx: RunContext, intake: ItemIntake, worker: Worker | None, model_work: ModelWork) -> None:
+        self._ctx, self._intake, self._worker, self._model_work = ctx, intake, worker, model_work
         self.offered: dict[str, Item] = {}
         """Items that the loop may order: in work for the frontier, but no worker has begun."""
-        self._begin = Turn(self._begin_all)
-        self._end = Turn(self._end_all)
+        self._begin = CommitBatch(self._begin_all)
+        self._end = CommitBatch(self._end_all)
 
     async def perform(self, work: Work) -> WorkResult:
         """Work an item until it is done or its result is in the journal."""
         if self._worker is None:
             item = self.take(work)
-            return WorkResult(work=work.work) if item is None else await self._asking.perform(work, item)
+            return WorkResult(work=work.work) if item is None else await self._model_work.perform(work, item)
         begun = await self._begin(work)
         if isinstance(begun, _Step):
             return await self._by_worker(begun, self._worker)
@@ -93,7 +94,7 @@ class ItemWorks:
             begun.append(step)
         if steps:
             self._ctx.events.record_all(
-                _frame(self._passes().begin()) + [one for step in steps for one in step.take_notes()]
+                _without_step(self._passes().begin()) + [one for step in steps for one in step.take_notes()]
             )
         return begun
 
@@ -117,12 +118,12 @@ class ItemWorks:
         if len(worked.items) > CHUNK:
             record = self._ctx.events.bound(step.number, step.work)
             with self._ctx.usage.running():  # writing a million items takes a minute
-                end.brought = await self._books.items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
+                end.recorded = await self._intake.add_items_in_chunks(worked.items[:-CHUNK], step.item.key, record)
             end.last = worked.items[-CHUNK:]
         await self._end(end)
         return WorkResult(work=step.work, steps=1)
 
-    async def _worked(self, worker: Worker, item: Item) -> Worked | None:
+    async def _worked(self, worker: Worker, item: Item) -> ItemResult | None:
         """Return the result, or None if the run's time ended first."""
         order = WorkItem(kind=item.kind, value=item.value, key=item.key, attempt=item.attempts + 1, source=item.source)
         try:
@@ -138,18 +139,18 @@ class ItemWorks:
         for some in _in_commits(ends):
             entries, passes = list[Entry](), self._passes()
             with self._ctx.events.together():
-                brought = [(end.last, end.step.item.key) for end in some]
-                for end, surfaced in zip(some, self._books.surface_all(brought), strict=True):
-                    entries += _frame(passes.begin())
+                batches = [(end.last, end.step.item.key) for end in some]
+                for end, surfaced in zip(some, self._intake.surface_all(batches), strict=True):
+                    entries += _without_step(passes.begin())
                     new = self._note_end(end, surfaced)
                     entries += end.step.take_notes()
-                    entries += _frame(passes.count(new)) if end.worked is not None else []
+                    entries += _without_step(passes.count(new)) if end.worked is not None else []
                 if back := [end.step.item.key for end in some if end.worked is None]:
                     # Items that were taken out later and never begun return too, so that the order stays the same.
-                    self._books.frontier.roll_back([*back, *self.offered])
+                    self._intake.frontier.roll_back([*back, *self.offered])
                     self.offered.clear()
                 if done := [end.step.item.key for end in some if end.worked is not None and not end.worked.error]:
-                    self._books.frontier.finish_all(done)
+                    self._intake.frontier.finish_all(done)
                 self._ctx.events.record_all(entries)
         return [None] * len(ends)
 
@@ -161,21 +162,21 @@ class ItemWorks:
             note(WorkFinished(kind="item", about=key, ok=False, interrupted=True))
         else:
             final = bool(worked.error) and self._is_final(step.item, worked)
-            last = self._books.note_items(surfaced, key, note) + self._books.findings(worked.findings, key, note)
+            last = self._intake.note_items(surfaced, key, note) + self._intake.add_findings(worked.findings, key, note)
             if final and worked.if_final is not None:
-                self._books.findings([worked.if_final], key, note)  # it reports how the item ended: not a new key
-            brought, new = end.brought + last, last.new
+                self._intake.add_findings([worked.if_final], key, note)  # it reports how the item ended: not a new key
+            counts, new = end.recorded + last, last.new
             if not worked.error:
-                self._books.answers_now(key, note)
+                self._intake.refute_dead_link(key, note)
             else:
-                self._books.failed(step.item, worked.error, note, final=final, wait=worked.retry_after)
+                self._intake.record_failure(step.item, worked.error, note, final=final, wait=worked.retry_after)
             note(
                 WorkFinished(
                     kind="item",
                     about=key,
                     ok=not worked.error,
-                    new=brought.new,
-                    known=brought.known,
+                    new=counts.new,
+                    known=counts.known,
                     found_new=worked.found_new,
                     reason=worked.reason,
                     error=worked.error,
@@ -184,12 +185,12 @@ class ItemWorks:
         note(StepFinished(number=step.number, seconds=self._ctx.usage.count_seconds()))
         return new
 
-    def _is_final(self, item: Item, worked: Worked) -> bool:
+    def _is_final(self, item: Item, worked: ItemResult) -> bool:
         """Return whether the item is not tried again after this failure."""
         return worked.hopeless or item.attempts >= self._ctx.facts.search.retries
 
 
-def _frame(events: Sequence[Event]) -> list[Entry]:
+def _without_step(events: Sequence[Event]) -> list[Entry]:
     """Wrap events that belong to no step."""
     return [(event, None, None) for event in events]
 

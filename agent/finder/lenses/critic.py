@@ -1,4 +1,4 @@
-"""Turn the proposal of the completeness critic into a lens (docs/requirements.md 2.4.7)."""
+"""CommitBatch the proposal of the completeness critic into a lens (docs/requirements.md 2.4.7)."""
 
 from __future__ import annotations
 

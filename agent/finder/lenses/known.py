@@ -13,7 +13,7 @@ _MOST = 4_096
 """Findings remembered next to the facts before those that the facts already hold are dropped."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class KnownMatch(msgspec.Struct, frozen=True):
     """How a reported finding relates to the known ones."""
 
     key: str
@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True):
     """Key of the finding at the same place with another title. A verifier compares the two."""
 
 
-class _Noted(msgspec.Struct, frozen=True):
+class _KnownFinding(msgspec.Struct, frozen=True):
     key: str
     title: str
     place: str
@@ -36,10 +36,10 @@ class KnownFindings:
         """`rollbacks`: returns how many transactions of the journal were rolled back; their findings are forgotten."""
         self._facts, self._rollbacks = facts, rollbacks
         self._rolled_back = rollbacks()
-        self._open: dict[str, _Noted] = {}
+        self._open: dict[str, _KnownFinding] = {}
         self._places: dict[str, str] = {}
 
-    def place(self, title: str, found: Identity, *, by_model: bool) -> Place:
+    def match(self, title: str, found: Identity, *, by_model: bool) -> KnownMatch:
         """Return whether the finding is known, may repeat a known one, or is new.
 
         A key that a worker gives is used unchanged. A model may use one key, or cite one place, for several findings.
@@ -47,28 +47,28 @@ class KnownFindings:
         self._forget()
         same_key, same_place = self._by_key(found.key), self._by_place(found)
         if same_key is not None and not by_model and found.key != found.place:
-            return Place(same_key.key, is_known=True)
+            return KnownMatch(same_key.key, is_known=True)
         other = same_key or (same_place if by_model or found.key == found.place else None)
         if other is None:
-            return Place(found.key, is_known=False)
+            return KnownMatch(found.key, is_known=False)
         moved = bool(other.place and found.place) and other.place not in (found.place, found.old_place)
         if plain_title(other.title) == plain_title(title) and not moved:
-            return Place(other.key, is_known=True)
+            return KnownMatch(other.key, is_known=True)
         own = found.key if same_key is None and found.key != found.place else None
         key = own or variant_key(found.key, title, found.place)
-        return Place(key, is_known=self._by_key(key) is not None, may_repeat=other.key)
+        return KnownMatch(key, is_known=self._by_key(key) is not None, may_repeat=other.key)
 
     def add(self, key: str, title: str, place: str) -> None:
         """Remember a finding that was just reported."""
-        self._open[key] = _Noted(key, title, place)
+        self._open[key] = _KnownFinding(key, title, place)
         if place:
             self._places.setdefault(place, key)
 
-    def _by_key(self, key: str) -> _Noted | None:
+    def _by_key(self, key: str) -> _KnownFinding | None:
         known = self._facts().findings.get(key)
-        return self._open.get(key) if known is None else _Noted(key, known.title, known.place)
+        return self._open.get(key) if known is None else _KnownFinding(key, known.title, known.place)
 
-    def _by_place(self, found: Identity) -> _Noted | None:
+    def _by_place(self, found: Identity) -> _KnownFinding | None:
         if not found.place:
             return None
         key = self._facts().places.get(found.place) or self._places.get(found.place)

@@ -19,7 +19,7 @@ class Leads:
 
     def __init__(self, ctx: RunContext, spec: FinderSpec, frontier: Frontier) -> None:
         self._ctx, self._spec, self._frontier = ctx, spec, frontier
-        self.told: list[Item] = []
+        self.listed: list[Item] = []
         """The leads that are listed for the lenses of the open pass."""
 
     @property
@@ -27,7 +27,7 @@ class Leads:
         assert self._ctx.facts.finder is not None  # a run with lenses is a search
         return self._ctx.facts.finder
 
-    def that_fit(self) -> int:
+    def count_that_fit(self) -> int:
         """Return how many leads may be taken now. A lead that is worked needs room for all of its steps."""
         if not self._spec.leads.work:
             return MOST_LEADS
@@ -37,20 +37,20 @@ class Leads:
 
     def ready(self, now: float) -> list[Item]:
         """Return the leads that the lenses of the next pass can get, or, if leads are worked, the first one."""
-        if self._facts.pass_open or not self._facts.queued or not self.that_fit():
+        if self._facts.pass_open or not self._facts.queued or not self.count_that_fit():
             return []
         return self._frontier.ready(1 if self._spec.leads.work else MOST_LEADS, now)
 
     def take(self, ready: Sequence[Item]) -> None:
         """Assign these leads to the lenses of this pass. Leads that their prompts do not list stay in the queue."""
         if not self._spec.leads.work:
-            self.told[:] = sendable(ready)
-            self._frontier.take([item.key for item in self.told])
+            self.listed[:] = sendable(ready)
+            self._frontier.take([item.key for item in self.listed])
 
     def finish(self) -> None:
         """Mark leads as done that were sent to a lens which ended the pass; queue the others again as the next ones."""
-        facts, keys = self._facts, [item.key for item in self.told]
-        self.told.clear()
+        facts, keys = self._facts, [item.key for item in self.listed]
+        self.listed.clear()
         sent_to = [name for name in facts.pass_lenses if facts.lenses[name].ran_in == facts.pass_number]
         if not sent_to:
             self._frontier.roll_back(keys)

@@ -17,7 +17,7 @@ _DATA = (
 )
 
 
-def searcher(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]) -> str:
+def lens_system(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]) -> str:
     """Return the system prompt of a lens."""
     where = f" Search in: {', '.join(paths)}." if paths else ""
     return "\n\n".join(
@@ -33,7 +33,7 @@ def searcher(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]) -
     )
 
 
-def search_pass(
+def lens_prompt(
     number: int | None, shown: Sequence[Finding], more: int, leads: Sequence[Item], said: Sequence[str]
 ) -> str:
     """Return what a lens gets in pass `number` (None: its first). Lists all of `shown` and `leads`."""
@@ -48,7 +48,7 @@ def search_pass(
     return "\n\n".join(part for part in parts if part)
 
 
-def sceptic(task: str, workspace: str) -> str:
+def verifier_system(task: str, workspace: str) -> str:
     """Return the system prompt of a verifier."""
     return "\n\n".join(
         (
@@ -62,7 +62,7 @@ def sceptic(task: str, workspace: str) -> str:
     )
 
 
-def on_trial(finding: Finding, facts: FinderFacts) -> str:
+def verifier_prompt(finding: Finding, facts: FinderFacts) -> str:
     """Describe the finding and its evidence for a verifier who has not seen it before."""
     earlier = takewhile(lambda f: f.seq < finding.seq, facts.findings.values())  # the later one is the duplicate
     others = [f"{f.key}: {f.title}" for f in earlier if f.verdict != "refuted" and f.key != finding.may_repeat]
@@ -70,7 +70,7 @@ def on_trial(finding: Finding, facts: FinderFacts) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def evidence_wanted(finding: Finding) -> str:
+def evidence_prompt(finding: Finding) -> str:
     """Return the prompt for a finding that a user sent back."""
     return (
         f"{_described(finding)}\n\nThe person sent this back: {finding.wants_evidence}\n"
@@ -79,7 +79,7 @@ def evidence_wanted(finding: Finding) -> str:
     )
 
 
-def critic(task: str, workspace: str) -> str:
+def critic_system(task: str, workspace: str) -> str:
     """Return the system prompt of the completeness critic."""
     return (
         f"Others searched a folder for this: {task}\nTheir search seems to have run dry. Judge whether it is "
@@ -89,14 +89,14 @@ def critic(task: str, workspace: str) -> str:
     )
 
 
-def searched(facts: FinderFacts) -> str:
+def critic_prompt(facts: FinderFacts) -> str:
     """Return what the critic gets to see of the search."""
     lenses = [f"{lens.name} ({lens.passes} passes, {lens.new} new): {lens.prompt}" for lens in facts.lenses.values()]
     found = [f"[{f.verdict or 'not judged'}] {f.title} ({f.evidence})" for f in facts.findings.values()]
     return "\n\n".join(part for part in (_newest("Lenses", lenses), _newest("Findings", found)) if part)
 
 
-def item_worker(task: str, workspace: str) -> str:
+def item_system(task: str, workspace: str) -> str:
     """Return the system prompt of a model that works one item."""
     return (
         f"You work one item of this task: {task}\nYou can only read. When you have looked at the item, call `report` "
@@ -105,7 +105,7 @@ def item_worker(task: str, workspace: str) -> str:
     )
 
 
-def fixer(task: str, workspace: str, check: str) -> str:
+def fixer_system(task: str, workspace: str, check: str) -> str:
     """Return the system prompt of a model that changes one file until its check passes."""
     return (
         f"You work on one file at a time. The task: {task}\nThe file is done when the command `{check}` exits with 0 "

@@ -17,14 +17,14 @@ from .connection import Connection, ConnectionLost, WorkerLoad, require_encrypti
 from .local_cluster import Started
 from .order import own_versions
 
-_CONNECT = 5.0
+_CONNECT_SECONDS = 5.0
 """Seconds for one attempt to connect."""
-_PATIENCE = 30.0
+_RECONNECT_SECONDS = 30.0
 """Seconds in which a lost scheduler may return before the waiting items fail and are tried again later."""
-_STARTING = 120.0
+_START_SECONDS = 120.0
 """Seconds in which a local cluster must have started."""
-_ENDING = 5.0
-_PAUSE = 0.2
+_END_SECONDS = 5.0
+_RETRY_SECONDS = 0.2
 
 
 def require_dask(executor: Executor) -> None:
@@ -39,7 +39,7 @@ async def check_cluster(executor: Executor) -> None:
     if executor.address is None:
         return
     try:
-        connection = await Connection.open(executor, None, _CONNECT)
+        connection = await Connection.open(executor, None, _CONNECT_SECONDS)
         try:
             await _require_same(executor, connection)
         finally:
@@ -73,7 +73,7 @@ class Cluster:
         """Return the connection; wait a while for a scheduler that is away. Raises ConnectionLost, UserError."""
         if self._connection is None:
             loop = asyncio.get_running_loop()
-            until = loop.time() + _PATIENCE
+            until = loop.time() + _RECONNECT_SECONDS
             while True:
                 try:
                     self._connection = await self._open()
@@ -81,7 +81,7 @@ class Cluster:
                 except ConnectionLost:
                     if loop.time() >= until:
                         raise
-                    await asyncio.sleep(_PAUSE)
+                    await asyncio.sleep(_RETRY_SECONDS)
         return self._connection
 
     async def drop(self, connection: Connection) -> None:
@@ -105,7 +105,7 @@ class Cluster:
         if self._executor.address is None and (self._process is None or self._process.returncode is not None):
             await self._start_local()
         try:
-            connection = await Connection.open(self._executor, self._local, _CONNECT)
+            connection = await Connection.open(self._executor, self._local, _CONNECT_SECONDS)
         except ConnectionLost:
             await self._end_local()  # a local cluster that does not answer is replaced
             raise
@@ -131,7 +131,7 @@ class Cluster:
         )
         assert self._process.stdout is not None
         try:
-            async with asyncio.timeout(_STARTING):
+            async with asyncio.timeout(_START_SECONDS):
                 line = await self._process.stdout.readline()
             self._local = msgspec.json.decode(line, type=Started)
         except (TimeoutError, ValueError) as error:
@@ -148,7 +148,7 @@ class Cluster:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            async with asyncio.timeout(_ENDING):
+            async with asyncio.timeout(_END_SECONDS):
                 await process.wait()
         except TimeoutError:
             with suppress(ProcessLookupError):

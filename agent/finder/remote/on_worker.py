@@ -18,7 +18,7 @@ import msgspec
 
 from ...workspace import HideRules, Sandbox, command_env, denied_paths, expanded
 from ..crawl import Crawler
-from ..workers import CommandWorker, PythonWorker, Worked, Worker, WorkItem
+from ..workers import CommandWorker, ItemResult, PythonWorker, Worker, WorkItem
 from .order import LARGEST, NOT_BEGUN, Job, SandboxJob, decode_items, encode_answer, join_answers, own_versions
 
 _LONGEST_BATCH = 2.0
@@ -37,20 +37,20 @@ def work_batch(job: bytes, items: bytes, batch: str) -> bytes:
     """Return the results of the items. Never raises: Dask would print the arguments into the log of the worker."""
     from distributed import get_worker  # only here: Dask has imported it in this process
 
-    host, by = Host.of_process(), str(get_worker().address)
-    return asyncio.run_coroutine_threadsafe(host.work(job, items, batch, by), host.loop).result()
+    item_loop, by = ItemLoop.of_process(), str(get_worker().address)
+    return asyncio.run_coroutine_threadsafe(item_loop.work(job, items, batch, by), item_loop.loop).result()
 
 
 def cancel_batches(batches: Sequence[str]) -> None:
     """End the items of these batches, with all that they started, if they are worked here."""
-    host = Host.of_process()
-    asyncio.run_coroutine_threadsafe(host.cancel(batches), host.loop).result(5.0)
+    item_loop = ItemLoop.of_process()
+    asyncio.run_coroutine_threadsafe(item_loop.cancel(batches), item_loop.loop).result(5.0)
 
 
-class Host:
-    """The event loop of this process that works items."""
+class ItemLoop:
+    """The event loop in which this process works items; it runs in its own thread."""
 
-    _one: Host | None = None
+    _instance: ItemLoop | None = None
     _lock = threading.Lock()
 
     def __init__(self) -> None:
@@ -62,12 +62,12 @@ class Host:
         threading.Thread(target=self.loop.run_forever, name="rundry-items", daemon=True).start()
 
     @classmethod
-    def of_process(cls) -> Host:
-        """Return the host of this process, and start it if necessary."""
+    def of_process(cls) -> ItemLoop:
+        """Return the event loop of this process for items, and start it if necessary."""
         with cls._lock:
-            if cls._one is None:
-                cls._one = cls()
-            return cls._one
+            if cls._instance is None:
+                cls._instance = cls()
+            return cls._instance
 
     async def work(self, job: bytes, items: bytes, batch: str, by: str) -> bytes:
         """Return the results of the items. Cancelled batches return what was worked."""
@@ -97,7 +97,7 @@ class Host:
         try:
             worker = await self._worker_of(job)
         except _NotHere as why:
-            return join_answers(by, [encode_answer(Worked(error=f"worker {by}: {why}"), 0.0)] * len(orders))
+            return join_answers(by, [encode_answer(ItemResult(error=f"worker {by}: {why}"), 0.0)] * len(orders))
         answers: list[bytes] = []
         began, size = time.monotonic(), 0
         for order in orders:
@@ -107,7 +107,7 @@ class Host:
             try:  # the runner has admitted a page: robots.txt and the rate hold for all workers together
                 worked = await (worker.work(order) if not isinstance(worker, Crawler) else worker.fetch(order))
             except Exception as error:  # noqa: BLE001 - a fault of ours must reach the journal as a failure of the item
-                worked = Worked(error=f"worker {by}: {type(error).__name__}: {error}")
+                worked = ItemResult(error=f"worker {by}: {type(error).__name__}: {error}")
             answers.append(encode_answer(worked, time.monotonic() - at))
             size += len(answers[-1])
         return join_answers(by, [*answers, *[NOT_BEGUN] * (len(orders) - len(answers))])

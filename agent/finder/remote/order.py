@@ -11,7 +11,7 @@ import msgspec
 
 from ...protocol import Rule
 from ...version import VERSION
-from ..workers.worker import Worked, WorkItem
+from ..workers.worker import ItemResult, WorkItem
 
 LARGEST = 16_000_000
 """Most bytes of one item's result. All results of a batch pass the scheduler, whose memory they take."""
@@ -79,7 +79,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True):
     """The result of one item of a batch."""
 
-    worked: Worked | None
+    worked: ItemResult | None
     """None: the batch took too long, so the item was not begun. It did not cost an attempt."""
     seconds: float = 0.0
 
@@ -111,16 +111,16 @@ def decode_items(data: bytes) -> list[WorkItem]:
     return msgspec.convert(json.loads(data), list[WorkItem])
 
 
-def encode_answer(worked: Worked, seconds: float) -> bytes:
+def encode_answer(worked: ItemResult, seconds: float) -> bytes:
     """Encode the result of an item; one that is too large becomes an error of the item."""
     try:
         data = msgspec.json.encode(Answer(worked, seconds))
     except UnicodeEncodeError:
-        data = msgspec.json.encode(Answer(Worked(error="the result has text that is not UTF-8"), seconds))
+        data = msgspec.json.encode(Answer(ItemResult(error="the result has text that is not UTF-8"), seconds))
     if len(data) <= LARGEST:
         return data
     error = f"the result has {len(data):,} bytes: a worker of --executor may return {LARGEST:,} for an item"
-    return msgspec.json.encode(Answer(Worked(error=error), seconds))
+    return msgspec.json.encode(Answer(ItemResult(error=error), seconds))
 
 
 NOT_BEGUN = msgspec.json.encode(Answer(None))

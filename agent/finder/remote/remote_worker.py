@@ -12,17 +12,17 @@ import msgspec
 
 from ...protocol import ClusterWorker, UserError
 from ..crawl import Crawler
-from ..workers import Worked, WorkItem
+from ..workers import ItemResult, WorkItem
 from .batches import BatchSize
 from .cluster import Cluster
 from .connection import Connection, ConnectionLost, WorkerDied, WorkerLoad
 from .order import BatchResult, encode_items
 
-_LOOK = 1.0
-"""Seconds between two looks at the cluster's workers."""
-_RECORD = 2.0
+_POLL_SECONDS = 1.0
+"""Seconds between two queries for the workers of the cluster."""
+_RECORD_SECONDS = 2.0
 """Seconds between two events with the load of the workers."""
-_NO_WORKER = 30.0
+_NO_WORKER_SECONDS = 30.0
 """Seconds without any worker after which the waiting items fail and are tried again later."""
 
 
@@ -31,7 +31,7 @@ class _Waiting:
     """An item that was not answered yet."""
 
     item: WorkItem
-    answer: asyncio.Future[Worked]
+    answer: asyncio.Future[ItemResult]
 
 
 @dataclass(slots=True, eq=False)
@@ -68,25 +68,25 @@ class RemoteWorker:
         self._queue: deque[_Waiting] = deque()
         self._batches: set[_Batch] = set()
         self._size = BatchSize()
-        self._moved = asyncio.Event()
+        self._changed = asyncio.Event()
         self._threads = 0
         self._loops: list[asyncio.Task[None]] = []
         self._seen: list[ClusterWorker] = []
-        self._seen_at = float("-inf")
+        self._recorded_at = float("-inf")
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         """Return the item's result. Cancelling ends it on its worker."""
         if self._crawler is not None and (early := await self._crawler.admit(item)) is not None:
             return early
         if not self._loops:
-            self._loops = [asyncio.create_task(self._send_all()), asyncio.create_task(self._look())]
+            self._loops = [asyncio.create_task(self._send_all()), asyncio.create_task(self._poll_workers())]
         waiting = _Waiting(item, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
-        self._moved.set()
+        self._changed.set()
         try:
             return await waiting.answer
         except asyncio.CancelledError:
-            await self._forget(waiting)
+            await self._cancel(waiting)
             raise
 
     async def close(self) -> None:
@@ -100,8 +100,8 @@ class RemoteWorker:
             await self._crawler.close()
         await self._cluster.close()
 
-    async def _forget(self, waiting: _Waiting) -> None:
-        """Take back a cancelled item. The last one of a batch ends the batch."""
+    async def _cancel(self, waiting: _Waiting) -> None:
+        """Withdraw a cancelled item. If no item of its batch is wanted any more, end the batch."""
         if waiting in self._queue:
             self._queue.remove(waiting)
         for batch in [one for one in self._batches if waiting in one.members and not one.is_wanted]:
@@ -110,24 +110,24 @@ class RemoteWorker:
                 await asyncio.wait([batch.task])
 
     async def _send_all(self) -> None:
-        """Send what waits whenever a thread is free for it."""
+        """Send waiting items whenever a thread of the cluster is free."""
         while True:
-            await self._moved.wait()
-            self._moved.clear()
+            await self._changed.wait()
+            self._changed.clear()
             await asyncio.sleep(0)  # items that begin in the same turn share batches
             if not self._queue:
                 continue
             try:
                 connection = await self._cluster.connected()
-                await self._see(connection)
+                await self._wait_for_workers(connection)
             except (ConnectionLost, UserError) as lost:
                 self._fail_waiting(str(lost))
                 continue
-            while self._queue and (free := self._most - len(self._batches)) > 0:
+            while self._queue and (free := self._most_batches - len(self._batches)) > 0:
                 self._send(connection, self._next_batch(free))
 
     @property
-    def _most(self) -> int:
+    def _most_batches(self) -> int:
         """How many batches are sent: one for each thread and as many that wait, so that none waits for the runner."""
         return 2 * self._threads
 
@@ -146,7 +146,7 @@ class RemoteWorker:
         batch.task = asyncio.create_task(self._perform(connection, batch))
 
     async def _perform(self, connection: Connection, batch: _Batch) -> None:
-        """Work a batch, and answer its items. What was not worked returns to the front of the queue."""
+        """Work a batch and set the results of its items. Items that were not begun return to the front of the queue."""
         try:
             data = await connection.submit(batch.name, self._job, encode_items([one.item for one in batch.members]))
             self._answer(batch, msgspec.json.decode(data, type=BatchResult))
@@ -155,13 +155,13 @@ class RemoteWorker:
             self._return(batch.members)
         except WorkerDied as died:
             for one in batch.members:
-                _settle(one, Worked(error=str(died)))
+                _settle(one, ItemResult(error=str(died)))
         except asyncio.CancelledError:
             await connection.cancel([batch.name])
             raise
         finally:
             self._batches.discard(batch)
-            self._moved.set()
+            self._changed.set()
 
     def _answer(self, batch: _Batch, result: BatchResult) -> None:
         done = [answer for answer in result.answers if answer.worked is not None]
@@ -177,33 +177,33 @@ class RemoteWorker:
     def _return(self, members: Sequence[_Waiting]) -> None:
         self._queue.extendleft(one for one in reversed(members) if not one.answer.done())
 
-    async def _see(self, connection: Connection) -> None:
-        """Look at the workers, and wait while there are none. Raises ConnectionLost."""
+    async def _wait_for_workers(self, connection: Connection) -> None:
+        """Query the workers, and wait while there are none. Raises ConnectionLost."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + _NO_WORKER
+        until = loop.time() + _NO_WORKER_SECONDS
         while self._threads == 0:
-            self._note(await connection.workers())
+            self._update_workers(await connection.workers())
             if self._threads == 0:
                 if loop.time() >= until:
                     raise ConnectionLost("the Dask scheduler has no workers; start some with `dask worker`")
-                await asyncio.sleep(_LOOK / 4)
+                await asyncio.sleep(_POLL_SECONDS / 4)
 
-    async def _look(self) -> None:
-        """Look at the workers from time to time: some may have come or gone."""
+    async def _poll_workers(self) -> None:
+        """Query the workers from time to time: some may have come or gone."""
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
             try:
-                self._note(await self._cluster.workers())
+                self._update_workers(await self._cluster.workers())
             except ConnectionLost:
                 continue  # the batches notice it too, and they decide what to do
-            self._moved.set()
+            self._changed.set()
 
-    def _note(self, loads: Sequence[WorkerLoad]) -> None:
+    def _update_workers(self, loads: Sequence[WorkerLoad]) -> None:
         self._threads = sum(load.threads for load in loads)
         now = asyncio.get_running_loop().time()
         seen = self._described(loads)
-        if seen != self._seen and (now >= self._seen_at + _RECORD or len(seen) != len(self._seen)):
-            self._seen, self._seen_at = seen, now
+        if seen != self._seen and (now >= self._recorded_at + _RECORD_SECONDS or len(seen) != len(self._seen)):
+            self._seen, self._recorded_at = seen, now
             self._on_seen(seen)
 
     def _described(self, loads: Sequence[WorkerLoad]) -> list[ClusterWorker]:
@@ -228,9 +228,9 @@ class RemoteWorker:
     def _fail_waiting(self, why: str) -> None:
         waiting, self._queue = self._queue, deque()
         for one in waiting:
-            _settle(one, Worked(error=why))
+            _settle(one, ItemResult(error=why))
 
 
-def _settle(waiting: _Waiting, worked: Worked) -> None:
+def _settle(waiting: _Waiting, worked: ItemResult) -> None:
     if not waiting.answer.done():
         waiting.answer.set_result(worked)

@@ -2,6 +2,6 @@
 
 from .command import CommandWorker
 from .python import PythonWorker
-from .worker import ReportedFinding, Worked, Worker, WorkItem
+from .worker import ItemResult, ReportedFinding, Worker, WorkItem
 
-__all__ = ["CommandWorker", "PythonWorker", "ReportedFinding", "WorkItem", "Worked", "Worker"]
+__all__ = ["CommandWorker", "ItemResult", "PythonWorker", "ReportedFinding", "WorkItem", "Worker"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...protocol import UserError
 from ...workspace import Access, Finished, Sandbox
-from .reply import LONGEST, last_words, one_line, read_reply
-from .worker import Worked, WorkItem, as_json
+from .reply import LONGEST, error_tail, one_line, read_reply
+from .worker import ItemResult, WorkItem, as_json
 
 _SHORT = 1_000_000
 """Bytes of an answer that is parsed in the event loop; parsing a longer one would block it."""
@@ -34,7 +34,7 @@ class CommandWorker:
         self._command, self._seconds, self._network = list(command), seconds, network
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         """Return what the command answered. Cancelling ends all that it started."""
         done = await self._sandbox.run(
             self._command,
@@ -53,18 +53,18 @@ class CommandWorker:
         """Do nothing: no process lives longer than its item."""
 
 
-def _judged(done: Finished) -> Worked:
-    said = last_words(done.errors)
+def _judged(done: Finished) -> ItemResult:
+    said = error_tail(done.errors)
     if done.exit_code is None:
-        return Worked(error=_with(said, done.error or "it did not exit"))
+        return ItemResult(error=_with(said, done.error or "it did not exit"))
     if done.full_dropped:
-        return Worked(error=_with(said, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
+        return ItemResult(error=_with(said, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
     if done.exit_code != 0:
-        told = read_reply(done.full).error if done.full.strip().startswith(b"{") else last_words(done.full)
-        return Worked(error=_with(said or told, f"exit code {done.exit_code}"))
+        told = read_reply(done.full).error if done.full.strip().startswith(b"{") else error_tail(done.full)
+        return ItemResult(error=_with(said or told, f"exit code {done.exit_code}"))
     worked = read_reply(done.full)
     if worked.error and not (worked.items or worked.findings):
-        return Worked(error=_with(said, worked.error), reason=worked.reason)
+        return ItemResult(error=_with(said, worked.error), reason=worked.reason)
     return worked
 
 

@@ -12,8 +12,8 @@ import msgspec
 from ...protocol import UserError
 from ...workspace import Access, Sandbox
 from .child import Child, ChildEnded
-from .reply import last_words, one_line, read_reply
-from .worker import Worked, WorkItem, as_json
+from .reply import error_tail, one_line, read_reply
+from .worker import ItemResult, WorkItem, as_json
 
 _CHILD = Path(__file__).with_name("python_child.py")
 
@@ -50,7 +50,7 @@ class PythonWorker:
         self._workspace, self._env, self._sandbox = workspace, env, sandbox
         self._idle: list[Child] = []
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         """Return the function's result. Cancelling ends the child that runs it."""
         child = self._idle.pop() if self._idle else None
         try:
@@ -58,9 +58,9 @@ class PythonWorker:
                 child = await self._living(child)
                 line = await child.ask(as_json(item))
         except TimeoutError:
-            return Worked(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
+            return ItemResult(error=_with(await _ended(child), f"timed out after {self._seconds:g} s"))
         except ChildEnded as ended:
-            return Worked(error=_with(await _ended(child), str(ended)))
+            return ItemResult(error=_with(await _ended(child), str(ended)))
         except asyncio.CancelledError:
             await _ended(child)
             raise
@@ -89,14 +89,14 @@ async def _ended(child: Child | None) -> bytes:
     return b"" if child is None else await child.end()
 
 
-def _judged(line: bytes) -> Worked:
+def _judged(line: bytes) -> ItemResult:
     try:
         told = msgspec.json.decode(line, type=_ChildReply)
     except (msgspec.DecodeError, UnicodeError):
         return read_reply(line)  # a lone surrogate: the error names it
-    return Worked(error=one_line(told.raised)) if told.raised is not None else read_reply(bytes(told.answer))
+    return ItemResult(error=one_line(told.raised)) if told.raised is not None else read_reply(bytes(told.answer))
 
 
 def _with(said: bytes, error: str) -> str:
-    words = last_words(said)
+    words = error_tail(said)
     return one_line(f"{error}; standard error: {words}") if words else error

@@ -24,7 +24,7 @@ def work(module: str, name: str, item: object) -> dict[str, object]:
 
             answer = asyncio.run(waited_for(answer))
         if not isinstance(answer, dict):
-            return {"raised": f"{module}:{name} returned {type(answer).__name__}instead of a dict"}
+            return {"raised": f"{module}:{name} returned {type(answer).__name__} instead of a dict"}
         json.dumps(answer, allow_nan=False)
     except KeyboardInterrupt:
         raise

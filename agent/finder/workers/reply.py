@@ -10,7 +10,7 @@ import msgspec
 
 from ...protocol import ITEM_KINDS
 from ..items.frontier import Candidate
-from .worker import ReportedFinding, Worked
+from .worker import ItemResult, ReportedFinding
 
 LONGEST = 64_000_000
 """Bytes of the longest answer: more than a million items."""
@@ -35,38 +35,38 @@ class _Reply(msgspec.Struct, forbid_unknown_fields=True):
     error: str | None = None
 
 
-def read_reply(answer: bytes) -> Worked:
+def read_reply(answer: bytes) -> ItemResult:
     """Parse the answer. `error` is set if it is not a JSON object, has unknown fields or wrong types."""
     if not answer.strip():
-        return Worked(error="the answer is empty: write one JSON object")
+        return ItemResult(error="the answer is empty: write one JSON object")
     try:
         return _checked(msgspec.json.decode(answer, type=_Reply))  # decodes a million items without dicts in between
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _refused(answer)
 
 
-def _refused(answer: bytes) -> Worked:
+def _refused(answer: bytes) -> ItemResult:
     """Describe why an answer is invalid."""
     try:
         value: Any = msgspec.json.decode(answer)
     except (msgspec.DecodeError, UnicodeError):
-        return Worked(error=f"{_no_json(answer)}: {quoted(answer)}")
+        return ItemResult(error=f"{_no_json(answer)}: {quoted(answer)}")
     except RecursionError:
-        return Worked(error="the answer is JSON that is nested too deeply")
+        return ItemResult(error="the answer is JSON that is nested too deeply")
     if not isinstance(value, dict):
-        return Worked(error=f"the answer is {_name(value)}, not a JSON object: {quoted(answer)}")
+        return ItemResult(error=f"the answer is {_name(value)}, not a JSON object: {quoted(answer)}")
     fields = cast("dict[str, object]", value)
     unknown = [name for name in fields if name not in _FIELDS]
     if unknown:
         named = quoted(", ".join(unknown).encode("utf-8", "replace"), 100)
-        return Worked(error=f"the answer has an unknown field ({named}); the fields are {', '.join(_FIELDS)}")
+        return ItemResult(error=f"the answer has an unknown field ({named}); the fields are {', '.join(_FIELDS)}")
     if (unknown_kind := _unknown_kind(fields.get("items"))) is not None:
-        return Worked(error=unknown_kind)
+        return ItemResult(error=unknown_kind)
     try:
         return _checked(msgspec.convert(fields, _Reply))
     except msgspec.ValidationError as wrong:
         text, _, place = str(wrong).partition(" - at ")
-        return Worked(error=f"the answer is wrong at {place.strip('`') or 'the top'}: {text}")
+        return ItemResult(error=f"the answer is wrong at {place.strip('`') or 'the top'}: {text}")
 
 
 def _unknown_kind(items: object) -> str | None:
@@ -89,20 +89,20 @@ def quoted(said: bytes, limit: int = QUOTED) -> str:
     return one_line(said[: limit * 4].decode("utf-8", "replace"), limit)
 
 
-def last_words(errors: bytes, limit: int = QUOTED) -> str:
+def error_tail(errors: bytes, limit: int = QUOTED) -> str:
     """Return the end of standard error on one line; empty if nothing was printed."""
     text = " ".join(errors[-limit * 4 :].decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"...{text[-limit:]}"
 
 
-def _checked(reply: _Reply) -> Worked:
+def _checked(reply: _Reply) -> ItemResult:
     for place, item in enumerate(reply.items or []):
         if not item.value.strip():
-            return Worked(error=f"items[{place}] has an empty value")
+            return ItemResult(error=f"items[{place}] has an empty value")
     for place, finding in enumerate(reply.findings or []):
         if not finding.title.strip():
-            return Worked(error=f"findings[{place}] has an empty title")
-    return Worked(
+            return ItemResult(error=f"findings[{place}] has an empty title")
+    return ItemResult(
         items=reply.items or [],
         findings=[
             ReportedFinding(found.title, found.detail or "", found.evidence or "", found.key or None)

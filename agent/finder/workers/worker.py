@@ -39,7 +39,7 @@ class ReportedFinding(msgspec.Struct, frozen=True, gc=False):
     key: str | None = None
 
 
-class Worked(msgspec.Struct, frozen=True, kw_only=True):
+class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an item. If `error` is set, the rest was found before the failure."""
 
     items: list[Candidate] = []
@@ -61,7 +61,7 @@ class Worked(msgspec.Struct, frozen=True, kw_only=True):
 class Worker(Protocol):
     """Works items, several at the same time. Cancelling `work` ends whatever it started."""
 
-    async def work(self, item: WorkItem) -> Worked:
+    async def work(self, item: WorkItem) -> ItemResult:
         """Work an item. Never raises for what an item, command, function or server does: that is an `error`."""
         ...
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ...facts.facts import RunFacts
 from ...finder.finder import Finder
-from ...finder.search_commands import FinderCommand, hear
+from ...finder.search_commands import FinderCommand, handle_search_command
 from ...gate import Gate
 from ...gate.change.resolve_conflict import CHANGED
 from ...protocol import (
@@ -127,7 +127,7 @@ def _search(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderC
     """Handle a command to the search; the loop then decides again."""
     if finder is None:
         return f"{facts.spec.loop.a_run} has no findings or items"
-    refused = hear(finder, command)
+    refused = handle_search_command(finder, command)
     if refused is None:
         pool.ask_loop_again()
     return refused

@@ -41,15 +41,15 @@ class InTree:
         item_work: str | None,
         ctx: RunContext,
         base: str,
-        leave: Callable[[], Awaitable[None]],
+        free: Callable[[], Awaitable[None]],
     ) -> None:
         """`item_work`: name of the item's work. `ctx`: for work in this worktree. `base`: the snapshot of its start.
 
-        `leave` frees the worktree.
+        `free` makes the worktree available again.
         """
         self._shared, self._number, self._key, self._item_work = shared, number, key, item_work
         self.ctx = ctx
-        self._base, self._leave = base, leave
+        self._base, self._free = base, free
 
     @property
     def work(self) -> str:
@@ -57,7 +57,7 @@ class InTree:
         assert self.ctx.work is not None  # the context was made for this work
         return self.ctx.work
 
-    async def join(self) -> list[str]:
+    async def merge(self) -> list[str]:
         """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
 
         Raises TreeFailed.
@@ -65,11 +65,11 @@ class InTree:
         await self.ctx.background.end_all("its file is done")
         try:
             async with self._shared.lock:
-                return await self._join()
+                return await self._merge()
         except (SnapshotDamaged, WriteFailed, OSError) as error:
             raise TreeFailed(f"its changes could not be merged: {error}") from error
 
-    async def _join(self) -> list[str]:
+    async def _merge(self) -> list[str]:
         run, snapshots = self._shared.ctx, self.ctx.snapshots
         changes = await self._changes()
         if not changes:
@@ -97,7 +97,7 @@ class InTree:
             await asyncio.to_thread(_write, self.ctx, workspace.root / path, file)
         return await self.ctx.snapshots.take()
 
-    async def follow(self) -> None:
+    async def reset(self) -> None:
         """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
         run, ctx = self._shared.ctx, self.ctx
         folder = WorkFolder(ctx.workspace, ctx.sandbox, ctx.snapshots)
@@ -111,7 +111,7 @@ class InTree:
         except (SnapshotDamaged, OSError) as error:
             raise TreeFailed(f"the worktree could not be updated: {error}") from error
 
-    async def leave(self, why: str) -> None:
+    async def release(self, why: str) -> None:
         """End the work on the item. `why`: how it ended, for people."""
         run, patch = self._shared.ctx, None
         try:
@@ -123,10 +123,10 @@ class InTree:
         finally:
             end = WorktreeFinished(tree=self._number, key=self._key, why=why, patch=patch)
             run.events.record(end, work=self._item_work)
-            await self._leave()
+            await self._free()
 
     async def _changes(self) -> list[Change]:
-        """Return what was changed and not joined. Raises SnapshotDamaged."""
+        """Return what was changed and not merged. Raises SnapshotDamaged."""
         changes = await self.ctx.snapshots.changes(self._base, await self.ctx.snapshots.take())
         return [change for change in changes if self._may_change(change.path)]
 

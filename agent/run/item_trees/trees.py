@@ -30,7 +30,7 @@ class Worktrees:
         self._folders: dict[int, WorkFolder] = {}
         self._is_used = False
 
-    async def enter(self, key: str, path: str, work: str | None) -> InTree:
+    async def acquire(self, key: str, path: str, work: str | None) -> InTree:
         """Wait for a free worktree and give it the files of the run's tree. `path`: the item's file, for people.
 
         `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.
@@ -55,11 +55,11 @@ class Worktrees:
         made = await context_in(ctx, folder, facts, name, f"worktree {number}, {path}")
         facts.world = base = await folder.snapshots.take()
 
-        async def leave() -> None:
+        async def free() -> None:
             await drop_context(ctx, made, facts)
             self._free.put_nowait(number)
 
-        return InTree(self._shared, number, key, work, made, base, leave)
+        return InTree(self._shared, number, key, work, made, base, free)
 
     async def _folder(self, number: int, place: Path) -> WorkFolder:
         """Return the worktree with the files of the run's tree. Raises GitFailed, SnapshotDamaged, OSError."""

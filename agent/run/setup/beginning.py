@@ -142,7 +142,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         ctx.events.record(HandoffClosed(by="person", note=changes.hint or ""))
     if run.finder is not None:
         await roll_back_items(run)
-        run.finder.take_up(again=before is not None and before.reason is Reason.DRY)
+        run.finder.resume(after_end=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
         ctx.gate.decide_later(changes.decision)
     results = await settle(run, said=changes.hint)

@@ -65,11 +65,11 @@ def _needed(spec: RunSpec, count: Count) -> int:
 def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
     """Return the tokens of the longest prompt of its lenses or of its fixer; 0: no model is used."""
     if finder.check is not None:
-        systems = [prompts.fixer(spec.task, spec.workspace, finder.check)]
+        systems = [prompts.fixer_system(spec.task, spec.workspace, finder.check)]
         tools = fixer_tools(finder.hosts)
     else:
         lenses = [LensFacts(lens.name, lens.prompt) for lens in finder.lenses]
-        systems = [prompts.searcher(spec.task, spec.workspace, lens, finder.paths) for lens in lenses]
+        systems = [prompts.lens_system(spec.task, spec.workspace, lens, finder.paths) for lens in lenses]
         tools = [*reading_tools(finder.hosts), "report"]
     needed = required_tools(spec)
     each = [needed_room(system, offered(tools), "", count, needed=needed) + _PASS for system in systems]

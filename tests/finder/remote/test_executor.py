@@ -18,7 +18,7 @@ from rundry.agent.finder.remote.order import (
     encode_items,
     join_answers,
 )
-from rundry.agent.finder.workers import Worked, WorkItem
+from rundry.agent.finder.workers import ItemResult, WorkItem
 from rundry.agent.protocol import UserError
 
 
@@ -103,7 +103,7 @@ def test_an_item_whose_name_is_not_utf8_arrives_unchanged():
 
 
 def test_results_travel_in_the_order_of_the_items():
-    worked = Worked(items=[Candidate("value", "é")], found_new=True, reason="r", retry_after=2.0)
+    worked = ItemResult(items=[Candidate("value", "é")], found_new=True, reason="r", retry_after=2.0)
     result = msgspec.json.decode(join_answers("tls://w", [encode_answer(worked, 0.5), NOT_BEGUN]), type=BatchResult)
     assert result.by == "tls://w"
     assert [answer.worked for answer in result.answers] == [worked, None]
@@ -111,7 +111,7 @@ def test_results_travel_in_the_order_of_the_items():
 
 
 def test_a_result_that_is_too_large_is_a_failure_of_its_item_that_names_the_limit():
-    answer = encode_answer(Worked(reason="x" * LARGEST), 0.1)
+    answer = encode_answer(ItemResult(reason="x" * LARGEST), 0.1)
     assert len(answer) < 1_000
     assert b"16,000,000" in answer
 

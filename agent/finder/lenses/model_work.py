@@ -1,4 +1,4 @@
-"""Work that a model does: lenses search, verifiers refute, others look for evidence, the critic says what is missing.
+"""Work that models do: lenses search, verifiers refute, others look for evidence, the critic names what is missing.
 
 Each work ends with one call (`report`, `judge`, `propose`). Its content is recorded in the commit of the call's result,
 so a killed run has recorded all of it or repeats the work.
@@ -33,7 +33,7 @@ from ...protocol import (
 from ...protocol.tools.traits import reading_tools
 from ...step import RunContext, perform
 from ...tools.arguments import ReportedItem
-from ..items.item_intake import Books
+from ..items.item_intake import ItemIntake
 from ..items.item_state import Candidate, Item
 from ..workers import ReportedFinding
 from . import prompts
@@ -44,22 +44,22 @@ _MOST_SAID = 5
 _NO_REPORT = "it used all of its steps without calling `{tool}`"
 
 
-class Asking:
+class ModelWork:
     """Give work to models and record what they answer."""
 
     def __init__(
         self,
         ctx: RunContext,
         spec: FinderSpec,
-        books: Books,
+        intake: ItemIntake,
         leads: Sequence[Item],
         open_model: Callable[[ModelSpec], Awaitable[Model]],
     ) -> None:
         """`open_model` opens the model of a lens that has its own."""
-        self._ctx, self._spec, self._books, self._leads = ctx, spec, books, leads
+        self._ctx, self._spec, self._intake, self._leads = ctx, spec, intake, leads
         self._open_model = open_model
         self._open: dict[str, tuple[Work, Item | None]] = {}
-        """Work whose ending call has not come."""
+        """Work orders that have not been ended by their last call yet, by name."""
         self._models: dict[str, Model] = {}
         self.retryable = False
         """Whether the newest permanent failure may succeed later."""
@@ -82,7 +82,7 @@ class Asking:
         try:
             result = await self._ask(work, briefing.prompt if briefing is not None else self._prompt(work))
             if name in self._open:
-                self._failed(work, item, result, record)
+                self._record_failure(work, item, result, record)
         finally:
             self._open.pop(name, None)
             self._ctx.stalls.forget(work.work)
@@ -94,7 +94,7 @@ class Asking:
             interrupted=result.interrupted,
         )
 
-    def ended(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
+    def record_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
         """Record what the call that ends a work order says, in the commit that is open."""
         found = self._open.pop(work or "", None)
         if found is None:
@@ -103,13 +103,13 @@ class Asking:
         record = self._ctx.events.bound(None, work)
         match order.kind:
             case "lens" | "item":
-                self._reported(order, item, arguments, record)
+                self._record_report(order, item, arguments, record)
             case "sceptic":
-                self._voted(order, arguments, record)
+                self._record_vote(order, arguments, record)
             case "evidence":
-                self._brought_evidence(order, arguments, record)
+                self._record_evidence(order, arguments, record)
             case _:
-                self._criticised(order, arguments, record)
+                self._record_proposal(order, arguments, record)
 
     def _brief(self, work: Work) -> Briefing:
         said = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
@@ -132,11 +132,11 @@ class Asking:
             tools=tools,
             step_cap=self._step_cap(work),
         )
-        return await perform(self._ctx, order, tools, on_ending=self.ended)
+        return await perform(self._ctx, order, tools, on_ending=self.record_ending)
 
     async def _model(self, name: str) -> Model:
         if name not in self._models:
-            model = await self._open_model(_like(self._ctx.facts.spec.model, name))
+            model = await self._open_model(_lens_model_spec(self._ctx.facts.spec.model, name))
             self._keep_limit(model)
             self._models[name] = model
         return self._models[name]
@@ -162,23 +162,23 @@ class Asking:
         task, root = self._ctx.facts.spec.task, self._ctx.facts.spec.workspace
         match work.kind:
             case "lens":
-                return prompts.searcher(task, root, self._facts.lenses[work.about], self._spec.paths)
+                return prompts.lens_system(task, root, self._facts.lenses[work.about], self._spec.paths)
             case "sceptic":
-                return prompts.sceptic(task, root)
+                return prompts.verifier_system(task, root)
             case "critic":
-                return prompts.critic(task, root)
+                return prompts.critic_system(task, root)
             case _:
-                return prompts.item_worker(task, root)
+                return prompts.item_system(task, root)
 
     def _prompt(self, work: Work) -> str:
         facts = self._facts
         match work.kind:
             case "sceptic":
-                return prompts.on_trial(facts.findings[work.about], facts)
+                return prompts.verifier_prompt(facts.findings[work.about], facts)
             case "evidence":
-                return prompts.evidence_wanted(facts.findings[work.about])
+                return prompts.evidence_prompt(facts.findings[work.about])
             case "critic":
-                return prompts.searched(facts)
+                return prompts.critic_prompt(facts)
             case _:
                 return f"The item: {work.about}"
 
@@ -190,8 +190,8 @@ class Asking:
         finding: Finding | None = self._facts.findings.get(work.about)
         return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
 
-    def _failed(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
-        """Record that the work ended without its call."""
+    def _record_failure(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
+        """Record that the work record_ending without its call."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
         error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
         hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
@@ -200,10 +200,10 @@ class Asking:
             set_aside = False
             if item is not None:
                 if is_cut:
-                    self._books.frontier.roll_back([item.key])
+                    self._intake.frontier.roll_back([item.key])
                 else:
                     set_aside = hopeless or item.attempts >= self._ctx.facts.search.retries
-                    self._books.failed(item, error, record, final=set_aside)
+                    self._intake.record_failure(item, error, record, final=set_aside)
             elif not is_cut:
                 set_aside = hopeless or self._attempt(work, None) > self._ctx.facts.search.retries
             record(
@@ -212,14 +212,14 @@ class Asking:
                 )
             )
 
-    def _reported(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
+    def _record_report(self, work: Work, item: Item | None, arguments: dict[str, Any], record: Record) -> None:
         found = [msgspec.convert(i, ReportedItem) for i in arguments.get("items", ())]
-        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+        reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
         valid = [Candidate(kind, item.value) for item in found for kind in ITEM_KINDS if kind == item.kind]
-        queued = self._books.items(valid, work.about, record)
-        reported = self._books.findings(told, work.about, record, by_model=True)
+        queued = self._intake.add_items(valid, work.about, record)
+        reported = self._intake.add_findings(reports, work.about, record, by_model=True)
         if item is not None:
-            self._books.frontier.finish(item.key)
+            self._intake.frontier.finish(item.key)
         record(
             WorkFinished(
                 kind=work.kind,
@@ -232,16 +232,16 @@ class Asking:
             )
         )
 
-    def _voted(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+    def _record_vote(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
         finding = self._facts.findings[work.about]
         verdict: Vote = arguments["verdict"]
         if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
             record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
             return  # it was sent back meanwhile and is judged again
-        twin = self._facts.findings.get(str(arguments.get("duplicate_of")))
-        if verdict == "duplicate" and (twin is None or twin is finding):
+        other = self._facts.findings.get(str(arguments.get("duplicate_of")))
+        if verdict == "duplicate" and (other is None or other is finding):
             verdict = "refuted"  # a duplicate of an unknown finding cannot stand for it
-        elif verdict == "duplicate" and twin is not None and twin.seq > finding.seq:
+        elif verdict == "duplicate" and other is not None and other.seq > finding.seq:
             verdict = "stands"  # of two equal findings the later one is the duplicate
         record(
             VoteCast(
@@ -249,28 +249,29 @@ class Asking:
                 by=work.work or "",
                 verdict=verdict,
                 reason=str(arguments.get("reason", "")),
-                duplicate_of=twin.key if verdict == "duplicate" and twin is not None else None,
+                duplicate_of=other.key if verdict == "duplicate" and other is not None else None,
             )
         )
         record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=verdict))
 
-    def _brought_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
-        told = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
+    def _record_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+        reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
         if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
             record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason="too late: it was sent back again"))
             return
-        detail = told[0].detail or told[0].title if told else str(arguments.get("reason", "")) or "no further evidence"
-        record(EvidenceAdded(key=work.about, detail=detail, evidence=told[0].evidence if told else ""))
+        no_report = str(arguments.get("reason", "")) or "no further evidence"
+        detail = reports[0].detail or reports[0].title if reports else no_report
+        record(EvidenceAdded(key=work.about, detail=detail, evidence=reports[0].evidence if reports else ""))
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
-    def _criticised(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
+    def _record_proposal(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
         lens: dict[str, Any] = arguments.get("lens") or {}
         name, prompt = str(lens.get("name", "")), str(lens.get("prompt", ""))
         take_proposal(self._facts, name, prompt, str(arguments.get("reason", "")), record)
         record(WorkFinished(kind=work.kind, about=work.about, ok=True))
 
 
-def _like(spec: ModelSpec, name: str) -> ModelSpec:
+def _lens_model_spec(spec: ModelSpec, name: str) -> ModelSpec:
     """Return a lens's own model, with the run's server and key if the provider is the same."""
     if name.partition("/")[0] != spec.name.partition("/")[0]:
         return ModelSpec(name=name)
