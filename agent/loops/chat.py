@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Wait, Work
 from ..step import hint
-from .state import LoopState, ends, is_silent
+from .state import LoopState, common_end, is_silent
 
 
 def decide(state: LoopState) -> Decision:
     """Run steps until the model has answered, then wait for the next message."""
     facts = state.facts
-    match ends(state):
+    match common_end(state):
         case Finish(reason=Reason.BUDGET) as end:
             return end
         case Finish() | Wait():

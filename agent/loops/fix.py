@@ -6,12 +6,12 @@ from collections import Counter
 
 from ..facts.common.children import Children
 from ..protocol import Again, Decision, Finish, FixSpec, Reason, Work, child_name
-from .passes import used_up
+from .passes import budget_end
 from .state import LoopState
 
 
 def decide(state: LoopState) -> Decision:
-    """Start the next child run, or continue an open one; end when each finding had its run."""
+    """Start the next child run, or continue an open one; end when every finding has had its run."""
     spec, children = state.facts.spec.fix, state.facts.common.children
     assert spec is not None  # `rundry fix` sets it for this loop
     if state.busy:
@@ -25,7 +25,7 @@ def decide(state: LoopState) -> Decision:
     number = next_child(spec, children)
     if number is None:
         return _all_ended(spec, children)
-    if end := used_up(state):
+    if end := budget_end(state):
         left = len(spec.targets) - sum(not child.is_open for child in children.by_number.values())
         detail = f"{end.detail}; {_findings(left)} left"
         return Finish(reason=Reason.BUDGET, detail=detail)
@@ -33,7 +33,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def next_child(spec: FixSpec, children: Children) -> int | None:
-    """Return the number of the child run that comes next: an open one first. None: each finding had its run."""
+    """Return the number of the child run that comes next: an open one first. None: every finding has had one."""
     if children.open is not None:
         return children.open.number
     number = len(children.by_number) + 1

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from ..facts.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
 from ..step import NOTHING, feedback, hint, unconfirmed
-from .state import LoopState, ends, failing_checks, is_answered, is_silent, met, never_started, suspect
+from .state import LoopState, common_end, failing_checks, is_answered, is_silent, met, never_started, suspect_handoff
 
 NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
     "if not, take the next step with a tool. If you need an answer from a person, call `ask_person`."
 )
 CUT = (
-    "Your answer was cut off: it was longer than an answer may be here, so no tool was called. "
-    "Say less and call the next tool immediately; write a long file in several shorter edits."
+    "Your answer exceeded the maximum length and was cut off, so no tool was called. "
+    "Write less text and call the next tool immediately; write a long file in several shorter edits."
 )
 
 
@@ -29,20 +29,20 @@ def decide(state: LoopState) -> Decision:
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
     if refused := never_started(facts):
         return refused
-    if doubt := suspect(state):
+    if doubt := suspect_handoff(state):
         return doubt
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
     if facts.spec.answers_in_text and is_answered(facts):
         return Finish(reason=Reason.ANSWERED, detail="the model answered in text")
-    if end := ends(state):
+    if end := common_end(state):
         return end
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
 def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
-    """Return what the program must send to the model before the next step, if anything."""
+    """Return the kind and the text of the message to send to the model before the next step; the text may be None."""
     parts: list[tuple[PromptKind, str]] = []
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..facts.passes import PassFacts
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
-from .passes import BEGIN, MEASURE, go_on, passing_of, used_up
-from .state import LoopState, ends
+from .passes import BEGIN, MEASURE, budget_end, continue_pass, pass_facts
+from .state import LoopState, common_end
 from .tries import decide_tries
 
 NO_BUDGET = (
@@ -16,15 +16,15 @@ NO_BUDGET = (
 
 def decide(state: LoopState) -> Decision:
     """Measure the baseline, then run passes until the score stops improving or the budget is used up."""
-    spec, passing = state.facts.spec.improve, passing_of(state)
+    spec, passing = state.facts.spec.improve, pass_facts(state)
     assert spec is not None  # the command line sets it for this loop
     if not passing.scores:
         return _baseline(state, spec)
     if passing.open is not None and passing.open.tries > 1:
         return decide_tries(state, passing, passing.open, spec)
     if passing.open is not None:
-        return go_on(state, passing, spec.pass_steps)
-    if end := ends(state) or used_up(state):
+        return continue_pass(state, passing, spec.pass_steps)
+    if end := common_end(state) or budget_end(state):
         return end
     if passing.unmeasured >= spec.patience:
         return _not_measured(passing, spec)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
-from .passes import BEGIN, go_on, passing_of, used_up
-from .state import LoopState, ends, never_started
+from .passes import BEGIN, budget_end, continue_pass, pass_facts
+from .state import LoopState, common_end, never_started
 
 SKIPS = 3
 """After this many passes in a row that could not start, a person is asked."""
@@ -13,13 +13,13 @@ SKIPS = 3
 
 def decide(state: LoopState) -> Decision:
     """Continue the pass, start the next one, or sleep until it is due. The loop never ends by itself."""
-    spec, passing = state.facts.spec.interval, passing_of(state)
+    spec, passing = state.facts.spec.interval, pass_facts(state)
     assert spec is not None  # the command line sets it for this loop
     if refused := never_started(state.facts):
         return refused
     if passing.open is not None:
-        return go_on(state, passing, spec.pass_steps)
-    if end := ends(state) or used_up(state):
+        return continue_pass(state, passing, spec.pass_steps)
+    if end := common_end(state) or budget_end(state):
         return end
     if passing.skipped >= SKIPS:
         why = f"{passing.skipped} passes in a row were skipped"
@@ -32,7 +32,7 @@ def decide(state: LoopState) -> Decision:
 
 
 def seconds_to_next(state: LoopState, passing: PassFacts, spec: IntervalSpec) -> float:
-    """Return the seconds until the next pass; 0 or less: it is due, as is the first pass or a woken one."""
+    """Return the seconds until the next pass. 0 or less: it is due, like the first pass or a pass after a wake-up."""
     if passing.last is None or passing.last.began is None or passing.slept is not None:
         return 0.0
-    return min(spec.every, passing.last.began + spec.every - state.now)  # the clock may have been set back since
+    return min(spec.every, passing.last.began + spec.every - state.now)  # the clock may have been set back

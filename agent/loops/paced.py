@@ -7,8 +7,8 @@ import msgspec
 from ..protocol import Again, Decision, Price, Sleeping, Wait
 from ..stops.pacing import lifetime, pace, pays, prices
 from . import goal
-from .passes import passing_of
-from .state import LoopState, ends, met, suspect
+from .passes import pass_facts
+from .state import LoopState, common_end, met, suspect_handoff
 
 _NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
 _HOW = {"person": "the person woke you", "message": "a message woke you"}
@@ -16,12 +16,12 @@ _HOW = {"person": "the person woke you", "message": "a message woke you"}
 
 def decide(state: LoopState) -> Decision:
     """Sleep if the model requested it, otherwise continue like the goal loop."""
-    passing = passing_of(state)
-    is_over = met(state) is not None or suspect(state) is not None or ends(state) is not None
+    passing = pass_facts(state)
+    is_over = met(state) is not None or suspect_handoff(state) is not None or common_end(state) is not None
     if passing.asked is not None and state.facts.finish is None and not is_over:
         left = None if passing.asleep is None or passing.asleep.until is None else passing.asleep.until - state.now
-        if passing.asleep is not None and left is not None:  # another runner slept before
-            left = max(0.01, min(left, passing.asleep.seconds))  # the clock may have been set back since
+        if passing.asleep is not None and left is not None:  # an earlier runner began this sleep
+            left = max(0.01, min(left, passing.asleep.seconds))  # the clock may have been set back
             until = state.now + left
             return Wait(left, "clock", msgspec.structs.replace(passing.asleep, seconds=left, until=until))
         return _sleep(state, passing.asked.seconds, passing.asked.reason)
@@ -46,7 +46,7 @@ def _sleep(state: LoopState, asked: float, reason: str) -> Wait:
         hit = facts.spent.tokens.cached > 0
         ttl = lifetime(spec.cache_ttl, state.price, asked=spec.ttl_asked, was_hit=hit)
     delay = pace(asked, ttl if pays(state.price) else None)
-    cost = _cost(state.price, passing_of(state).prompt_tokens) if ttl is not None else (None, None)
+    cost = _cost(state.price, pass_facts(state).prompt_tokens) if ttl is not None else (None, None)
     return Wait(
         delay.seconds,
         "clock",

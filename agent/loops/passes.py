@@ -1,4 +1,4 @@
-"""Common code of loops whose passes change files: a pass begins, runs its steps, is over, and is closed."""
+"""Shared code of the loops whose passes change files: continue a pass, end it, and check the budget for another."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, Reason, Work, WorkKind
 from ..stops import Exhausted, Margin, Reserve, admit
 from .goal import next_words
-from .state import LoopState, ends, met, undecided
+from .state import LoopState, common_end, met, undecided_handoff
 
 BEGIN: WorkKind = "begin"
 CLOSE: WorkKind = "close"
 MEASURE: WorkKind = "measure"
-"""Kinds of works that do not call a model."""
+"""Kinds of work that do not call a model."""
 TRY: WorkKind = "try"
-"""Kind of the work of one candidate."""
+"""Kind of work for one try of a pass."""
 _ANY_WINDOW = 32_000
-"""A context window in tokens, only to find out whether any budget is left."""
+"""A context window in tokens, used only to check whether any budget is left."""
 SILENCES = 2
-"""A pass is over after this many answers in a row without a tool call; after the first one, the model gets a nudge."""
+"""A pass ends after this many answers in a row without a tool call. After the first one, the model gets a reminder."""
 
 
-def passing_of(state: LoopState) -> PassFacts:
-    """Return the passes of a loop that has passes."""
-    assert state.facts.passing is not None  # the facts create it for these loops
+def pass_facts(state: LoopState) -> PassFacts:
+    """Return the facts of the passes, for a loop that has passes."""
+    assert state.facts.passing is not None  # set for every loop that calls this
     return state.facts.passing
 
 
-def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
-    """Return the next step of the open pass, its close, or why the run ends before that."""
+def continue_pass(state: LoopState, passing: PassFacts, cap: int) -> Decision:
+    """Return the next step of the open pass, the work that closes it, or the end of the run.
+
+    `cap`: the maximum number of steps of a pass.
+    """
     if passing.going_back is not None:
         return Again([Work(kind=CLOSE)])
-    doubt = undecided(state)
-    why = over(state, passing, cap, met(state) or (doubt.detail if doubt else None))
+    doubt = undecided_handoff(state)
+    why = pass_end_reason(state, passing, cap, met(state) or (doubt.detail if doubt else None))
     if doubt is not None and why is not None:
         return doubt
-    if end := ends(state):
+    if end := common_end(state):
         return end
     if why is not None:
         return Again([Work(kind=CLOSE, about=why)])
@@ -42,22 +45,22 @@ def go_on(state: LoopState, passing: PassFacts, cap: int) -> Decision:
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def over(state: LoopState, passing: PassFacts, cap: int, assured: str | None) -> str | None:
-    """Return why the open pass is over; None: it continues. `assured`: the conditions that hold."""
+def pass_end_reason(state: LoopState, passing: PassFacts, cap: int, met_conditions: str | None) -> str | None:
+    """Return why the open pass ends, or None if it continues. `met_conditions`: the predicates that hold, in words."""
     facts = state.facts
-    if assured is not None and passing.steps and passing.open is not None and not passing.open.green:
-        return assured
-    if facts.finish is not None and (assured is not None or not facts.spec.predicates.exist):
+    if met_conditions is not None and passing.steps and passing.open is not None and not passing.open.green:
+        return met_conditions
+    if facts.finish is not None and (met_conditions is not None or not facts.spec.predicates.exist):
         return "the model called finish"
     if passing.silences >= SILENCES:
         return "the model stopped calling tools"
     if passing.steps >= cap:
-        return f"it took its {cap} steps"
+        return f"it used its {cap} steps"
     return None
 
 
-def used_up(state: LoopState) -> Finish | None:
-    """End the run if no model call is left for another pass, so that it neither starts it nor sleeps until then."""
+def budget_end(state: LoopState) -> Finish | None:
+    """Return the end of the run if the budget does not allow another model call, so that no further pass is started."""
     facts = state.facts
     found = admit(
         facts.budget,

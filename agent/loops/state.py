@@ -18,15 +18,15 @@ _SAID = 300
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """Everything that `decide` may read."""
+    """The only input of `decide`."""
 
     facts: RunFacts
     results: Sequence[WorkResult] = ()
-    """Results of the last work orders; empty at the start and after a wait."""
+    """Results of the work that ended since the last decision; empty at the start and after a wait."""
     watched: bool = False
-    """A view is attached, so that a person can be asked."""
+    """Whether a view is attached, so that a person can be asked."""
     finder: FinderState | None = None
-    """The search, in an until-dry loop."""
+    """The state of the search; only in an until-dry loop."""
     busy: frozenset[str] = frozenset()
     """Names of the running works."""
     now: float = 0.0
@@ -35,8 +35,8 @@ class LoopState:
     """Price of the current model."""
 
 
-def ends(state: LoopState) -> Finish | Wait | None:
-    """End the run for reasons that all loops share: a permanent fault, a budget, a stall. None: continue."""
+def common_end(state: LoopState) -> Finish | Wait | None:
+    """Return the end of the run for a reason that all loops share (a permanent fault, a budget, a stall), or None."""
     for result in state.results:
         if result.exhausted is not None:
             return Finish(reason=Reason.BUDGET, detail=result.exhausted, wrap_up=True)
@@ -81,28 +81,28 @@ def met(state: LoopState) -> str | None:
     return ", ".join(passed)
 
 
-def suspect(state: LoopState) -> Finish | None:
+def suspect_handoff(state: LoopState) -> Finish | None:
     """Return the hand-off if only suspect checks are left, and the model has not received their results."""
     verdicts, found = state.facts.verdicts, suspects_left(state.facts)
-    return doubt(found) if found and verdicts.checked_seq > verdicts.prompted_seq else None
+    return handoff_with_suspects(found) if found and verdicts.checked_seq > verdicts.prompted_seq else None
 
 
-def undecided(state: LoopState) -> Finish | None:
-    """Return the same hand-off for an ended pass, also if nobody was asked about this result yet."""
+def undecided_handoff(state: LoopState) -> Finish | None:
+    """Return that hand-off at the end of a pass, also if no person has been asked about this result yet."""
     found = suspects_left(state.facts)
     is_new = any(result_of(check) not in state.facts.verdicts.asked for check in found)
-    return doubt(found) if is_new else suspect(state)
+    return handoff_with_suspects(found) if is_new else suspect_handoff(state)
 
 
 def suspects_left(facts: RunFacts) -> list[CheckFinished]:
-    """Return the suspect checks if nothing else is left to be met."""
+    """Return the suspect checks if all other predicates hold, else an empty list."""
     found = [check for check in failing_checks(facts) if check.suspect is not None]
     rest = [name for name, ok in _verdicts(facts).items() if not ok]
     return found if len(rest) <= len(found) or facts.spec.predicates.any else []
 
 
-def doubt(found: Sequence[CheckFinished]) -> Finish:
-    """Return the hand-off in which these suspect checks wait for a decision."""
+def handoff_with_suspects(found: Sequence[CheckFinished]) -> Finish:
+    """Return the hand-off that asks for a decision about these suspect checks."""
     more = f"; and {len(found) - 1} more" if len(found) > 1 else ""
     return Finish(reason=Reason.HANDOFF, detail=f"suspect check: {_what_is_missing(found[0])}{more}", suspect=True)
 
@@ -120,7 +120,7 @@ def failing_checks(facts: RunFacts) -> list[CheckFinished]:
 
 
 def never_started(facts: RunFacts) -> Finish | None:
-    """Refuse the run if a check cannot be started before the first step. None: each of them ran."""
+    """Return the refusal of a run whose check cannot be started before the first step. None: every check ran."""
     if facts.step or facts.spent.steps:
         return None
     for check in failing_checks(facts):
@@ -138,12 +138,12 @@ def is_silent(facts: RunFacts) -> bool:
 
 
 def is_answered(facts: RunFacts) -> bool:
-    """Return whether the newest answer is a whole text without a tool call."""
+    """Return whether the newest answer is a complete text without a tool call."""
     return is_silent(facts) and facts.reply is not None and facts.reply.finish == "stop"
 
 
 def _verdicts(facts: RunFacts) -> dict[str, bool]:
-    """Return each required predicate, with whether it holds according to its newest verdict."""
+    """Map each required predicate to whether it holds, according to its newest verdict."""
     wanted = facts.spec.predicates
     verdicts = {f"check passed: {c}": bool((r := facts.verdicts.checks.get(c)) and r.passed) for c in wanted.until}
     of_answer = [*(f"until-py {p}" for p in wanted.until_py), *([f"schema {wanted.schema}"] if wanted.schema else [])]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from ..finder.state import FinderState, works
 from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
-from .state import LoopState, doubt
+from .state import LoopState, handoff_with_suspects
 
-AGAIN = 5.0
-"""Seconds until the loop is asked again while all workers are busy."""
+RECHECK_SECONDS = 5.0
+"""Maximum seconds between two decisions while all workers are busy."""
 
 
 def decide(state: LoopState) -> Decision:
-    """Return the next works, or why the run ends."""
+    """Return the next work orders, a wait, or the end of the run."""
     finder = state.finder
     assert finder is not None  # the runner creates it for this loop
     if end := _ends(finder, state.results):
@@ -31,16 +31,16 @@ def decide(state: LoopState) -> Decision:
             return Finish(reason=Reason.BUDGET, detail=detail + _left(finder))
         return Wait(max(0.01, finder.due_in), "retry")
     if found := finder.facts.suspects.checks:
-        return doubt(found)
+        return handoff_with_suspects(found)
     return _dry(finder)
 
 
 def _within(finder: FinderState) -> float | None:
-    return None if finder.due_in is None else max(0.01, min(finder.due_in, AGAIN))
+    return None if finder.due_in is None else max(0.01, min(finder.due_in, RECHECK_SECONDS))
 
 
 def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
-    """Return why a search ends before it is dry, if it does."""
+    """Return the end of a search that ends before it is dry, or None."""
     if finder.exhausted is not None:
         return Finish(reason=Reason.BUDGET, detail=finder.exhausted + _left(finder))
     for result in results:
@@ -55,7 +55,7 @@ def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
 
 
 def _left(finder: FinderState) -> str:
-    """Describe what the budget did not allow to work, for searches with items."""
+    """Return how many items are left unworked, as a suffix; empty for a search without items."""
     left = 0 if finder.by_lenses and not finder.works_leads else finder.facts.queued + finder.facts.working
     return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
 
@@ -81,6 +81,6 @@ def _dry(finder: FinderState) -> Finish:
     else:
         how = "the frontier is drained"
         if facts.forbidden:
-            how += f", but for {facts.forbidden:,} page{'s' * (facts.forbidden > 1)} that robots.txt forbids"
+            how += f", except for {facts.forbidden:,} page{'s' * (facts.forbidden > 1)} that robots.txt forbids"
     detail = f"{how}; {found}"
     return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from ..loops.state import undecided
+from ..loops.state import undecided_handoff
 from ..protocol import (
     Again,
     Finish,
@@ -142,7 +142,7 @@ class RunDriver:
             await passes.candidates.finish_all(decision.detail)
             return None
         await passes.end(judged=stop != "now", asks=stop is None)
-        return None if passes.facts.open is None else undecided(self.run.states.state(()))
+        return None if passes.facts.open is None else undecided_handoff(self.run.states.state(()))
 
     async def continued_after_end(self) -> bool:
         """Wait after the end. Returns true if an attached user changes a limit, switches the model

@@ -1,6 +1,4 @@
-"""Operating-system functions: change notifications, locations of programs, safe reading of files and tables,
-certificates.
-"""
+"""Operating-system functions: change notifications, locating programs, safe file reading, host names, certificates."""
 
 from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host

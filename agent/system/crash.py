@@ -1,4 +1,4 @@
-"""Crash points: steps of a transaction or a file write, at which the crash tests kill the process.
+"""Crash points: steps of a transaction or a file write at which the crash tests can kill the process.
 
 `RUNDRY_CRASH_AT=n` kills the process with SIGKILL at its n-th crash point; 0 only counts. With `RUNDRY_CRASH_LOG=FILE`
 each point that is reached adds a line with its name to that file. Both are for tests only.

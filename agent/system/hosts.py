@@ -1,4 +1,4 @@
-"""Parse host names in the user's list, and servers that a program requests."""
+"""Parse the entries of a host list, and the `host:port` of a server that a command requests."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _NAME = r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0
 _ENTRY = re.compile(rf"(?P<any>\*\.)?(?P<host>{_NAME}|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{{1,5}}))?")
 _AUTHORITY = re.compile(rf"(?P<host>{_NAME}|\[[0-9a-f:.]+\])\.?(?::(?P<port>[0-9]{{1,5}}))?")
 _LONGEST = 253
-"""Characters of a host name (RFC 1035)."""
+"""Maximum number of characters of a host name (RFC 1035)."""
 
 
 class Target(NamedTuple):
-    """A server that a command requests."""
+    """The host and port that a command wants to connect to."""
 
     host: str
     """In lower case, without a final dot and without brackets."""
@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 def read_target(authority: str, usual_port: int | None = None) -> Target | None:
-    """Parse `host:port`; None: the text is not of this form. The result is never ambiguous."""
+    """Parse `host:port`, with `usual_port` if the port is missing. None: the text is not of this form."""
     found = _AUTHORITY.fullmatch(authority.lower())
     if found is None or len(found["host"]) > _LONGEST:
         return None
@@ -34,7 +34,7 @@ def read_target(authority: str, usual_port: int | None = None) -> Target | None:
 
 
 def read_host(text: str) -> str:
-    """Return an entry of the list in its canonical form. Raises ValueError."""
+    """Return the canonical form of a host list entry: stripped and in lower case. Raises ValueError."""
     entry = text.strip().lower()
     found = _ENTRY.fullmatch(entry)
     is_wide = found is not None and found["any"] is not None and "." not in found["host"]

@@ -20,9 +20,9 @@ _BUFFER = 64 * 1024
 
 
 class Inotify:
-    """Calls back in the running event loop when a watched path changes.
+    """Calls a function in the running event loop when a watched path changes.
 
-    It reports what this machine does. On a network file system it misses the changes of other machines.
+    It reports only changes made by this machine: on a network file system, it misses those of other machines.
     """
 
     def __init__(self, on_change: Callable[[set[Path]], None]) -> None:
@@ -31,7 +31,7 @@ class Inotify:
         self._watched: dict[int, Path] = {}
         self._libc = _libc()
         self._descriptor = _checked(self._libc.inotify_init1(_CLOSE_ON_EXEC | _NON_BLOCKING))
-        from asyncio import get_running_loop  # 30 ms, and who uses this has it already
+        from asyncio import get_running_loop  # the import takes 30 ms, and callers already have it
 
         self._loop = get_running_loop()
         self._loop.add_reader(self._descriptor, self._read)
@@ -43,7 +43,7 @@ class Inotify:
         self._watched[number] = path
 
     def close(self) -> None:
-        """Stop reporting. Closing twice does nothing."""
+        """Stop reporting and release the descriptor. Closing twice does nothing."""
         if self._descriptor >= 0:
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._descriptor)
@@ -70,7 +70,7 @@ class Inotify:
         self._on_change(changed)
 
 
-def _libc():  # noqa: ANN202 - a library as ctypes loads it
+def _libc():  # noqa: ANN202 - ctypes has no public type for a library
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, "this system has no inotify")
     import ctypes  # ~2 ms

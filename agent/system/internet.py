@@ -1,4 +1,4 @@
-"""Check the addresses of servers: only public addresses are allowed, unless the user listed others."""
+"""Check server addresses: a listed host may resolve only to public addresses and to addresses that the user listed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def address_in_entry(host: str) -> str | None:
-    """Return the address in an entry of the list, with or without a port; None: the entry is a name."""
+    """Return the IP address of a host list entry, without its port; None: the entry is a name."""
     bare = host.rpartition(":")[0] if host.count(":") == 1 or "]:" in host else host
     try:
         return str(ipaddress.ip_address(bare.strip("[]")))
@@ -21,16 +21,16 @@ def address_in_entry(host: str) -> str | None:
         return None
 
 
-def may_resolve_to(host: str, found: str, allowed: frozenset[str]) -> bool:
-    """Return whether a listed name may resolve to this address."""
-    it = _meant(ipaddress.ip_address(found.partition("%")[0]))
+def may_resolve_to(host: str, address: str, allowed: frozenset[str]) -> bool:
+    """Return whether a connection to the host may use this resolved address. `allowed`: the listed addresses."""
+    it = _effective(ipaddress.ip_address(address.partition("%")[0]))
     if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):
         return True
     is_local = isinstance(it, ipaddress.IPv6Address) and (it.is_site_local or it in _LOCAL_NAT64)
     return it.is_global and not it.is_multicast and not is_local
 
 
-def _meant(
+def _effective(
     it: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the IPv4 address embedded in an IPv6 address, otherwise the address itself."""

@@ -1,4 +1,4 @@
-"""Return memory that was freed but is still held by the C library."""
+"""Return freed memory that the C library still holds to the operating system."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 
 def return_freed_memory() -> None:
-    """Return freed memory to the system, if the C library is glibc.
+    """Return freed memory to the operating system, if the C library is glibc.
 
     Each step allocates and frees blocks of all sizes (requests, answers, files, compressed events). glibc keeps the
-    gaps between the remaining blocks: half of a runner's heap, and more with each hundred steps.
+    gaps between the remaining blocks, which can be half of a runner's heap and grow with the number of steps.
     """
     if (trim := _trim()) is not None:
         trim(0)

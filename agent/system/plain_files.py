@@ -15,7 +15,7 @@ LARGEST = 1_000_000
 def read_plain(path: Path | str, most: int = LARGEST) -> bytes:
     """Return the content of a regular file of at most `most` bytes; links are followed.
 
-    Raises OSError for anything else, and for a larger file. Opening a FIFO or a device neither blocks nor acts on it.
+    Raises OSError for anything else, and for a larger file. It never blocks on a FIFO and never triggers a device.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -31,7 +31,7 @@ def read_plain(path: Path | str, most: int = LARGEST) -> bytes:
 def walk_folders(top: Path | str) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield what `os.walk` yields from the top down, at any depth; links are not followed.
 
-    As there, the caller may change the list of folders. (Before Python 3.12 `os.walk` fails on deep nesting.)
+    The caller may change the list of folders to skip some. (Before Python 3.12, `os.walk` fails on deep nesting.)
     """
     waiting = [os.fspath(top)]
     while waiting:

@@ -10,10 +10,10 @@ from .real_paths import real_path
 
 
 def find_program(name: str, avoid: Iterable[Path], path: str | None = None) -> Path | None:
-    """Return the absolute path of the first program of this name on the PATH; None: there is none.
+    """Return the absolute path of the first program of this name on the PATH, or None if there is none.
 
     `avoid`: folders that a model may write to. Entries of the PATH in them, links that lead into them, relative
-    entries and entries that cannot be read are skipped. `path`: a PATH to use instead of this process's own.
+    entries and unreadable entries are skipped. `path`: a PATH to use instead of that of this process.
     """
     kept_out = [real_path(folder) for folder in avoid]
     for entry in (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep):

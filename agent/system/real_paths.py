@@ -1,4 +1,4 @@
-"""Follow the links of a path that other programs change meanwhile."""
+"""Resolve the links of a path, even while other programs change it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TRIES = 100
 def real_path(path: Path | str) -> Path:
     """Return the absolute path with every link followed; the path need not exist.
 
-    `os.path.realpath` fails if a link is removed or replaced between its two system calls (lstat, readlink).
+    It tries again when `os.path.realpath` fails because a link changed between its two system calls (lstat, readlink).
     """
     for _ in range(_TRIES):
         try:

@@ -15,6 +15,6 @@ _reading = threading.Lock()
 
 
 def read_table(file: Path, kind: type[T]) -> T:
-    """Return the content of the file as this type. Safe for several threads."""
+    """Return the content of a TOML file as this type. Thread-safe."""
     with _reading:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)

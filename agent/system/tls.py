@@ -1,4 +1,4 @@
-"""The certificates that connections are verified with."""
+"""The certificates with which TLS connections are verified."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _PLACES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Load the certificates of this system and of certifi; `SSL_CERT_FILE` replaces both. Takes 60 ms once."""
+    """Return a context with the certificates of this system and of certifi; `SSL_CERT_FILE` replaces both.
+
+    The first call takes 60 ms.
+    """
     import ssl
 
     context = ssl.create_default_context()
@@ -26,9 +29,9 @@ def tls() -> ssl.SSLContext:
 
 
 def import_aiohttp() -> None:
-    """Import aiohttp without the certificates that it loads twice on import (75 ms of 200).
+    """Import aiohttp without the certificates that it loads twice on import (75 ms of 200 ms).
 
-    Every connection of ours passes `tls()`. One that does not has no certificates, so it fails.
+    Every connection must therefore use `tls()`; one without it has no certificates and fails.
     """
     before = {name: os.environ.get(name) for name in _PLACES}
     os.environ.update(dict.fromkeys(_PLACES, os.devnull))

@@ -10,7 +10,7 @@ import msgspec
 from ...facts.facts import RunFacts
 from ...journal.integrity.damage import Damage
 from ...loops import LoopState
-from ...loops.state import suspect
+from ...loops.state import suspect_handoff
 from ...protocol import (
     BUDGET,
     Budget,
@@ -159,7 +159,7 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
     if facts.main.unanswered():  # while a proposal is open, nothing may come before its call's result
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
-    is_suspect = before is not None and (has_items or suspect(LoopState(facts)) is not None)
+    is_suspect = before is not None and (has_items or suspect_handoff(LoopState(facts)) is not None)
     if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the user is asked first
         send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:

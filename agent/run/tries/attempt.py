@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...facts.tries import TryFacts
 from ...loops import LoopState
-from ...loops.passes import CLOSE, go_on
+from ...loops.passes import CLOSE, continue_pass
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step import RunContext, perform
 from ...workspace.snapshots.patches import change_hash, patch_of
@@ -62,7 +62,7 @@ class Attempt:
         """Return the next step, by the rules of a pass."""
         spec, passing = self.facts.spec.improve, self.facts.passing
         assert spec is not None and passing is not None  # only loops with passes have tries
-        decision = go_on(LoopState(self.facts, results), passing, spec.pass_steps)
+        decision = continue_pass(LoopState(self.facts, results), passing, spec.pass_steps)
         if isinstance(decision, Finish):
             fault = next((one for one in results if one.fault is not None), None)
             exhausted = decision.detail if decision.reason is Reason.BUDGET else None
