@@ -116,7 +116,7 @@ if TYPE_CHECKING:
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
     from .view.waiting import PATIENT_SECONDS, waiting_for
-    from .workspace import Ignore, Sandbox, form_of
+    from .workspace import Ignore, Sandbox, text_format_of
     from .workspace.own_temp import temp_folder
 
 

@@ -19,7 +19,7 @@ from ..gate import look
 from ..protocol import Message, ToolCall
 from ..stops import Guard
 from ..workspace import Ignore, PathRefused, UnreadableFile, Workspace
-from ..workspace.files.states import editable
+from ..workspace.files.states import why_not_editable
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -130,7 +130,7 @@ class Constrained:
             return None
         try:
             state = look(self._workspace, path)
-            return state.text() if state.exists and state.data and not editable(state) else None
+            return state.text() if state.exists and state.data and not why_not_editable(state) else None
         except (PathRefused, UnreadableFile):
             return None
 

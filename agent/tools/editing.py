@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..gate import FileDraft, look
-from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, editable
+from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, why_not_editable
 from .arguments import Edit, EditFile, WriteFile
 from .blocks.indented import Refused
 from .blocks.match import Several, find
@@ -32,7 +32,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
             return failure(f"{state.text} To make a new file use write_file.", state.summary)
         return state
     before = look(ctx.workspace, args.path)
-    if why := editable(before):
+    if why := why_not_editable(before):
         return failure(why, "not text")
     planned = _apply(before, args.blocks())
     if isinstance(planned, str):
@@ -43,7 +43,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
     def again(state: FileState) -> bytes | str:
         if not state.exists:
             return "the file was deleted"
-        if why := editable(state):
+        if why := why_not_editable(state):
             return why
         replanned = _apply(state, args.blocks())
         return replanned if isinstance(replanned, str) else replanned.after
@@ -65,7 +65,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         if real.is_dir():
             return failure(f"{args.path} is a folder: name a file in it", "a folder")
         before = look(ctx.workspace, args.path)
-        if why := editable(before):
+        if why := why_not_editable(before):
             return failure(why, "not text")
         after = before.encode(args.content)
     except (PathRefused, UnreadableFile, WriteFailed) as error:

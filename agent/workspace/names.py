@@ -79,6 +79,6 @@ def is_secret(name: str) -> bool:
     return any(fnmatchcase(name, glob) for glob in _SECRET_GLOBS)
 
 
-def cautioned(parts: Sequence[str]) -> str | None:
+def why_cautioned(parts: Sequence[str]) -> str | None:
     """Return why a change of this path always needs approval, even for a new file; None if it does not."""
     return reason([fold(part) for part in parts])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..system import real_path
 from .errors import PathRefused
-from .files.ledger import Ledger
+from .files.own_writes import OwnWrites
 from .leftovers import Leftovers
-from .names import cautioned, forbidden
+from .names import forbidden, why_cautioned
 
 
 class Workspace:
@@ -24,7 +24,7 @@ class Workspace:
         """
         self.root = real_path(root)
         self.private = tuple(real_path(path) for path in private)
-        self.ledger = Ledger()
+        self.own_writes = OwnWrites()
         self.leftovers = leftovers or Leftovers(None)
 
     def resolve(self, given: str) -> Path:
@@ -62,12 +62,12 @@ class Workspace:
         real = real_path(whole)
         if not real.is_relative_to(self.root):
             return "it is outside of the workspace"
-        why = cautioned(real.relative_to(self.root).parts)
+        why = why_cautioned(real.relative_to(self.root).parts)
         if why:
             return why
         lexical = Path(os.path.normpath(whole))
         if lexical != real and lexical.is_relative_to(self.root):
-            return cautioned(lexical.relative_to(self.root).parts)
+            return why_cautioned(lexical.relative_to(self.root).parts)
         return None
 
     def _parts(self, given: str) -> Sequence[str]:

@@ -26,15 +26,15 @@ async def watch(
 ) -> None:
     """Call `on_change` with the relative paths that other programs changed, made or removed, until `stop` is set.
 
-    Ignored files and our own writes (`Workspace.ledger`) are not reported. `polling` is for file systems that send no
-    events (NFS, WSL). Raises OSError if the system's watches are used up.
+    Ignored files and our own writes (`Workspace.own_writes`) are not reported. `polling` is for file systems that
+    send no events (NFS, WSL). Raises OSError if the system has no more watches.
     """
     ignore = Ignore(ws.root)
     async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
         theirs = frozenset(
             ws.relative(path)
             for path in touched
-            if path.is_relative_to(ws.root) and not ws.ledger.is_ours(path) and _counts(ws, ignore, path)
+            if path.is_relative_to(ws.root) and not ws.own_writes.is_ours(path) and _counts(ws, ignore, path)
         )
         if theirs:
             on_change(theirs)

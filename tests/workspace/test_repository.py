@@ -12,7 +12,7 @@ from fakes.project import changed_files, git
 
 from rundry.agent.workspace import Change
 from rundry.agent.workspace.git.hooks import find_hooks
-from rundry.agent.workspace.git.pass_preflight import why_not_here
+from rundry.agent.workspace.git.pass_preflight import why_no_pass
 from rundry.agent.workspace.git.repository import GitFailed, Repository
 from rundry.agent.workspace.snapshots.patches import change_hash, patch_of
 
@@ -89,7 +89,7 @@ async def test_the_users_name_and_ignores_are_taken_over_and_nothing_of_them_run
     git(place, "config", "filter.evil.smudge", f"touch {marks}/ran-4")
     (place / "x.tmp").write_text("ignored by the user\n")
     repository = await found(place, env)
-    assert await repository.dirt() == []
+    assert await repository.dirty_paths() == []
     (place / "a.txt").write_text("2\n")
     assert await repository.commit(["a.txt", "x.tmp"], "Mine") is not None
     await repository.add_worktree(marks / "tree", "rundry/x")
@@ -126,7 +126,7 @@ async def test_why_no_pass_may_start(place: Path, env: dict[str, str], what: str
         git(place, "switch", "-q", "--detach")
     elif what == "unborn":
         git(place, "switch", "-q", "--orphan", "empty")
-    why = await why_not_here(await found(place, env), place, ["work"] if what == "protected" else ["main"])
+    why = await why_no_pass(await found(place, env), place, ["work"] if what == "protected" else ["main"])
     assert why is None if said is None else why is not None and said in why
 
 

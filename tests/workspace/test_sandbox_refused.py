@@ -8,7 +8,7 @@ from fakes.places import lasting
 
 from rundry.agent.workspace import Access, Finished, Sandbox, command_env
 from rundry.agent.workspace.sandbox.confined import HiddenPlaces
-from rundry.agent.workspace.sandbox.refused import Conditions, find_need
+from rundry.agent.workspace.sandbox.refused import Conditions, find_missing_access
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def need(place):
             hidden_places=HiddenPlaces(hidden=[place / "keys"]),
             writable=writable,
         )
-        return find_need(done, conditions)
+        return find_missing_access(done, conditions)
 
     return need
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ...workspace import Family
+from ...workspace import ProcessTree
 from ...workspace.processes.output import HeadTail
 from .reply import LONGEST
 
@@ -23,7 +23,7 @@ class Child:
     """One process and all that it starts. The caller must end it."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, family: Family
+        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, family: ProcessTree
     ) -> None:
         self._process, self._transport, self._family = process, transport, family
         self._said = HeadTail(_SAID)
@@ -32,7 +32,7 @@ class Child:
     @staticmethod
     async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
         """Start a child. Raises ChildEnded if that fails."""
-        family = Family()
+        family = ProcessTree()
         loop = asyncio.get_running_loop()
         starting = asyncio.create_task(
             loop.subprocess_exec(
@@ -54,7 +54,7 @@ class Child:
         except OSError as error:
             family.close()
             raise cancelled or ChildEnded(f"it could not be started: {error.strerror or error}") from None
-        family.begin(transport.get_pid())
+        family.register_root(transport.get_pid())
         child = Child(asyncio.subprocess.Process(transport, protocol, loop), transport, family)
         if cancelled is not None:
             await child.end()

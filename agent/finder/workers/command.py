@@ -44,7 +44,7 @@ class CommandWorker:
             env=self._env,
             timeout=self._seconds,
             stdin=as_json(item),
-            apart=True,
+            separate_errors=True,
             keep=LONGEST,
         )
         return _judged(done) if len(done.full) < _SHORT else await asyncio.to_thread(_judged, done)

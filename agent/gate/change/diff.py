@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...protocol.text.path_text import quoted_path
-from ...workspace import FileState, form_of
+from ...workspace import FileState, text_format_of
 from .hunks import Hunk, Sides, Split, sides_of
 
 
@@ -20,7 +20,7 @@ def compare_contents(before: bytes | None, after: bytes | None) -> Sides | None:
 
     Returns None if either content is not text in the old one's encoding.
     """
-    return _sides(before or b"", after, form_of(before or b"").encoding)
+    return _sides(before or b"", after, text_format_of(before or b"").encoding)
 
 
 def _sides(before: bytes, after: bytes | None, encoding: str) -> Sides | None:

@@ -12,7 +12,7 @@ import msgspec
 from ...facts.changes import Landed, Moved
 from ...journal import Journal
 from ...protocol import FileChanged, RundryError
-from ...workspace import Snapshots, Was, alike, blob_id
+from ...workspace import FileVersion, Snapshots, blob_id, same_content
 
 
 class Unknown(RundryError):
@@ -24,9 +24,9 @@ class Way:
     """The changes of one file, from its present state back to the wanted one."""
 
     path: str
-    want: Was | None
+    want: FileVersion | None
     """The state to restore; None: the file did not exist."""
-    have: Was | None
+    have: FileVersion | None
     """The state that the newest change left."""
     from_blob: str | None
     to_blob: str | None
@@ -40,7 +40,7 @@ class Way:
     _is_one_file: bool = True
     """The file was not deleted and created again so far."""
 
-    def go_on(self, before: Was | None, after: Was | None, moved: Moved) -> None:
+    def go_on(self, before: FileVersion | None, after: FileVersion | None, moved: Moved) -> None:
         """Add the next older change, which left the file in the state wanted so far."""
         self._pass(after)
         self._pass(before)
@@ -59,7 +59,7 @@ class Way:
             removed=self.removed,
         )
 
-    def _pass(self, state: Was | None) -> None:
+    def _pass(self, state: FileVersion | None) -> None:
         """Take the file's permissions from the nearest change that recorded them; edits keep them."""
         if state is None:
             self._mode, self._is_one_file = None, False
@@ -88,7 +88,7 @@ class Ways:
             before, after = await self._states(landed)
             folders = frozenset[str]()
             if landed.world is not None:
-                folders = await self.snapshots.had_folders(landed.world, list(landed.files))
+                folders = await self.snapshots.parent_folders(landed.world, list(landed.files))
         except RundryError as error:
             self.lost += [f"{path}: {error}" for path in landed.files or (landed.title,)]
             self._break(landed.files)
@@ -99,7 +99,7 @@ class Ways:
                 way = self.found[path] = Way(path, after[path], after[path], moved.after, moved.after)
             if way.is_broken:
                 continue
-            if alike(way.want, after[path]):
+            if same_content(way.want, after[path]):
                 way.go_on(before[path], after[path], moved)
                 way.folders = folders
             else:
@@ -111,7 +111,9 @@ class Ways:
             if path in self.found:
                 self.found[path].is_broken = True
 
-    async def _states(self, landed: Landed) -> tuple[Mapping[str, Was | None], Mapping[str, Was | None]]:
+    async def _states(
+        self, landed: Landed
+    ) -> tuple[Mapping[str, FileVersion | None], Mapping[str, FileVersion | None]]:
         """Return each file before and after the change. Raises RundryError."""
         paths: Sequence[str] = list(landed.files)
         if landed.command is None:
@@ -122,13 +124,13 @@ class Ways:
         if landed.world is None or landed.world_after is None:
             raise Unknown("there was no snapshot of the workspace before this command")
         snapshots = self.snapshots
-        return await snapshots.were(landed.world, paths), await snapshots.were(landed.world_after, paths)
+        return await snapshots.versions(landed.world, paths), await snapshots.versions(landed.world_after, paths)
 
-    def _kept(self, path: str, blob: str | None) -> Was | None:
+    def _kept(self, path: str, blob: str | None) -> FileVersion | None:
         if blob is None:
             return None
         load = self._loader(path, blob)
-        return Was(blob_id(load()), load)
+        return FileVersion(blob_id(load()), load)
 
     def _loader(self, path: str, blob: str) -> Callable[[], bytes]:
         def load() -> bytes:

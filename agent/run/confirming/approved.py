@@ -11,7 +11,7 @@ import msgspec
 from ...facts.guarded_files import SealFacts
 from ...journal import Journal
 from ...stops import Guard
-from ...workspace.files.ledger import Ledger
+from ...workspace.files.own_writes import OwnWrites
 from ...workspace.seals import Mark, Sealed, SealRestorer, read_mark
 from .not_set_up import NotSetUp
 
@@ -57,7 +57,7 @@ def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:
         raise NotSetUp(f"{lost[0]} is guarded, and its approved content was too large to keep")
     guard.depends.shadows.forget_new(found.known)
-    restorer = SealRestorer(folder, folder.with_name(f"{folder.name}.aside"), Ledger(), lambda data: "")
+    restorer = SealRestorer(folder, folder.with_name(f"{folder.name}.aside"), OwnWrites(), lambda data: "")
     for path, mark in found.marks.items():
         if mark.kind not in _RESTORED or path.startswith(outside) or read_mark(folder, path).mark == mark:
             continue

@@ -12,7 +12,7 @@ from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
 from ...step import RunContext
 from ...system import crash_point
 from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
-from ...workspace.files.write import land_file
+from ...workspace.files.write import write_any_file
 from ...workspace.snapshots.patches import patch_of
 from ..tries.try_context import WorkFolder
 from .joining import write_join
@@ -76,7 +76,7 @@ class InTree:
             return []
         base = await run.snapshots.take()
         paths = [change.path for change in changes]
-        plan = plan_merge(changes, await snapshots.were(self._base, paths), await snapshots.were(base, paths))
+        plan = plan_merge(changes, await snapshots.versions(self._base, paths), await snapshots.versions(base, paths))
         if plan.conflicts:
             end = JoinFinished(tree=self._number, key=self._key, conflicts=plan.conflicts)
             run.events.record(end, work=self._item_work)
@@ -137,5 +137,5 @@ class InTree:
 
 
 def _write(ctx: RunContext, real: Path, file: Merged) -> None:
-    land_file(ctx.workspace, read_state(real, beneath=ctx.workspace.root), file.data)
+    write_any_file(ctx.workspace, read_state(real, beneath=ctx.workspace.root), file.data)
     real.chmod(file.mode)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...gate.change.merge import merge_states
-from ...workspace import Change, Was, alike, stored_state
+from ...workspace import Change, FileVersion, same_content, stored_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class Plan:
     """One line for each conflict."""
 
 
-def plan_merge(changes: Sequence[Change], base: Mapping[str, Was | None], now: Mapping[str, Was | None]) -> Plan:
+def plan_merge(
+    changes: Sequence[Change], base: Mapping[str, FileVersion | None], now: Mapping[str, FileVersion | None]
+) -> Plan:
     """Merge by file, and by line where both sides changed a text.
 
     `changes`: from `base` to the worktree. `base`: the files with which the worktree started. `now`: the files of the
@@ -52,7 +54,7 @@ def plan_merge(changes: Sequence[Change], base: Mapping[str, Was | None], now: M
     return plan
 
 
-def _merge(change: Change, base: Was | None, now: Was | None) -> Merged | str | None:
+def _merge(change: Change, base: FileVersion | None, now: FileVersion | None) -> Merged | str | None:
     """Return the merged file, why it cannot be merged, or None if the worktree's file is the result."""
     if change.kind == "large":
         return "it is too large for a snapshot"
@@ -76,13 +78,13 @@ def _merge(change: Change, base: Was | None, now: Was | None) -> Merged | str | 
     return f"{overlaps} of its places changed in the run's tree too" if overlaps else Merged(data, mode)
 
 
-def _same(base: Was | None, now: Was | None) -> bool:
+def _same(base: FileVersion | None, now: FileVersion | None) -> bool:
     if base is None or now is None:
         return base is now
-    return alike(base, now) and base.mode == now.mode
+    return same_content(base, now) and base.mode == now.mode
 
 
-def _is_there(change: Change, now: Was | None) -> bool:
+def _is_there(change: Change, now: FileVersion | None) -> bool:
     """Return whether the run's tree has the worktree's file already."""
     if now is None or change.after is None:
         return now is None and change.after is None

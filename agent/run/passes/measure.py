@@ -152,7 +152,7 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
                 cwd=ctx.workspace.root,
                 env=environment.env,
                 timeout=seconds,
-                apart=True,
+                separate_errors=True,
             )
             return await ctx.activity.interruptible(running)
 

@@ -27,7 +27,7 @@ from ...protocol import (
 )
 from ...step import PersonInterrupted, RunContext, verify
 from ...workspace import Change
-from ...workspace.git.pass_preflight import why_not_here
+from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
@@ -158,12 +158,12 @@ class Passes:
     async def _head(self, found: Repository | None) -> tuple[str | None, str | None]:
         root, protected = self.ctx.workspace.root, self._branch.protected
         if self._interval is not None:
-            why = await why_not_here(found, root, protected)
+            why = await why_no_pass(found, root, protected)
             return (None, why) if why or found is None else (await found.head(), None)
         last = self.facts.last
         if found is None or (last is not None and last.head is None):
             return None, None
-        if last is None and await why_not_here(found, root, protected):
+        if last is None and await why_no_pass(found, root, protected):
             return None, None
         return await found.head(), None
 

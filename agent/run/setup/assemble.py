@@ -89,8 +89,8 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
         notes.append(f"commands can reach only these hosts: {', '.join(spec.gate.sandbox.hosts)}")
-    if sandbox.why_apart:
-        notes.append(sandbox.why_apart)
+    if sandbox.why_no_loopback:
+        notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.outside.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules)

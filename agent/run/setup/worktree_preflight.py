@@ -14,7 +14,7 @@ from ...facts.facts import RunFacts
 from ...loops.improve import NO_BUDGET, is_finite
 from ...protocol import Branch, Predicates, Refusal, RunSpec
 from ...workspace import Snapshots
-from ...workspace.git.pass_preflight import why_not_here
+from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
 
@@ -110,7 +110,7 @@ def guarded(spec: RunSpec) -> Predicates:
 async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
     """Check that the tree is clean. Otherwise an interval run does not begin, and an improve run commits nothing."""
     folder = Path(spec.workspace)
-    why = await why_not_here(await Repository.find(folder, env), folder, branch.protected)
+    why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected)
     if why is None:
         return []
     if spec.interval is not None:
@@ -126,6 +126,6 @@ async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
     if head is None:
         raise Refusal(f"{origin} has no commit yet: commit first, a worktree starts from a commit")
     below = origin.relative_to(repository_top(origin) or origin)
-    if below.parts and (await found.ask("cat-file", "-e", f"{head}:{below.as_posix()}")).code != 0:
+    if below.parts and (await found.run("cat-file", "-e", f"{head}:{below.as_posix()}")).code != 0:
         raise Refusal(f"{origin} is not committed yet: commit it first, a worktree contains only committed files")
     return found

@@ -32,7 +32,7 @@ def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
     """Return the worktree whose workspace is this folder. `ctx`: the run's."""
     workspace = Workspace(root, private=ctx.workspace.private, leftovers=ctx.workspace.leftovers)
     store = ctx.journal.path.with_suffix(".snapshots")
-    return WorkFolder(workspace, ctx.sandbox.apart(), Snapshots(workspace, store))
+    return WorkFolder(workspace, ctx.sandbox.separate_copy(), Snapshots(workspace, store))
 
 
 async def context_of_try(

@@ -57,10 +57,10 @@ async def make_worktree(
     places = await places_of(found)
     root = _same_folder(workspace.root, places.top, place)
     if root == place:
-        await found.must("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), "HEAD")
-        await found.at(place).must("read-tree", "HEAD")
+        await found.run_checked("worktree", "add", "--quiet", "--detach", "--no-checkout", str(place), "HEAD")
+        await found.at(place).run_checked("read-tree", "HEAD")
     else:
-        await found.must("worktree", "add", "--quiet", "--detach", str(place), "HEAD")
+        await found.run_checked("worktree", "add", "--quiet", "--detach", str(place), "HEAD")
         await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
         await asyncio.to_thread(root.mkdir, parents=True, exist_ok=True)
     await _write_snapshot(workspace, snapshots, root, world)
@@ -82,7 +82,7 @@ async def remove_worktree(ctx: RunContext, place: Path) -> None:
         found = await Repository.find(ctx.workspace.root, ctx.env)
         if found is not None:
             await _drop_refs(ctx.facts, ctx.snapshots, found, place)
-            await found.ask("worktree", "remove", "--force", "--force", str(place))
+            await found.run("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
         pass  # the folder is removed; git forgets it with the next `git worktree prune`
     await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)

@@ -34,7 +34,7 @@ class Guarded:
             self._root, guard.seals, journal.keep, private, installed=depends.places, goals=depends.goals
         )
         attic = journal.path.with_suffix(".kept")
-        self._restorer = SealRestorer(self._root, attic, workspace.ledger, journal.keep, workspace.leftovers)
+        self._restorer = SealRestorer(self._root, attic, workspace.own_writes, journal.keep, workspace.leftovers)
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
         """Whether an earlier runner recorded the approved content."""

@@ -10,7 +10,7 @@ from ...gate import CommandDraft
 from ...journal import Journal
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools import ToolResult
-from ...workspace import Access, Family, Finished, HeadTail, Sandbox, Snapshots
+from ...workspace import Access, Finished, HeadTail, ProcessTree, Sandbox, Snapshots
 from ...workspace.processes.write_hold import WriteHold
 from ..resources.tree import Tree
 
@@ -33,7 +33,7 @@ class _Job:
         self.ended_by = ""
         """How the command was ended, in words; empty if it ended by itself."""
         self.task: asyncio.Task[Finished]
-        self.family: Family | None = None
+        self.family: ProcessTree | None = None
         """Its processes."""
         self._say, self._said, self._pause = say, "", _FIRST
         self._timer: asyncio.TimerHandle | None = None
@@ -44,7 +44,7 @@ class _Job:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
 
-    def started(self, family: Family) -> None:
+    def started(self, family: ProcessTree) -> None:
         """Note its processes."""
         self.family = family
 

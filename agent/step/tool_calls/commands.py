@@ -10,7 +10,7 @@ from ...gate import CommandDraft, Ruling
 from ...protocol import Record
 from ...stops import count_failing
 from ...tools import ToolResult, land
-from ...workspace import Access, Change, Need, Sandbox, Workspace
+from ...workspace import Access, Change, MissingAccess, Sandbox, Workspace
 from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
@@ -63,7 +63,7 @@ async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, reco
 
 def _refused(
     workspace: Workspace, sandbox: Sandbox, guarded: Guarded, draft: CommandDraft, result: ToolResult
-) -> Need | None:
+) -> MissingAccess | None:
     """Return what the sandbox refused, or None. Failing tests do not count: their output is about the code."""
     done = result.finished
     if done is None or not (done.exit_code or done.restored) or draft.unsandboxed:
@@ -77,7 +77,7 @@ def _refused(
     return need if need is not None and count_failing(done.full.decode("utf-8", "replace")) is None else None
 
 
-def _widened(draft: CommandDraft, need: Need) -> CommandDraft:
+def _widened(draft: CommandDraft, need: MissingAccess) -> CommandDraft:
     """Return the same command with one more permission."""
     return msgspec.structs.replace(
         draft,

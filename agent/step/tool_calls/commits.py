@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ...journal import Journal
 from ...protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
+from ...workspace.git.commit_file import SharedRepository
 from ...workspace.git.hooks import CommitHooks, HookRefused, find_hooks
-from ...workspace.git.one_change import SharedRepository
 from ...workspace.git.repository import GitFailed, Repository
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
@@ -86,13 +86,16 @@ class Commits:
 
     async def _commit(self, found: SharedRepository, change: FileChanged, step: int) -> str | None:
         message = self._message(change, step)
-        return await found.commit_one(change.path, self._without_own(change), message, self._hooks)
+        return await found.commit_file(change.path, self._without_own(change), message, self._hooks)
 
     async def _find(self) -> tuple[SharedRepository | None, str | None]:
         """Return the repository as it is now, and why nothing can be committed in it."""
         try:
             found = await SharedRepository.find(self._root, self._env)
-            return found, await found.why_not() if found is not None else f"{self._root} is not in a git repository"
+            return (
+                found,
+                await found.why_no_commit() if found is not None else f"{self._root} is not in a git repository",
+            )
         except GitFailed as error:
             return None, str(error)
 

@@ -58,7 +58,7 @@ async def judge_schema(
         env=env,
         timeout=min(timeout, seconds + _STARTING),
         stdin=json.dumps([schema, answer]).encode(),
-        apart=True,
+        separate_errors=True,
     )
     return _verdict(name, finished, seconds)
 

@@ -32,11 +32,11 @@ async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str
     if places.top != workspace:
         return None
     head, branch = await origin.head(), await origin.branch()
-    tags = (await origin.must("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")).line
+    tags = (await origin.run_checked("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")).line
     git = folder / ".git"
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "objects-of-the-run"):
         (git / name).mkdir(parents=True, exist_ok=True)  # a guarded file may be there
-    form = (await origin.must("rev-parse", "--show-object-format")).line
+    form = (await origin.run_checked("rev-parse", "--show-object-format")).line
     (git / "config").write_text(_CONFIG if form == "sha1" else _OTHER_CONFIG.format(form))
     (git / "HEAD").write_text(f"ref: refs/heads/{branch}\n" if branch is not None else f"{head}\n")
     refs = [*([f"{head} refs/heads/{branch}"] if head and branch else []), *tags.splitlines()]
@@ -45,7 +45,7 @@ async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str
     own = places.common / "objects"
     alternates.write_text(f"{own}\n")
     if head is not None:
-        await Repository(folder, env).must("read-tree", "HEAD")
+        await Repository(folder, env).run_checked("read-tree", "HEAD")
     alternates.write_text(f"{objects or own}\n")
     return own
 
@@ -58,13 +58,13 @@ async def add_tracked_files(workspace: Path | None, folder: Path, env: Mapping[s
     """
     here = Repository(folder, env)
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
-    listed = await here.must("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", more=more)
+    listed = await here.run_checked("ls-files", "-z", "--cached", "--ignored", "--exclude-standard", more=more)
     paths = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     missing = await asyncio.to_thread(_copy_missing, paths, workspace, folder)
     if missing:
         given = b"".join(os.fsencode(path) + b"\0" for path in missing)
-        await here.must("checkout-index", "-z", "--stdin", stdin=given, more=more)
-    await here.ask("update-index", "-q", "--refresh", more=more)
+        await here.run_checked("checkout-index", "-z", "--stdin", stdin=given, more=more)
+    await here.run("update-index", "-q", "--refresh", more=more)
 
 
 def _copy_missing(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:

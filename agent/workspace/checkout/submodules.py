@@ -19,7 +19,7 @@ async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, s
     `folder`: the checkout. `own`: where the objects of its repository are. Raises GitFailed, OSError.
     """
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
-    listed = await Repository(folder, env).must("ls-files", "-z", "--stage", more=more)
+    listed = await Repository(folder, env).run_checked("ls-files", "-z", "--stage", more=more)
     rows = (row.partition(b"\t") for row in listed.out.split(b"\0"))
     paths = [os.fsdecode(path) for stage, _, path in rows if stage.startswith(_GITLINK)]
     found = [path for path in paths if _is_plain(workspace, path) and (workspace / path / ".git").exists()]

@@ -9,7 +9,7 @@ import stat
 from .locked_file import READ
 
 
-def like_old(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
+def copy_metadata(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
     """Give the new file the old one's owner, mode and attributes. Returns False if that is not possible."""
     try:
         new = os.fstat(fd)

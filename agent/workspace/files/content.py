@@ -24,7 +24,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _BARE_END = re.compile(r"(?<!\r)\n")
 
 
-class Form(NamedTuple):
+class TextFormat(NamedTuple):
     """How a file's text is stored. An empty encoding: the bytes are not text."""
 
     encoding: str
@@ -32,22 +32,22 @@ class Form(NamedTuple):
     newline: Newline
 
 
-def form_of(data: bytes) -> Form:
+def text_format_of(data: bytes) -> TextFormat:
     """Find the form in which these bytes are text and can be restored bit by bit."""
     for mark, encoding in _MARKS:
         if data.startswith(mark) and (text := _decoded(data[len(mark) :], encoding)) is not None:
-            return Form(encoding, mark, newline_of(text))
+            return TextFormat(encoding, mark, newline_of(text))
     if b"\0" in data:
-        return Form("", b"", "")
+        return TextFormat("", b"", "")
     text = _decoded(data, "utf-8")
     if text is not None:
-        return Form("utf-8", b"", newline_of(text))
+        return TextFormat("utf-8", b"", newline_of(text))
     if _CONTROLS.search(data):
-        return Form("", b"", "")
+        return TextFormat("", b"", "")
     for encoding in ("cp1252", "latin-1"):
         if (text := _decoded(data, encoding)) is not None:
-            return Form(encoding, b"", newline_of(text))
-    return Form("", b"", "")
+            return TextFormat(encoding, b"", newline_of(text))
+    return TextFormat("", b"", "")
 
 
 def stray_byte(data: bytes) -> tuple[int, int] | None:

@@ -31,7 +31,7 @@ class LockedFile:
         if self._lease.is_contested or not self._is_expected():
             raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
 
-    def came_out_as(self, aside: str) -> bool:
+    def was_moved_to(self, aside: str) -> bool:
         """Return whether the same file has that name now, and nobody wrote to it, or waits to, during the move."""
         found = os.stat(aside, dir_fd=self._folder, follow_symlinks=False)
         if found.st_ino != self.status.st_ino or self._lease.is_contested:

@@ -13,7 +13,7 @@ import msgspec
 from ...system import real_path
 from ..errors import UnreadableFile, WriteFailed
 from .beneath import open_beneath, read_all
-from .content import Newline, form_of, stray_byte, with_newline
+from .content import Newline, stray_byte, text_format_of, with_newline
 
 LIMIT = 20_000_000
 """Bytes of the largest file that is read whole."""
@@ -62,7 +62,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
             raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: replace it") from None
 
 
-def editable(state: FileState) -> str | None:
+def why_not_editable(state: FileState) -> str | None:
     """Return in one line why this file cannot be changed as text; None: it can."""
     if state.is_binary:
         return f"{state.path}: it is binary ({state.size:,} bytes), not text"
@@ -96,7 +96,7 @@ def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -
 
 def state_of(path: Path, real: Path, data: bytes, status: os.stat_result) -> FileState:
     """Make the state from bytes and the file's status."""
-    form = form_of(data)
+    form = text_format_of(data)
     return FileState(
         path=path,
         real=real,

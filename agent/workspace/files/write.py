@@ -19,7 +19,7 @@ from ...system import crash_point
 from ..errors import StaleFile, WriteFailed
 from ..leftovers import Use
 from ..paths import Workspace
-from .attributes import like_old
+from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all
 from .locked_file import READ, Lease, compare, from_start, locked
 from .states import FileState, state_of
@@ -37,16 +37,16 @@ def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
     content is intact).
     """
     ws.refuse(before.real)
-    return land_file(ws, before, data)
+    return write_any_file(ws, before, data)
 
 
 def remove_file(ws: Workspace, before: FileState) -> None:
     """Remove the file if it is what `before` says. Raises as `write_file` does."""
     ws.refuse(before.real)
-    drop_file(ws, before)
+    remove_any_file(ws, before)
 
 
-def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
+def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
     """Write like `write_file`, but to any file, to restore what a command changed.
 
     `mode` is for a new file; None: 0666 less the umask.
@@ -58,11 +58,11 @@ def land_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = 
             os.fsync(folder)
             crash_point("write: folder forced out")
         state = state_of(before.path, before.real, data, status)
-        ws.ledger.wrote(before.real, status, state.sha256)
+        ws.own_writes.wrote(before.real, status, state.sha256)
         return state
 
 
-def drop_file(ws: Workspace, before: FileState) -> None:
+def remove_any_file(ws: Workspace, before: FileState) -> None:
     """Remove like `remove_file`, but any file."""
     with _told(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
@@ -70,13 +70,13 @@ def drop_file(ws: Workspace, before: FileState) -> None:
             with locked(folder, name, before) as old:
                 rename_new(folder, name, aside)
                 crash_point("removal: moved aside")
-                if not old.came_out_as(aside):
+                if not old.was_moved_to(aside):
                     rename_new(folder, aside, name)
                     raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
             os.unlink(aside, dir_fd=folder)
         os.fsync(folder)
         crash_point("removal: folder forced out")
-        ws.ledger.removed(before.real, old.status)
+        ws.own_writes.removed(before.real, old.status)
 
 
 class _Landing:
@@ -112,7 +112,7 @@ class _Landing:
 
     def _swap(self, old: os.stat_result) -> os.stat_result:
         with self._written_beside(0o600, old, "swapped") as (fd, aside):
-            if like_old(fd, self.folder, self.name, old):
+            if copy_metadata(fd, self.folder, self.name, old):
                 self._exchange(fd, aside)
                 return os.fstat(fd)
         return self._write_in_place(old)
@@ -122,7 +122,7 @@ class _Landing:
         with locked(self.folder, self.name, self.before) as kept:
             if not exchange(self.folder, aside, self.name):
                 os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-            elif not kept.came_out_as(aside):
+            elif not kept.was_moved_to(aside):
                 exchange(self.folder, aside, self.name)
                 self._keep_what_may_be_lost(fd, aside, lease)
                 raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
@@ -216,7 +216,7 @@ class _Landing:
 
     def _set_time(self, fd: int, old: os.stat_result | None) -> None:
         status = os.fstat(fd)
-        wanted = self.ws.ledger.time_for(self.before.real, old, len(self.data), status.st_mtime_ns)
+        wanted = self.ws.own_writes.time_for(self.before.real, old, len(self.data), status.st_mtime_ns)
         if wanted is not None:
             os.utime(fd, ns=(status.st_atime_ns, wanted))
 

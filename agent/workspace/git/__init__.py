@@ -2,12 +2,12 @@
 
 from .commits import bundle_of, commit_pass
 from .locks import wait_for_locks
-from .of_worktree import drop_refs_made_in
 from .places import GitPlaces, places_of
 from .record import record_state
 from .refs import commits_of_head
 from .rewind import rewind
 from .state import GitState, differences, is_same
+from .worktree_refs import drop_refs_made_in
 
 __all__ = [
     "GitPlaces",

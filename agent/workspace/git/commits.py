@@ -12,7 +12,7 @@ from ...system import read_plain
 from ..own_temp import temp_folder
 from .places import places_of
 from .record import open_submodule
-from .repository import AroundCommit, GitFailed, Repository
+from .repository import GitFailed, Hooks, Repository
 from .state import REMOTES, GitState
 
 LARGEST = 64_000_000
@@ -21,7 +21,7 @@ _MOST_TIPS = 400
 """Most tips that a bundle excludes, because they are named on a command line."""
 
 
-class Kept(NamedTuple):
+class KeptCommits(NamedTuple):
     """Commits that are about to lose their branch."""
 
     bundle: bytes | None
@@ -38,7 +38,7 @@ async def commit_pass(
     have: GitState,
     paths: Sequence[str],
     message: str,
-    hooks: AroundCommit | None = None,
+    hooks: Hooks | None = None,
 ) -> tuple[str, bool]:
     """Commit the pass on the branch that it started from, check that branch out, and return its new tip.
 
@@ -49,39 +49,41 @@ async def commit_pass(
     branch = start.branch
     if branch is None or start.commit is None or have.commit is None:
         raise GitFailed("the pass did not start on a branch")
-    ancestor = await repository.ask("merge-base", "--is-ancestor", start.commit, have.commit)
+    ancestor = await repository.run("merge-base", "--is-ancestor", start.commit, have.commit)
     base = have.commit if ancestor.code == 0 else start.commit
-    staged = await repository.must("diff-index", "--cached", "--name-only", "--relative", "-z", base)
+    staged = await repository.run_checked("diff-index", "--cached", "--name-only", "--relative", "-z", base)
     names = {*paths, *(os.fsdecode(name) for name in staged.out.split(b"\0") if name)}
     wanted = await _without_submodules(repository, start, have, sorted(names))
     if hooks is not None:
-        message = await _judged(repository, base, wanted, message, hooks)
+        message = await _message_from_hooks(repository, base, wanted, message, hooks)
     tree = await repository.stage(wanted)
     tip = base
-    if tree != (await repository.must("rev-parse", f"{base}^{{tree}}")).line:
+    if tree != (await repository.run_checked("rev-parse", f"{base}^{{tree}}")).line:
         tip = await repository.commit_tree(tree, base, message)
     where = have.refs.get(branch, "")
-    await repository.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", branch, tip, where)
+    await repository.run_checked("update-ref", "-m", f"rundry: {message.splitlines()[0]}", branch, tip, where)
     if have.head != start.head:
-        await repository.must("symbolic-ref", "-m", "rundry: back to the branch of the run", "HEAD", branch)
+        await repository.run_checked("symbolic-ref", "-m", "rundry: back to the branch of the run", "HEAD", branch)
     if hooks is not None and tip != base:
         await hooks.after(repository)
     return tip, base != have.commit
 
 
-async def _judged(repository: Repository, base: str, names: Sequence[str], message: str, hooks: AroundCommit) -> str:
+async def _message_from_hooks(
+    repository: Repository, base: str, names: Sequence[str], message: str, hooks: Hooks
+) -> str:
     """Return the message of a commit that the hooks allow. The repository's index stays as it is."""
-    index = (await repository.must("rev-parse", "--path-format=absolute", "--git-path", "index")).line
+    index = (await repository.run_checked("rev-parse", "--path-format=absolute", "--git-path", "index")).line
     with temp_folder("index") as folder:
         with suppress(FileNotFoundError):
             (folder / "index").write_bytes(await asyncio.to_thread(read_plain, index, 1 << 30))
         tree = await repository.with_index(folder / "index").stage(names)
-    if tree == (await repository.must("rev-parse", f"{base}^{{tree}}")).line:
+    if tree == (await repository.run_checked("rev-parse", f"{base}^{{tree}}")).line:
         return message
     return await hooks.before(repository, tree, names, message)
 
 
-async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> Kept | None:
+async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> KeptCommits | None:
     """Pack what is reachable at the end and was not at the start; None: nothing. Raises GitFailed.
 
     `fallback`: prefix of ref names for commits that are too large for a bundle.
@@ -94,20 +96,20 @@ async def bundle_of(repository: Repository, want: GitState, have: GitState, fall
         return None
     known = [*([want.commit] if want.commit else []), *want.refs.values()]
     without = list(dict.fromkeys(known))[:_MOST_TIPS]
-    lines = await repository.must("log", "--no-show-signature", "--format=%h %s", *tips, "--not", *without, "--")
+    lines = await repository.run_checked("log", "--no-show-signature", "--format=%h %s", *tips, "--not", *without, "--")
     commits = lines.out.decode("utf-8", "replace").splitlines()
     if not commits:
         return None
     names = [*refs, *(["HEAD"] if have.commit not in refs.values() and have.commit in tips else []), *loose]
     with temp_folder("bundle") as folder:
         target = folder / "commits.bundle"
-        said = await repository.ask("bundle", "create", "--quiet", str(target), *names, "--not", *without)
-        if said.code == 0 and target.stat().st_size <= LARGEST:
-            return Kept(target.read_bytes(), [], commits)
+        answer = await repository.run("bundle", "create", "--quiet", str(target), *names, "--not", *without)
+        if answer.code == 0 and target.stat().st_size <= LARGEST:
+            return KeptCommits(target.read_bytes(), [], commits)
     held = [f"{fallback}/{number}" for number in range(1, len(tips) + 1)]
     for name, tip in zip(held, tips, strict=True):
-        await repository.must("update-ref", name, tip)
-    return Kept(None, held, commits)
+        await repository.run_checked("update-ref", name, tip)
+    return KeptCommits(None, held, commits)
 
 
 async def _without_submodules(
@@ -115,7 +117,7 @@ async def _without_submodules(
 ) -> list[str]:
     """Replace files in a submodule by the submodule. Raises GitFailed if it has uncommitted changes."""
     places = await places_of(repository)
-    prefix = (await repository.must("rev-parse", "--show-prefix")).line
+    prefix = (await repository.run_checked("rev-parse", "--show-prefix")).line
     found: set[str] = set()
     for path, module in have.submodules.items():
         before = start.submodules.get(path)
@@ -124,7 +126,7 @@ async def _without_submodules(
         named = path.removeprefix(prefix)
         inside = {name.removeprefix(f"{named}/") for name in names if name.startswith(f"{named}/")}
         below = await open_submodule(repository.at(places.top), path)
-        dirty = inside & {*(await below.dirt() if below is not None else [])}
+        dirty = inside & {*(await below.dirty_paths() if below is not None else [])}
         if dirty:
             some = ", ".join(f"{named}/{name}" for name in sorted(dirty)[:3])
             raise GitFailed(f"{some} changed in the submodule {named} and was not committed there")

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...protocol import RundryError
 from ...system import read_plain
 from ..files.states import FileState, read_state
-from ..files.write import drop_file, land_file
+from ..files.write import remove_any_file, write_any_file
 from ..own_temp import temp_folder
 from ..paths import Workspace
 from ..processes.processes import Finished
@@ -19,7 +19,7 @@ from ..sandbox.private_git.index_file import BadIndex, parse
 from ..sandbox.sandbox import Sandbox
 from .repository import GitFailed, Repository
 
-OF_COMMIT = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
+COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _MOST_SHOWN = 2_000
 """Characters of a hook's output, from its end."""
 _LARGEST_MESSAGE = 1_000_000
@@ -31,9 +31,9 @@ class HookRefused(GitFailed):
 
 async def find_hooks(repository: Repository) -> dict[str, Path]:
     """Return the hooks that `git commit` would run, by name. Raises GitFailed."""
-    folder, _ = await _places(repository)
+    folder, _ = await _hook_folders(repository)
     return {
-        name: folder / name for name in OF_COMMIT if (folder / name).is_file() and os.access(folder / name, os.X_OK)
+        name: folder / name for name in COMMIT_HOOKS if (folder / name).is_file() and os.access(folder / name, os.X_OK)
     }
 
 
@@ -62,14 +62,14 @@ class CommitHooks:
         The hooks see this tree as the index. `paths`: its new files; they keep their content whatever a hook writes.
         """
         hooks = await find_hooks(repository)
-        if not hooks.keys() & set(OF_COMMIT[:-1]):
+        if not hooks.keys() & set(COMMIT_HOOKS[:-1]):
             return message
         files = await asyncio.to_thread(self._states, repository.folder, paths)
         with temp_folder("hooks") as folder:
             index, text = folder / "index", folder / "COMMIT_EDITMSG"
             beside = repository.with_index(index)
-            await beside.must("read-tree", tree)
-            await beside.ask("update-index", "-q", "--refresh")
+            await beside.run_checked("read-tree", tree)
+            await beside.run("update-index", "-q", "--refresh")
             listed = _entries(index, len(tree) // 2)
             text.write_text(f"{message}\n", "utf-8")
             try:
@@ -79,7 +79,7 @@ class CommitHooks:
                     ("commit-msg", [str(text)]),
                 ):
                     if name in hooks:
-                        await self._must(repository, [str(hooks[name]), *argv], index)
+                        await self._run_hook(repository, [str(hooks[name]), *argv], index)
             finally:
                 restored = await asyncio.to_thread(self._restore, files)
             if restored or _entries(index, len(tree) // 2) != listed:
@@ -92,12 +92,12 @@ class CommitHooks:
         hook = (await find_hooks(repository)).get("post-commit")
         if hook is not None:
             try:
-                await self._must(repository, [str(hook)], None)
+                await self._run_hook(repository, [str(hook)], None)
             except HookRefused as error:
                 self._notes.append(str(error))
 
-    async def _must(self, repository: Repository, argv: list[str], index: Path | None) -> None:
-        folder, top = await _places(repository)
+    async def _run_hook(self, repository: Repository, argv: list[str], index: Path | None) -> None:
+        folder, top = await _hook_folders(repository)
         more = {} if index is None else {"GIT_INDEX_FILE": str(index)}
         try:
             done = await self._sandbox.run(
@@ -111,7 +111,7 @@ class CommitHooks:
         except RundryError as error:
             raise HookRefused(f"the hook {Path(argv[0]).name} could not be started: {error}") from error
         if done.exit_code != 0:
-            raise HookRefused(f"the hook {Path(argv[0]).name} failed ({_how(done)}){_shown(done.output)}")
+            raise HookRefused(f"the hook {Path(argv[0]).name} failed ({_end_text(done)}){_shown(done.output)}")
 
     def _states(self, folder: Path, paths: Sequence[str]) -> list[FileState]:
         states: list[FileState] = []
@@ -132,19 +132,19 @@ class CommitHooks:
                 if now.sha256 == old.sha256:
                     continue
                 if old.exists:
-                    land_file(self._ws, now, old.data, old.mode)
+                    write_any_file(self._ws, now, old.data, old.mode)
                 else:
-                    drop_file(self._ws, now)
+                    remove_any_file(self._ws, now)
             except (RundryError, OSError) as error:
                 raise HookRefused(f"a hook changed {name}, and it cannot be restored: {error}") from error
             restored.append(name)
         return restored
 
 
-async def _places(repository: Repository) -> tuple[Path, Path]:
+async def _hook_folders(repository: Repository) -> tuple[Path, Path]:
     """Return the folder of the hooks, and the top of the working tree. Raises GitFailed."""
-    common = Path((await repository.must("rev-parse", "--path-format=absolute", "--git-common-dir")).line)
-    top = Path((await repository.must("rev-parse", "--show-toplevel")).line)
+    common = Path((await repository.run_checked("rev-parse", "--path-format=absolute", "--git-common-dir")).line)
+    top = Path((await repository.run_checked("rev-parse", "--show-toplevel")).line)
     return (top / repository.hooks_path if repository.hooks_path else common / "hooks"), top
 
 
@@ -166,7 +166,7 @@ def _message(file: Path) -> str:
     return text
 
 
-def _how(done: Finished) -> str:
+def _end_text(done: Finished) -> str:
     if done.exit_code is not None:
         return f"exit code {done.exit_code}"
     return f"not finished after {done.seconds:.0f} s" if done.timed_out else done.error or "not started"

@@ -20,7 +20,7 @@ async def restore_index(
     """
     if want.staged == have.staged:
         return []
-    listed = (await repository.must("ls-files", "--stage", "-v", "-z")).out
+    listed = (await repository.run_checked("ls-files", "--stage", "-v", "-z")).out
     now = hashlib.sha256(listed).hexdigest()
     if now == want.staged:
         return []

@@ -8,14 +8,14 @@ import time
 from .places import GitPlaces
 from .repository import GitFailed
 
-PATIENCE = 3.0
+LOCK_SECONDS = 3.0
 """Seconds to wait for another git process to finish."""
-_LOOK = 0.05
+_POLL_SECONDS = 0.05
 
 
-async def wait_for_locks(places: GitPlaces, patience: float = PATIENCE) -> None:
+async def wait_for_locks(places: GitPlaces, seconds: float = LOCK_SECONDS) -> None:
     """Return when neither the index nor HEAD is locked. Raises GitFailed, which names the lock."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + seconds
     while True:
         held = [lock for lock in (places.folder / "index.lock", places.folder / "HEAD.lock") if lock.exists()]
         if not held:
@@ -24,4 +24,4 @@ async def wait_for_locks(places: GitPlaces, patience: float = PATIENCE) -> None:
             raise GitFailed(
                 f"another git process holds {held[0]}: wait for it, or remove the file if no git process is running"
             )
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_POLL_SECONDS)

@@ -11,7 +11,7 @@ _MOST_NAMED = 5
 """Changed files that the message names."""
 
 
-async def why_not_here(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
+async def why_no_pass(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
     """Return why no pass can start in this working tree: the branch, the tree, or no git at all. None: it can."""
     if found is None:
         return (
@@ -30,7 +30,7 @@ async def why_not_here(found: Repository | None, folder: Path, protected: Sequen
         )
     if await found.head() is None:
         return f"the branch `{branch}` has no commit yet: commit once first"
-    dirt = await found.dirt()
+    dirt = await found.dirty_paths()
     if dirt:
         return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
     return None

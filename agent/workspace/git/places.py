@@ -59,8 +59,8 @@ class GitPlaces(NamedTuple):
 
 async def places_of(repository: Repository) -> GitPlaces:
     """Ask git for its folders. Raises GitFailed."""
-    said = await repository.must("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    top, folder, common = said.line.split("\n")
+    answer = await repository.run_checked("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    top, folder, common = answer.line.split("\n")
     return GitPlaces(_real(Path(top)), _real(Path(folder)), _real(repository.folder / common))
 
 

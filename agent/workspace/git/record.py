@@ -24,10 +24,10 @@ async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> Gi
     """Read the whole state. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
     places = await places_of(repository)
     at_top = repository.at(places.top)
-    listed = (await at_top.must("ls-files", "--stage", "-v", "-z")).out
+    listed = (await at_top.run_checked("ls-files", "--stage", "-v", "-z")).out
     index = places.folder / "index"
     refs = await _refs(at_top)
-    branch = await at_top.ask("symbolic-ref", "--quiet", "HEAD")
+    branch = await at_top.run("symbolic-ref", "--quiet", "HEAD")
     commit = await at_top.head()
     return GitState(
         head=f"ref: {branch.line}" if branch.code == 0 else commit or "",
@@ -46,10 +46,10 @@ async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> Gi
 
 async def stash_of(repository: Repository) -> list[Stashed]:
     """Return all entries of the stash, newest first."""
-    said = await repository.ask(
+    answer = await repository.run(
         "log", "-g", "-z", "--no-show-signature", "--date=raw", f"--format={_ENTRY}", STASH, "--"
     )
-    fields = said.out.decode("utf-8", "surrogateescape").split("\0") if said.code == 0 else []
+    fields = answer.out.decode("utf-8", "surrogateescape").split("\0") if answer.code == 0 else []
     entries = [fields[n : n + 5] for n in range(0, len(fields) - 4, 5)]
     return [
         Stashed(commit=commit, message=message, name=name, mail=mail, date=at.partition("@{")[2].rstrip("}"))
@@ -59,7 +59,11 @@ async def stash_of(repository: Repository) -> list[Stashed]:
 
 async def nested_in(repository: Repository) -> list[str]:
     """Return untracked folders of the working tree that are themselves repositories."""
-    return [path for path in await repository.dirt() if path.endswith("/") and _is_repository(repository.folder / path)]
+    return [
+        path
+        for path in await repository.dirty_paths()
+        if path.endswith("/") and _is_repository(repository.folder / path)
+    ]
 
 
 def size_of_log(places: GitPlaces) -> int:
@@ -81,12 +85,12 @@ async def open_submodule(repository: Repository, path: str) -> Repository | None
     found = await repository.open(place)
     if found is None:
         return None
-    return found if (await found.ask("rev-parse", "--show-cdup")).line == "" else None
+    return found if (await found.run("rev-parse", "--show-cdup")).line == "" else None
 
 
 async def _refs(repository: Repository) -> dict[str, str]:
-    said = await repository.must("for-each-ref", "--format=%(objectname) %(refname) %(symref)")
-    found = (line.split(" ") for line in said.out.decode("utf-8", "surrogateescape").splitlines())
+    answer = await repository.run_checked("for-each-ref", "--format=%(objectname) %(refname) %(symref)")
+    found = (line.split(" ") for line in answer.out.decode("utf-8", "surrogateescape").splitlines())
     return {name: target for target, name, symbolic in found if not symbolic}
 
 

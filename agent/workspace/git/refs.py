@@ -12,7 +12,7 @@ from .state import REMOTES, STASH, GitState, Stashed
 
 _WHY = "rundry: pass rolled back"
 _BRANCHES = "refs/heads/"
-_STOOD_ON = re.compile(rb"\t(?:checkout: moving from .* to|Branch: renamed .* to) (\S+)$")
+_HEAD_MOVED = re.compile(rb"\t(?:checkout: moving from .* to|Branch: renamed .* to) (\S+)$")
 
 
 async def restore_refs(
@@ -46,18 +46,18 @@ async def restore_refs(
 
 
 async def _restore(repository: Repository, name: str, want: str | None, have: str | None) -> list[str]:
-    said = await repository.ask("rev-parse", "--verify", "--quiet", name)
-    now = said.line if said.code == 0 else None
+    answer = await repository.run("rev-parse", "--verify", "--quiet", name)
+    now = answer.line if answer.code == 0 else None
     if now == want:
         return []
     if now != have:
         return [f"{name}: not restored, because someone moved it since"]
     if want is None:
-        await repository.must("update-ref", "--no-deref", "-d", name, have or "")
+        await repository.run_checked("update-ref", "--no-deref", "-d", name, have or "")
         return []
-    if (await repository.ask("cat-file", "-e", want)).code != 0:
+    if (await repository.run("cat-file", "-e", want)).code != 0:
         return [f"{name}: the repository no longer has the object {want}"]
-    await repository.must("update-ref", "--no-deref", "-m", _WHY, name, want, have or "")
+    await repository.run_checked("update-ref", "--no-deref", "-m", _WHY, name, want, have or "")
     return []
 
 
@@ -71,22 +71,22 @@ async def _restore_stash(repository: Repository, want: list[Stashed], have: list
     is_halfway = not now or now == wanted[-len(now) :]
     if now != [one.commit for one in have] and not is_halfway:
         return ["stash: not restored, because someone changed it since"]
-    gone = [one.commit for one in want if (await repository.ask("cat-file", "-e", one.commit)).code != 0]
+    gone = [one.commit for one in want if (await repository.run("cat-file", "-e", one.commit)).code != 0]
     if gone:
         return [f"stash: the repository no longer has the entry {commit}" for commit in gone]
     if now:
-        await repository.must("update-ref", "-d", STASH)
+        await repository.run_checked("update-ref", "-d", STASH)
     for one in reversed(want):
         who = {"GIT_COMMITTER_NAME": one.name, "GIT_COMMITTER_EMAIL": one.mail, "GIT_COMMITTER_DATE": one.date}
-        await repository.must("stash", "store", "--quiet", "-m", one.message, one.commit, more=who)
+        await repository.run_checked("stash", "store", "--quiet", "-m", one.message, one.commit, more=who)
     return []
 
 
 async def checked_out_elsewhere(repository: Repository, places: GitPlaces) -> set[str]:
     """Return the branches that other working trees of this repository have checked out. Raises GitFailed."""
-    said = await repository.must("worktree", "list", "--porcelain")
+    answer = await repository.run_checked("worktree", "list", "--porcelain")
     found: set[str] = set()
-    for tree in said.out.decode("utf-8", "surrogateescape").split("\n\n"):
+    for tree in answer.out.decode("utf-8", "surrogateescape").split("\n\n"):
         facts: dict[str, str] = {}
         for line in tree.splitlines():
             name, _, value = line.partition(" ")
@@ -111,7 +111,7 @@ def first_of_head(places: GitPlaces) -> str | None:
 
 def visited_by_head(places: GitPlaces) -> set[str]:
     """Return the branches that this working tree's HEAD was on, by its log."""
-    found = (_STOOD_ON.search(line) for line in _log(places, 0))
+    found = (_HEAD_MOVED.search(line) for line in _log(places, 0))
     names = {match[1].decode("utf-8", "surrogateescape") for match in found if match is not None}
     return {_BRANCHES + name.removeprefix(_BRANCHES) for name in names}
 

@@ -21,7 +21,7 @@ from .user_config import CONFIG_READ, SAFE_ENV, UserConfig, read_config, setting
 _SECONDS = 120.0
 _ELSEWHERE = ("not a git repository", "must be run in a work tree")
 """What git prints outside a working tree."""
-_UNDER_WAY = (
+_OPERATIONS = (
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),
     ("MERGE_HEAD", "a merge"),
@@ -48,7 +48,7 @@ class GitAnswer(NamedTuple):
         return self.out.decode("utf-8", "surrogateescape").strip()
 
 
-class AroundCommit(Protocol):
+class Hooks(Protocol):
     """The repository's hooks, or a replacement for them."""
 
     async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
@@ -80,11 +80,11 @@ class Repository:
         """Find the repository; None: no working tree. Raises GitFailed if git is missing or refuses."""
         found = cls(folder, env)
         await found._read_settings()
-        said = await found.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel")
-        if said.code != 0 and not any(words in said.error for words in _ELSEWHERE):
-            raise GitFailed(f"{folder}: {said.error or 'git refuses it'}")
-        inside, _, top = said.line.partition("\n")
-        return found if said.code == 0 and inside == "true" and _holds(top, folder) else None
+        answer = await found.run("rev-parse", "--is-inside-work-tree", "--show-toplevel")
+        if answer.code != 0 and not any(words in answer.error for words in _ELSEWHERE):
+            raise GitFailed(f"{folder}: {answer.error or 'git refuses it'}")
+        inside, _, top = answer.line.partition("\n")
+        return found if answer.code == 0 and inside == "true" and _holds(top, folder) else None
 
     def at(self, folder: Path) -> Self:
         """Return the same repository, with git started in another folder of the same working tree."""
@@ -104,37 +104,37 @@ class Repository:
 
     async def branch(self) -> str | None:
         """Return the current branch; None: HEAD is detached."""
-        said = await self.ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return said.line if said.code == 0 else None
+        answer = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
+        return answer.line if answer.code == 0 else None
 
     async def head(self) -> str | None:
         """Return the commit of HEAD; None: there is none yet."""
-        said = await self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        return said.line if said.code == 0 else None
+        answer = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return answer.line if answer.code == 0 else None
 
     async def operation(self) -> str | None:
         """Return the operation in progress (`a rebase`), or None."""
-        folder = Path((await self.must("rev-parse", "--absolute-git-dir")).line)
-        return await asyncio.to_thread(_under_way, folder)
+        folder = Path((await self.run_checked("rev-parse", "--absolute-git-dir")).line)
+        return await asyncio.to_thread(_operation, folder)
 
-    async def dirt(self) -> list[str]:
+    async def dirty_paths(self) -> list[str]:
         """Return paths that differ from the last commit, with untracked, without ignored ones, relative to the top."""
-        raw = await self.must("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        raw = await self.run_checked("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
         return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
 
-    async def commit(self, paths: Sequence[str], message: str, hooks: AroundCommit | None = None) -> str | None:
+    async def commit(self, paths: Sequence[str], message: str, hooks: Hooks | None = None) -> str | None:
         """Commit these files as they are on the disk, on the current branch; return the commit's id.
 
         None: there was nothing to commit. Ignored files are left out. Raises GitFailed and then commits nothing.
         """
         head = await self.head()
         tree = await self.stage(paths)
-        if head is not None and tree == (await self.must("rev-parse", f"{head}^{{tree}}")).line:
+        if head is not None and tree == (await self.run_checked("rev-parse", f"{head}^{{tree}}")).line:
             return None
         if hooks is not None:
             message = await hooks.before(self, tree, paths, message)
         new = await self.commit_tree(tree, head, message)
-        await self.must("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
+        await self.run_checked("update-ref", "-m", f"rundry: {message.splitlines()[0]}", "HEAD", new, head or "")
         if hooks is not None:
             await hooks.after(self)
         return new
@@ -144,41 +144,43 @@ class Repository:
         names = await self._wanted(paths)
         if names:
             await self._refuse_filters(names)
-            await self.must("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names))
-        return (await self.must("write-tree")).line
+            await self.run_checked(
+                "update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=_joined(names)
+            )
+        return (await self.run_checked("write-tree")).line
 
     async def commit_tree(self, tree: str, parent: str | None, message: str) -> str:
         """Make a commit without a ref to it; return its id."""
         parents = () if parent is None else ("-p", parent)
-        return (await self.must("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
+        return (await self.run_checked("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
 
-    async def forget_staged(self, paths: Sequence[str]) -> None:
+    async def unstage(self, paths: Sequence[str]) -> None:
         """Reset these files in the index to the last commit. The files themselves do not change."""
         if paths and await self.head() is not None:
-            await self.ask(
+            await self.run(
                 "reset", "--quiet", "HEAD", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_joined(paths)
             )
 
     async def add_worktree(self, place: Path, branch: str) -> None:
         """Add a working tree on a new branch from HEAD; this one does not change. Raises GitFailed."""
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        await self.must("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
+        await self.run_checked("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
 
     async def _wanted(self, paths: Sequence[str]) -> list[str]:
         """Leave out the paths that git ignores and does not track."""
         if not paths:
             return []
         named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
-        said = await self.ask("check-ignore", "-z", "--stdin", stdin=named, literal=False)
-        if said.code not in (0, 1):
-            raise GitFailed(f"git check-ignore: {said.error}")
-        ignored = {os.fsdecode(name).removeprefix("./") for name in said.out.split(b"\0") if name}
+        answer = await self.run("check-ignore", "-z", "--stdin", stdin=named, literal=False)
+        if answer.code not in (0, 1):
+            raise GitFailed(f"git check-ignore: {answer.error}")
+        ignored = {os.fsdecode(name).removeprefix("./") for name in answer.out.split(b"\0") if name}
         return [path for path in paths if path not in ignored]
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:
         """Refuse files with a filter (`git lfs`, `git-crypt`): rundry runs none, so other bytes would be committed."""
-        said = await self.must("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
-        fields = said.out.split(b"\0")
+        answer = await self.run_checked("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
+        fields = answer.out.split(b"\0")
         for name, value in zip(fields[0::3], fields[2::3], strict=False):
             if value not in (b"unspecified", b"unset"):
                 raise GitFailed(
@@ -186,17 +188,19 @@ class Repository:
                 )
 
     async def _read_settings(self) -> None:
-        said = await self._run(["config", "--includes", "-z", "--get-regexp", CONFIG_READ], self._env, None)
-        self._config = read_config(said.out, self._env.get("HOME"))
+        answer = await self._start_git(["config", "--includes", "-z", "--get-regexp", CONFIG_READ], self._env, None)
+        self._config = read_config(answer.out, self._env.get("HOME"))
 
-    async def must(self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None) -> GitAnswer:
+    async def run_checked(
+        self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None
+    ) -> GitAnswer:
         """Run git, and raise GitFailed unless it succeeds."""
-        said = await self.ask(*argv, stdin=stdin, more=more)
-        if said.code != 0:
-            raise GitFailed(f"git {argv[0]}: {said.error or f'exit code {said.code}'}")
-        return said
+        answer = await self.run(*argv, stdin=stdin, more=more)
+        if answer.code != 0:
+            raise GitFailed(f"git {argv[0]}: {answer.error or f'exit code {answer.code}'}")
+        return answer
 
-    async def ask(
+    async def run(
         self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
     ) -> GitAnswer:
         """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
@@ -208,9 +212,9 @@ class Repository:
             **SAFE_ENV,
             **(more or {}),
         }
-        return await self._run(list(argv), env, stdin)
+        return await self._start_git(list(argv), env, stdin)
 
-    async def _run(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> GitAnswer:
+    async def _start_git(self, argv: list[str], env: Mapping[str, str], stdin: bytes | None) -> GitAnswer:
         if self._git is None:
             raise GitFailed("git is not on the PATH outside of the workspace: install it")
         done = await run_process(
@@ -219,7 +223,7 @@ class Repository:
             env={**env, "LC_ALL": "C"},
             timeout=_SECONDS,
             stdin=stdin or b"",
-            apart=True,
+            separate_errors=True,
         )
         if done.exit_code is None:
             raise GitFailed(
@@ -234,8 +238,8 @@ def repository_top(folder: Path) -> Path | None:
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
-def _under_way(folder: Path) -> str | None:
-    return next((what for name, what in _UNDER_WAY if (folder / name).exists()), None)
+def _operation(folder: Path) -> str | None:
+    return next((what for name, what in _OPERATIONS if (folder / name).exists()), None)
 
 
 def _holds(top: str, folder: Path) -> bool:

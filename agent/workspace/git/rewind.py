@@ -52,41 +52,41 @@ async def rewind(
     try:
         places = await places_of(repository)
         await wait_for_locks(places)
-        way = Rewinding(repository.at(places.top), places, want, have, load)
+        rewinding = Rewinding(repository.at(places.top), places, want, have, load)
         left: list[str] = []
         if not history_only:
-            left += _restore_files(way, places.common, SETTINGS, want.settings, have.settings)
-            left += await _rewind_submodules(way, aside)
-        left += _restore_files(way, places.folder, OPERATIONS, want.operations, have.operations)
-        left += await _restore_head(way)
-        left += await restore_refs(way.repository, places, want, have, branches_only=history_only)
-        left += await restore_index(way.repository, places, want, have, load)
+            left += _restore_files(rewinding, places.common, SETTINGS, want.settings, have.settings)
+            left += await _rewind_submodules(rewinding, aside)
+        left += _restore_files(rewinding, places.folder, OPERATIONS, want.operations, have.operations)
+        left += await _restore_head(rewinding)
+        left += await restore_refs(rewinding.repository, places, want, have, branches_only=history_only)
+        left += await restore_index(rewinding.repository, places, want, have, load)
         if not history_only:
-            left += await _move_nested_aside(way, aside)
+            left += await _move_nested_aside(rewinding, aside)
     except (GitFailed, OSError) as error:
         return [f"git: {error}"]
     return left
 
 
-async def _restore_head(way: Rewinding) -> list[str]:
+async def _restore_head(rewinding: Rewinding) -> list[str]:
     """Restore HEAD itself; its branch is restored like all other refs."""
-    if way.want.head == way.have.head:
+    if rewinding.want.head == rewinding.have.head:
         return []
-    said = await way.repository.ask("symbolic-ref", "--quiet", "HEAD")
-    now = f"ref: {said.line}" if said.code == 0 else await way.repository.head() or ""
-    if now == way.want.head:
+    answer = await rewinding.repository.run("symbolic-ref", "--quiet", "HEAD")
+    now = f"ref: {answer.line}" if answer.code == 0 else await rewinding.repository.head() or ""
+    if now == rewinding.want.head:
         return []
-    if now != way.have.head:
+    if now != rewinding.have.head:
         return ["HEAD: not restored, because someone moved it since"]
-    if way.want.branch is not None:
-        await way.repository.must("symbolic-ref", "-m", _WHY, "HEAD", way.want.branch)
+    if rewinding.want.branch is not None:
+        await rewinding.repository.run_checked("symbolic-ref", "-m", _WHY, "HEAD", rewinding.want.branch)
     else:
-        await way.repository.must("update-ref", "--no-deref", "-m", _WHY, "HEAD", way.want.head)
+        await rewinding.repository.run_checked("update-ref", "--no-deref", "-m", _WHY, "HEAD", rewinding.want.head)
     return []
 
 
 def _restore_files(
-    way: Rewinding, folder: Path, names: tuple[str, ...], want: dict[str, KeptFile], have: dict[str, KeptFile]
+    rewinding: Rewinding, folder: Path, names: tuple[str, ...], want: dict[str, KeptFile], have: dict[str, KeptFile]
 ) -> list[str]:
     """Restore small files of the git folder."""
     if want == have:
@@ -96,10 +96,10 @@ def _restore_files(
     for name in sorted(want.keys() | have.keys(), reverse=True):
         wanted, had = want.get(name), have.get(name)
         now = read_plain(folder / name, LARGEST_KEPT) if name in there else None
-        goal = None if wanted is None else way.load(wanted.blob)
+        goal = None if wanted is None else rewinding.load(wanted.blob)
         if wanted == had or now == goal:
             continue
-        if now != (None if had is None else way.load(had.blob)):
+        if now != (None if had is None else rewinding.load(had.blob)):
             left.append(f".git/{name}: not restored, because someone changed it since")
         elif wanted is None or goal is None:
             (folder / name).unlink()
@@ -109,51 +109,51 @@ def _restore_files(
     return left
 
 
-async def _rewind_submodules(way: Rewinding, aside: Path) -> list[str]:
+async def _rewind_submodules(rewinding: Rewinding, aside: Path) -> list[str]:
     left: list[str] = []
-    for path, wanted in way.want.submodules.items():
-        had = way.have.submodules.get(path)
+    for path, wanted in rewinding.want.submodules.items():
+        had = rewinding.have.submodules.get(path)
         if had == wanted:
             continue
         if had is None:
-            left += await _reattach(way, path, wanted)
+            left += await _reattach(rewinding, path, wanted)
             continue
-        below = await open_submodule(way.repository, path)
+        below = await open_submodule(rewinding.repository, path)
         if below is None:
             left.append(f"{path}: the submodule is no longer checked out")
             continue
-        said = await rewind(below, wanted.state, had.state, way.load, aside=aside / path)
-        left += [f"{path}: {line}" for line in said]
+        lines = await rewind(below, wanted.state, had.state, rewinding.load, aside=aside / path)
+        left += [f"{path}: {line}" for line in lines]
     return left
 
 
-async def _reattach(way: Rewinding, path: str, wanted: Submodule) -> list[str]:
+async def _reattach(rewinding: Rewinding, path: str, wanted: Submodule) -> list[str]:
     """Restore a removed submodule: its repository is still in the git folder, and its `.git` file leads there."""
-    place = way.places.top / path / ".git"
+    place = rewinding.places.top / path / ".git"
     if wanted.pointer is None or place.exists():
         return [f"{path}: the submodule was removed, and cannot be restored"]
     place.parent.mkdir(parents=True, exist_ok=True)
     write_file(place, os.fsencode(wanted.pointer), 0o644)
-    below = await open_submodule(way.repository, path)
+    below = await open_submodule(rewinding.repository, path)
     if below is None:
         place.unlink()
         return [f"{path}: the submodule was removed together with its repository"]
     folder = (await places_of(below)).folder
-    write_file(folder / "index", way.load(wanted.state.index), 0o644) if wanted.state.index else None
+    write_file(folder / "index", rewinding.load(wanted.state.index), 0o644) if wanted.state.index else None
     return []
 
 
-async def _move_nested_aside(way: Rewinding, aside: Path) -> list[str]:
+async def _move_nested_aside(rewinding: Rewinding, aside: Path) -> list[str]:
     """Move repositories that appeared in the working tree out of it as a whole, so that nothing in them is lost."""
     left: list[str] = []
-    for path in await nested_in(way.repository):
-        is_of_pass = path in way.have.nested or path.rstrip("/") in way.have.submodules
-        if path in way.want.nested or not is_of_pass:
+    for path in await nested_in(rewinding.repository):
+        is_of_pass = path in rewinding.have.nested or path.rstrip("/") in rewinding.have.submodules
+        if path in rewinding.want.nested or not is_of_pass:
             continue
         target = aside / f"{path.rstrip('/')}.git"
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.move(way.places.top / path / ".git", target)
-        _remove_empty(way.places.top, way.places.top / path)
+        shutil.move(rewinding.places.top / path / ".git", target)
+        _remove_empty(rewinding.places.top, rewinding.places.top / path)
         left.append(f"{path}: the pass made this repository; its git folder is now {target}")
     return left
 

@@ -29,7 +29,7 @@ SAFE_ENV = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
-_TAKEN_OVER = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
+_COPIED = re.compile(r"core\.(excludesfile|autocrlf)|safe\.directory", re.IGNORECASE)
 _RUNS_CODE = re.compile(r"filter\..*\.(clean|smudge|process)|hook\..*\.command", re.IGNORECASE | re.DOTALL)
 _NEUTRAL = ("rundry", "rundry@localhost")
 
@@ -50,7 +50,7 @@ def read_config(listed: bytes, home: str | None) -> UserConfig:
     pairs = [entry.partition(b"\n") for entry in listed.split(b"\0") if entry]
     known = [(os.fsdecode(key), os.fsdecode(value)) for key, _, value in pairs]
     latest = dict(known)
-    settings = [(key, value) for key, value in known if _TAKEN_OVER.fullmatch(key)]
+    settings = [(key, value) for key, value in known if _COPIED.fullmatch(key)]
     for key in latest:
         if _RUNS_CODE.fullmatch(key):
             settings.append((key, "true" if key.startswith("hook.") else ""))

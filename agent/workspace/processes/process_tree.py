@@ -40,10 +40,10 @@ _ROUNDS = 50
 _POLL = 0.02
 
 
-class Family:
+class ProcessTree:
     """The processes of one command. `mark` goes into the command's environment before it starts."""
 
-    _living: set[Family] = set()
+    _living: set[ProcessTree] = set()
     """Families that are not closed. If there is only one, an orphan without a mark belongs to it."""
 
     def __init__(self) -> None:
@@ -53,20 +53,20 @@ class Family:
         self._before = {pid: started(pid) for pid in children(os.getpid())} if sys.platform == "linux" else {}
         if sys.platform == "linux":
             _adopt_orphans()
-        Family._living.add(self)  # before its first process, so that no process is assigned to another family
+        ProcessTree._living.add(self)  # before its first process, so that no process is assigned to another family
 
     @property
     def mark(self) -> dict[str, str]:
         """Variables that the command's environment must have."""
         return {_MARK: self._token}
 
-    def begin(self, root: int) -> None:
+    def register_root(self, root: int) -> None:
         """Register the command's first process, which leads its own session."""
         self._root = root
 
     def close(self) -> None:
         """Close the family: no process of the command is left, or the rest was given up."""
-        Family._living.discard(self)
+        ProcessTree._living.discard(self)
 
     def members(self) -> list[int]:
         """Return the pids that are alive now; dead orphans of any family are reaped at the same time."""
@@ -145,7 +145,7 @@ class Family:
             return False
         if f"{_MARK}={self._token}".encode() in found or session(child) == self._root:
             return True
-        if len(Family._living) > 1:
+        if len(ProcessTree._living) > 1:
             return False
         # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
         # has its environment, or its session.

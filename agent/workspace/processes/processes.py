@@ -16,7 +16,7 @@ import msgspec
 from ...system import find_program
 from ..errors import CommandNotStarted
 from .output import shorten
-from .process_tree import Family
+from .process_tree import ProcessTree
 from .reader import Reader
 
 FULL = 16_000_000
@@ -82,9 +82,9 @@ class ProcessSettings(TypedDict, total=False):
     limit: int
     on_output: Callable[[bytes], None] | None
     stdin: bytes | None
-    apart: bool
+    separate_errors: bool
     keep: int
-    on_start: Callable[[Family], object] | None
+    on_start: Callable[[ProcessTree], object] | None
 
 
 async def run_process(
@@ -96,20 +96,22 @@ async def run_process(
     limit: int = 200_000,
     on_output: Callable[[bytes], None] | None = None,
     stdin: bytes | None = None,
-    apart: bool = False,
+    separate_errors: bool = False,
     keep: int = FULL,
-    on_start: Callable[[Family], object] | None = None,
+    on_start: Callable[[ProcessTree], object] | None = None,
 ) -> Finished:
     """Run a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
-    `apart`: standard error goes to `Finished.errors`, not to `on_output`.
+    `separate_errors`: standard error goes to `Finished.errors`, not to `on_output`.
     `on_start` receives the processes of the command.
     Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. Background processes of the
     command are ended when it ends.
     """
     started = time.monotonic()
     try:
-        running = await _start(command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, apart=apart, keep=keep)
+        running = await _start(
+            command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, separate_errors=separate_errors, keep=keep
+        )
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
@@ -125,7 +127,7 @@ async def _start(
     env: Mapping[str, str],
     on_output: Callable[[bytes], None] | None,
     stdin: bytes | None,
-    apart: bool,
+    separate_errors: bool,
     keep: int,
 ) -> _Running:
     """Start the command; the caller must `finish` it. Raises CommandNotStarted."""
@@ -133,10 +135,10 @@ async def _start(
     longest = max((len(os.fsencode(part)) for part in argv), default=0)
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
-    pipes = _pipes(2 if apart else 1)
-    family = Family()
+    pipes = _pipes(2 if separate_errors else 1)
+    family = ProcessTree()
     process, cancelled = await _spawn(argv, pipes, family, cwd=cwd, env=env, takes_input=stdin is not None)
-    family.begin(process.pid)
+    family.register_root(process.pid)
     if process.stdin is not None:
         process.stdin.write(stdin or b"")
         process.stdin.close()
@@ -153,7 +155,7 @@ async def _start(
 async def _spawn(
     argv: list[str],
     pipes: list[tuple[int, int]],
-    family: Family,
+    family: ProcessTree,
     *,
     cwd: Path,
     env: Mapping[str, str],
@@ -221,7 +223,7 @@ async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 class _Running:
     """A running command."""
 
-    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], family: Family) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], family: ProcessTree) -> None:
         """`readers`: for its output, and for its standard error if that is separate."""
         self._process, self._readers, self.family = process, readers, family
         self._started = time.monotonic()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .process_tree import Family
+from .process_tree import ProcessTree
 
 _CHILD = Path(__file__).with_name("write_hold_child.py")
 _SECONDS = 10.0
@@ -24,7 +24,7 @@ _ROUNDS = 50
 class WriteHold:
     """Keeps the processes of one command from writing."""
 
-    def __init__(self, family: Family, ws: Path) -> None:
+    def __init__(self, family: ProcessTree, ws: Path) -> None:
         self._family, self._ws = family, ws
         self._mounts: list[str] = []
         self._pid = 0

@@ -83,7 +83,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     read_only: Sequence[Path] = ()
 
 
-class Need(msgspec.Struct, frozen=True, kw_only=True):
+class MissingAccess(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the sandbox refused, and the permission that would allow it."""
 
     what: str
@@ -95,7 +95,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can be allowed only by running without the sandbox."""
 
 
-def find_need(done: Finished, conditions: Conditions) -> Need | None:
+def find_missing_access(done: Finished, conditions: Conditions) -> MissingAccess | None:
     """Return what the sandbox refused last; None if no refusal was recognized."""
     if done.restored is not None:
         return _to_write(done.restored)
@@ -110,19 +110,19 @@ def find_need(done: Finished, conditions: Conditions) -> Need | None:
     return None
 
 
-def _of_line(lines: Sequence[str], at: int, exit_code: int, conditions: Conditions) -> Need | None:
+def _of_line(lines: Sequence[str], at: int, exit_code: int, conditions: Conditions) -> MissingAccess | None:
     line = lines[at]
     if not (_SPEAKS.match(line) or _UNWRITTEN.match(line) or _WGET.match(line)):
         return None
     if not conditions.network and _is_network(line, lines[max(0, at - 2) : at], conditions.kind):
-        return Need(what="the network", network=True)
+        return MissingAccess(what="the network", network=True)
     if not conditions.network and conditions.kind == "bubblewrap" and _CALL_REFUSED.search(line):
         ports = _own_ports(lines, conditions.command)
         if ports:
-            return Need(what=f"the network (port {ports[0]} of this machine)", network=True)
+            return MissingAccess(what=f"the network (port {ports[0]} of this machine)", network=True)
     for pattern, what in _MORE:
         if pattern.search(line):
-            return Need(what=f"{what}, without any sandbox", unsandboxed=True)
+            return MissingAccess(what=f"{what}, without any sandbox", unsandboxed=True)
     if not _WRITES[conditions.kind].search(line) or (conditions.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
         return None
     around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
@@ -201,10 +201,10 @@ def _existing(path: Path) -> Path:
     return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
 
 
-def _to_write(path: Path) -> Need:
+def _to_write(path: Path) -> MissingAccess:
     place = _existing(path)
     if place == Path("/") or any(path.is_relative_to(own) for own in _OWN):
-        return Need(what=f"write to {path}, without any sandbox", unsandboxed=True)
+        return MissingAccess(what=f"write to {path}, without any sandbox", unsandboxed=True)
     if place == path:
-        return Need(what=f"write to {path}", place=place)
-    return Need(what=f"write in {place} (for {path.relative_to(place)})", place=place)
+        return MissingAccess(what=f"write to {path}", place=place)
+    return MissingAccess(what=f"write in {place} (for {path.relative_to(place)})", place=place)

@@ -80,7 +80,7 @@ class Sandbox(Confinement):
         hide_rules = msgspec.structs.replace(self._settings.hide_rules, own=(*self._settings.hide_rules.own, *hide))
         return self._copy(msgspec.structs.replace(self._settings, hide_rules=hide_rules, stage=stage))
 
-    def apart(self) -> Sandbox:
+    def separate_copy(self) -> Sandbox:
         """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._copy(msgspec.structs.replace(self._settings, stage=None))
 
@@ -104,7 +104,7 @@ class Sandbox(Confinement):
                 )
             )
             env = command_env(os.environ)
-            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=_TRIED_SECONDS, apart=True)
+            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=_TRIED_SECONDS, separate_errors=True)
 
         about = f"{self.kind} {self._settings.network} {_identity(self._program)}"
         self._probed = await probe(run, about, workspace=workspace, fresh=fresh)
@@ -142,7 +142,7 @@ class Sandbox(Confinement):
         lines = [*settled.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
         said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
         done = msgspec.structs.replace(done, repositories=settled.repositories, restored=settled.changed_programs)
-        if settings.get("apart"):
+        if settings.get("separate_errors"):
             return msgspec.structs.replace(done, errors=done.errors + said)
         return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
 

@@ -14,7 +14,7 @@ import msgspec
 from ...system import crash_point
 from ..errors import StaleFile
 from ..files.beneath import exchange
-from ..files.ledger import Ledger
+from ..files.own_writes import OwnWrites
 from ..leftovers import Leftovers
 from .file_flags import release
 from .marks import ABSENT, FILE, LINK, Mark
@@ -38,13 +38,18 @@ class SealRestorer:
     """Restores paths of one workspace without following links."""
 
     def __init__(
-        self, root: Path, attic: Path, ledger: Ledger, keep: Callable[[bytes], str], leftovers: Leftovers | None = None
+        self,
+        root: Path,
+        attic: Path,
+        own_writes: OwnWrites,
+        keep: Callable[[bytes], str],
+        leftovers: Leftovers | None = None,
     ) -> None:
         """`attic`: a private folder outside of the workspace for large files and for folders.
 
         `keep` stores bytes durably and is called before anything is removed.
         """
-        self._root, self._attic, self._ledger, self._keep = root, attic, ledger, keep
+        self._root, self._attic, self._own_writes, self._keep = root, attic, own_writes, keep
         self._leftovers = leftovers or Leftovers(None)
 
     def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
@@ -102,7 +107,7 @@ class SealRestorer:
         with self._leftovers.noted(real, aside, "made"):
             self._replace(folder, path, aside, want, data, displaced)
         if want.kind == FILE:
-            self._ledger.wrote(real, os.stat(real.name, dir_fd=folder, follow_symlinks=False), want.digest)
+            self._own_writes.wrote(real, os.stat(real.name, dir_fd=folder, follow_symlinks=False), want.digest)
 
     def _replace(self, folder: int, path: str, aside: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
         name, real = Path(path).name, self._root / path
@@ -136,7 +141,7 @@ class SealRestorer:
         """Set a time with which build caches see that the file changed (docs/requirements.md 6.8)."""
         natural = os.stat(aside, dir_fd=folder).st_mtime_ns
         plain = old if old is not None and stat.S_ISREG(old.st_mode) else None
-        later = self._ledger.time_for(real, plain, size, natural)
+        later = self._own_writes.time_for(real, plain, size, natural)
         if later is not None:
             os.utime(aside, ns=(later, later), dir_fd=folder)
 

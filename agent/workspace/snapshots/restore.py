@@ -14,7 +14,7 @@ from ...protocol import RundryError
 from ..errors import StaleFile
 from ..files.beneath import folder_of, open_beneath, rename_new
 from ..files.states import FileState, read_state
-from ..files.write import drop_file, land_file, temporary_name
+from ..files.write import remove_any_file, temporary_name, write_any_file
 from ..paths import Workspace
 from .objects import LARGE, LINK, Entry
 from .scan import entry_of
@@ -22,7 +22,7 @@ from .scan import entry_of
 _ITS_OWN = stat.S_IWUSR
 
 
-class Was(msgspec.Struct, frozen=True):
+class FileVersion(msgspec.Struct, frozen=True):
     """An earlier state of a file or link."""
 
     sha: str
@@ -40,7 +40,7 @@ class Restorer:
         """`has_folder`: whether the restored state has this folder (a relative path); others are removed if empty."""
         self._ws, self._has_folder = ws, has_folder
 
-    def restore(self, path: str, want: Was | None, have: Was | None) -> str | None:
+    def restore(self, path: str, want: FileVersion | None, have: FileVersion | None) -> str | None:
         """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
 
         `want` and `have` are the file before and after the change that is undone; None: there was no file. A file that
@@ -54,18 +54,20 @@ class Restorer:
             return text if text.startswith(f"{path}:") else f"{path}: {text}"
         return None
 
-    def _restore(self, path: str, want: Was | None, have: Was | None) -> None:
+    def _restore(self, path: str, want: FileVersion | None, have: FileVersion | None) -> None:
         real = self._ws.root / path
         if ".." in real.parts or ".git" in real.relative_to(self._ws.root).parts:
             raise StaleFile(f"{path}: no snapshot has such a path")
         now = self._now(real)
-        if not alike(now, want):
+        if not same_content(now, want):
             self._content(path, real, now, want, have)
-        elif now is not None and want is not None and have is not None and alike(want, have):
+        elif now is not None and want is not None and have is not None and same_content(want, have):
             self._permissions(path, real, now, want, have)
 
-    def _content(self, path: str, real: Path, now: Entry | None, want: Was | None, have: Was | None) -> None:
-        if not alike(now, have):
+    def _content(
+        self, path: str, real: Path, now: Entry | None, want: FileVersion | None, have: FileVersion | None
+    ) -> None:
+        if not same_content(now, have):
             did = "removed it" if now is None else "made it" if have is None else "changed it"
             raise StaleFile(f"{path}: not restored, because someone {did} since")
         if want is not None and want.mode == LARGE:
@@ -79,11 +81,11 @@ class Restorer:
         elif want.mode == LINK:
             self._link(real, want)
         elif now is None:
-            land_file(self._ws, self._state(real), want.load(), want.mode and stat.S_IMODE(want.mode))
+            write_any_file(self._ws, self._state(real), want.load(), want.mode and stat.S_IMODE(want.mode))
         else:
             self._write(real, want, have)
 
-    def _permissions(self, path: str, real: Path, now: Entry, want: Was, have: Was) -> None:
+    def _permissions(self, path: str, real: Path, now: Entry, want: FileVersion, have: FileVersion) -> None:
         """Restore the permissions of a file whose bytes are correct, if the change modified them."""
         _refuse_other_permissions(path, now, want, have)
         if want.mode is not None and have.mode not in (None, want.mode):
@@ -111,12 +113,12 @@ class Restorer:
             with folder_of(self._ws.root, real) as folder:
                 os.unlink(real.name, dir_fd=folder)
         else:
-            drop_file(self._ws, self._state(real))
+            remove_any_file(self._ws, self._state(real))
 
     def _state(self, real: Path) -> FileState:
         return read_state(real, beneath=self._ws.root)
 
-    def _write(self, real: Path, want: Was, have: Was | None) -> None:
+    def _write(self, real: Path, want: FileVersion, have: FileVersion | None) -> None:
         """Write new bytes to an existing file. A read-only one is made writable for its owner meanwhile."""
         before, data = self._state(real), want.load()
         moves = want.mode is not None and have is not None and have.mode not in (None, want.mode)
@@ -125,7 +127,7 @@ class Restorer:
         if opened != before.mode:
             self._chmod(real, opened)
         try:
-            land_file(self._ws, self._state(real), data)
+            write_any_file(self._ws, self._state(real), data)
         except BaseException:
             if opened != before.mode:
                 self._chmod(real, before.mode)
@@ -140,7 +142,7 @@ class Restorer:
         finally:
             os.close(fd)
 
-    def _link(self, real: Path, want: Was) -> None:
+    def _link(self, real: Path, want: FileVersion) -> None:
         aside = temporary_name()
         with folder_of(self._ws.root, real, []) as folder, self._ws.leftovers.noted(real, aside, "made"):
             os.symlink(os.fsdecode(want.load()), aside, dir_fd=folder)
@@ -160,14 +162,14 @@ class Restorer:
             folder = folder.parent
 
 
-def alike(one: Entry | Was | None, other: Entry | Was | None) -> bool:
+def same_content(one: Entry | FileVersion | None, other: Entry | FileVersion | None) -> bool:
     """Return whether both have the same bytes, and both or neither are links."""
     if one is None or other is None:
         return one is other
     return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)
 
 
-def _refuse_other_permissions(path: str, now: Entry | None, want: Was | None, have: Was | None) -> None:
+def _refuse_other_permissions(path: str, now: Entry | None, want: FileVersion | None, have: FileVersion | None) -> None:
     """Raise StaleFile if the change modified the permissions and someone changed them again since."""
     if now is None or want is None or have is None or LINK in (now.mode, want.mode) or LARGE in (now.mode, have.mode):
         return

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from ..files.states import LIMIT
 from ..ignore import Ignore
-from ..names import cautioned
+from ..names import why_cautioned
 from .objects import FOLDER, LARGE, LINK, Entry, ObjectStore, blob_id
 
 MOST_FILES = 30_000
@@ -193,7 +193,7 @@ class _Size:
 
 def _is_ignored(ignore: Ignore, path: str, name: str, is_folder: bool) -> bool:
     """Leave ignored files out, except those that programs obey: their author must be known."""
-    return ignore.names(path, name, is_folder) and (is_folder or cautioned((name,)) is None)
+    return ignore.names(path, name, is_folder) and (is_folder or why_cautioned((name,)) is None)
 
 
 def _listing(folder: str) -> list[os.DirEntry[str]]:

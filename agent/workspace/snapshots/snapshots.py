@@ -18,7 +18,7 @@ import msgspec
 from ..checkout.write_tree import write_tree
 from ..paths import Workspace
 from .objects import FOLDER, LARGE, Entry, ObjectStore
-from .restore import Restorer, Was
+from .restore import FileVersion, Restorer
 from .scan import MOST_FILES, Scanner, TooLarge, measure
 
 ChangeKind = Literal[
@@ -105,9 +105,9 @@ class Snapshots:
         """
         return await asyncio.to_thread(self._restore, tree, paths, expected or self._last)
 
-    async def were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
+    async def versions(self, tree: str, paths: Sequence[str]) -> Mapping[str, FileVersion | None]:
         """Return the state of these files in a tree; None for a file that is not in it. Raises SnapshotDamaged."""
-        return await asyncio.to_thread(self._were, tree, paths)
+        return await asyncio.to_thread(self._versions, tree, paths)
 
     async def write_to(self, tree: str, folder: Path) -> list[str]:
         """Write the files of a tree into an empty folder. Return the paths of those that were too large to store.
@@ -116,9 +116,9 @@ class Snapshots:
         """
         return await asyncio.to_thread(self._write_to, tree, folder)
 
-    async def had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+    async def parent_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         """Return the parent folders of these files that a tree contains. Raises SnapshotDamaged."""
-        return await asyncio.to_thread(self._had_folders, tree, paths)
+        return await asyncio.to_thread(self._parent_folders, tree, paths)
 
     def _take(self) -> str:
         with self._lock:
@@ -154,24 +154,24 @@ class Snapshots:
             return [_change(store, *each) for each in sorted(found, key=lambda each: each[0])]
 
     def _restore(self, tree: str, paths: Sequence[str], expected: str) -> list[str]:
-        folders = self._had_folders(tree, paths)
+        folders = self._parent_folders(tree, paths)
         restorer = Restorer(self._ws, folders.__contains__)
-        want, have = self._were(tree, paths), self._were(expected, paths)
+        want, have = self._versions(tree, paths), self._versions(expected, paths)
         # removals come first, because such a file can block the path of another
         order = sorted(want, key=lambda path: (want[path] is not None, path))
         said = [restorer.restore(path, want[path], have[path]) for path in order]
         return [line for line in said if line is not None]
 
-    def _were(self, tree: str, paths: Sequence[str]) -> Mapping[str, Was | None]:
+    def _versions(self, tree: str, paths: Sequence[str]) -> Mapping[str, FileVersion | None]:
         with self._lock:
             store = self._store()
-            return {path: _was(store, _find(store, tree, path)) for path in paths}
+            return {path: _version(store, _find(store, tree, path)) for path in paths}
 
     def _write_to(self, tree: str, folder: Path) -> list[str]:
         with self._lock:
             return write_tree(self._store(), tree, folder)
 
-    def _had_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
+    def _parent_folders(self, tree: str, paths: Sequence[str]) -> frozenset[str]:
         on_the_way = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
         with self._lock:
             store = self._store()
@@ -179,11 +179,11 @@ class Snapshots:
             return frozenset(folder for folder, entry in found if entry is not None and entry.mode == FOLDER)
 
 
-def _was(store: ObjectStore, entry: Entry | None) -> Was | None:
+def _version(store: ObjectStore, entry: Entry | None) -> FileVersion | None:
     """Return the state of a file; None for a folder or a missing entry."""
     if entry is None or entry.mode == FOLDER:
         return None
-    return Was(entry.sha, lambda: store.blob(entry.sha), entry.mode)
+    return FileVersion(entry.sha, lambda: store.blob(entry.sha), entry.mode)
 
 
 def _find(store: ObjectStore, tree: str, path: str) -> Entry | None:

@@ -51,7 +51,7 @@ def main() -> None:
         case "remove":
             remove_file(ws, read_state(file))
         case "restore":
-            back = SealRestorer(place, folder / "attic", ws.ledger, lambda data: "", ws.leftovers)
+            back = SealRestorer(place, folder / "attic", ws.own_writes, lambda data: "", ws.leftovers)
             back.restore("file.txt", read_mark(folder / "model", "file.txt").mark, lambda digest: NEW)
         case "import":
             asyncio.run(_merge(place, ws.leftovers))

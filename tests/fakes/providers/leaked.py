@@ -42,7 +42,7 @@ def read_pieces(pieces: list[str], tools: list[ToolSpec] = TOOLS) -> tuple[str, 
 
 
 @dataclass(frozen=True)
-class Family:
+class ProcessTree:
     """How the models of one family write."""
 
     write: Callable[[list[Call]], str]
@@ -158,80 +158,80 @@ def _array(calls: list[Call]) -> str:
 _BAD_JSON = ('"path":', '"path"')
 
 FAMILIES = {
-    "hermes": Family(_hermes, "</tool_call>", _BAD_JSON),
-    "qwen3-coder": Family(_coder, "</parameter>", ("<parameter=path>", "<parameter path>")),
-    "qwen3-coder, no outer tag": Family(
+    "hermes": ProcessTree(_hermes, "</tool_call>", _BAD_JSON),
+    "qwen3-coder": ProcessTree(_coder, "</parameter>", ("<parameter=path>", "<parameter path>")),
+    "qwen3-coder, no outer tag": ProcessTree(
         lambda calls: "\n".join(map(_function, calls)), "</function>", ("</function>", "</funct>")
     ),
-    "glm 4.5": Family(lambda calls: _glm(calls, "\n"), "</arg_value>", ("<arg_value>", "<arg>")),
-    "glm 4.7": Family(lambda calls: _glm(calls, ""), "</tool_call>", ("</arg_key>", "<arg_key>"), joint=""),
-    "llama, python tag": Family(
+    "glm 4.5": ProcessTree(lambda calls: _glm(calls, "\n"), "</arg_value>", ("<arg_value>", "<arg>")),
+    "glm 4.7": ProcessTree(lambda calls: _glm(calls, ""), "</tool_call>", ("</arg_key>", "<arg_key>"), joint=""),
+    "llama, python tag": ProcessTree(
         lambda calls: "<|python_tag|>" + "; ".join(_json(c, "parameters") for c in calls) + "<|eom_id|>",
         "<|eom_id|>",
         _BAD_JSON,
         joint="",
     ),
-    "llama, bare": Family(
+    "llama, bare": ProcessTree(
         lambda calls: "\n".join(_json(c, "parameters") for c in calls), "}", _BAD_JSON, after_text=False
     ),
-    "llama, function tag": Family(
+    "llama, function tag": ProcessTree(
         lambda calls: "\n".join(f"<function={name}>{json.dumps(a)}</function>" for name, a in calls),
         "</function>",
         _BAD_JSON,
     ),
-    "mistral, array": Family(
+    "mistral, array": ProcessTree(
         lambda calls: "[TOOL_CALLS] " + _array(calls) + "</s>", "]", _BAD_JSON, "", ("[THINK]", "[/THINK]")
     ),
-    "mistral, named": Family(
+    "mistral, named": ProcessTree(
         lambda calls: "".join(f"[TOOL_CALLS]{name}[ARGS]{json.dumps(a)}" for name, a in calls),
         "[TOOL_CALLS]",
         _BAD_JSON,
         "",
         ("[THINK]", "[/THINK]"),
     ),
-    "mistral, call ids": Family(
+    "mistral, call ids": ProcessTree(
         lambda calls: "".join(f"[TOOL_CALLS]{name}[CALL_ID]abc123XYZ[ARGS]{json.dumps(a)}" for name, a in calls),
         "[ARGS]",
         _BAD_JSON,
         "",
     ),
-    "deepseek v3": Family(_deepseek_v3, "<｜tool▁call▁end｜>\n```", _BAD_JSON, ""),
-    "deepseek v3.1": Family(_deepseek_v31, "<｜tool▁calls▁end｜>", _BAD_JSON, "", ("<think>", "</think>")),
-    "deepseek v3.2": Family(
+    "deepseek v3": ProcessTree(_deepseek_v3, "<｜tool▁call▁end｜>\n```", _BAD_JSON, ""),
+    "deepseek v3.1": ProcessTree(_deepseek_v31, "<｜tool▁calls▁end｜>", _BAD_JSON, "", ("<think>", "</think>")),
+    "deepseek v3.2": ProcessTree(
         lambda calls: _dsml(calls, "function_calls"), "</｜DSML｜invoke>", ("</｜DSML｜invoke>", "</invoke>"), "\n\n"
     ),
-    "deepseek v4": Family(
+    "deepseek v4": ProcessTree(
         lambda calls: _dsml(calls, "tool_calls"), "</｜DSML｜parameter>", ("</｜DSML｜invoke>", "</invoke>"), "\n\n"
     ),
-    "gpt-oss": Family(
+    "gpt-oss": ProcessTree(
         _harmony,
         "<|call|>",
         _BAD_JSON,
         "<|start|>assistant",
         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
     ),
-    "kimi k2": Family(_kimi, "<|tool_call_end|>", _BAD_JSON, ""),
-    "minimax m1": Family(
+    "kimi k2": ProcessTree(_kimi, "<|tool_call_end|>", _BAD_JSON, ""),
+    "minimax m1": ProcessTree(
         lambda calls: "<tool_calls>\n" + "\n".join(map(_json, calls)) + "\n</tool_calls>", "</tool_calls>", _BAD_JSON
     ),
-    "minimax m2": Family(_minimax_m2, "</invoke>", ("<invoke ", "<call ")),
-    "phi-4": Family(lambda calls: f"<|tool_call|>{_array(calls)}<|/tool_call|>", "<|/tool_call|>", _BAD_JSON),
-    "phi-4-mini": Family(lambda calls: f"functools{_array(calls)}", "]", _BAD_JSON),
-    "granite 3.0": Family(lambda calls: f"<|tool_call|> {_array(calls)}", "<|tool_call|>", _BAD_JSON),
-    "granite 3.1": Family(lambda calls: f"<tool_call>{_array(calls)}", "</tool_call>", _BAD_JSON),
-    "functiongemma": Family(
+    "minimax m2": ProcessTree(_minimax_m2, "</invoke>", ("<invoke ", "<call ")),
+    "phi-4": ProcessTree(lambda calls: f"<|tool_call|>{_array(calls)}<|/tool_call|>", "<|/tool_call|>", _BAD_JSON),
+    "phi-4-mini": ProcessTree(lambda calls: f"functools{_array(calls)}", "]", _BAD_JSON),
+    "granite 3.0": ProcessTree(lambda calls: f"<|tool_call|> {_array(calls)}", "<|tool_call|>", _BAD_JSON),
+    "granite 3.1": ProcessTree(lambda calls: f"<tool_call>{_array(calls)}", "</tool_call>", _BAD_JSON),
+    "functiongemma": ProcessTree(
         lambda calls: _gemma(calls, "<start_function_call>", "<end_function_call>", "<escape>"),
         "<end_function_call>",
         ("call:", "call "),
         "",
     ),
-    "gemma 4": Family(
+    "gemma 4": ProcessTree(
         lambda calls: _gemma(calls, "<|tool_call>", "<tool_call|>", '<|"|>'),
         "}<tool_call|>",
         ("call:", "call "),
         "",
         ("<|channel>thought\n", "\n<channel|>"),
     ),
-    "gemma 3": Family(_python, "')", ("path=", "path=open"), "\n"),
-    "fenced json": Family(lambda calls: f"```json\n{_json(calls[0])}\n```", "}", _BAD_JSON, only_one=True),
+    "gemma 3": ProcessTree(_python, "')", ("path=", "path=open"), "\n"),
+    "fenced json": ProcessTree(lambda calls: f"```json\n{_json(calls[0])}\n```", "}", _BAD_JSON, only_one=True),
 }

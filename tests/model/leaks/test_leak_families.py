@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from fakes.providers.leaked import FAMILIES, TOOLS, Family, read, read_pieces
+from fakes.providers.leaked import FAMILIES, TOOLS, ProcessTree, read, read_pieces
 
 ONE = ("read_file", {"path": "a.py", "limit": 3})
 TWO = ("run_command", {"command": "ls -l", "background": True})
 
 
 @pytest.fixture(params=FAMILIES.values(), ids=FAMILIES.keys())
-def family(request: pytest.FixtureRequest) -> Family:
+def family(request: pytest.FixtureRequest) -> ProcessTree:
     return request.param
 
 

@@ -13,13 +13,13 @@ from search.migrate.fixer import Fixer, texts
 from search.parallel.conftest import worktrees
 
 from rundry.agent.run.item_trees.merging import Merged, plan_merge
-from rundry.agent.workspace import Change, Was, blob_id
+from rundry.agent.workspace import Change, FileVersion, blob_id
 
 FILE, SCRIPT, LINK = 0o100644, 0o100755, 0o120000
 
 
-def was(data: bytes, mode: int = FILE) -> Was:
-    return Was(blob_id(data), lambda: data, mode)
+def was(data: bytes, mode: int = FILE) -> FileVersion:
+    return FileVersion(blob_id(data), lambda: data, mode)
 
 
 def changed(before: bytes | None, after: bytes | None, *modes: int | None) -> Change:
@@ -27,7 +27,7 @@ def changed(before: bytes | None, after: bytes | None, *modes: int | None) -> Ch
     return Change(path="f", kind="changed", before=before, after=after, before_mode=old, after_mode=new)
 
 
-def plan(change: Change, now: Was | None):
+def plan(change: Change, now: FileVersion | None):
     base = None if change.before is None else was(change.before, change.before_mode or FILE)
     return plan_merge([change], {"f": base}, {"f": now})
 
@@ -62,7 +62,7 @@ def test_changes_of_both_sides_are_joined_by_line_and_keep_the_permissions_of_ei
         (changed(b"a", b"b", LINK, LINK), was(b"c", LINK), "a link changed on both sides"),
     ],
 )
-def test_what_cannot_be_joined_is_a_conflict_and_nothing_is_written(change: Change, now: Was | None, why: str):
+def test_what_cannot_be_joined_is_a_conflict_and_nothing_is_written(change: Change, now: FileVersion | None, why: str):
     found = plan(change, now)
     assert found.files == []
     assert len(found.conflicts) == 1

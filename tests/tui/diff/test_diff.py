@@ -13,7 +13,7 @@ from sampling import examples
 
 from rundry.agent.gate import split_bytes
 from rundry.agent.gate.change.lines import in_order
-from rundry.agent.workspace import FileState, form_of
+from rundry.agent.workspace import FileState, text_format_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
 from rundry.tui.diff.renderer import DiffRenderer
@@ -55,7 +55,7 @@ def test_the_hunks_on_the_screen_are_those_of_the_gate_line_by_line(
     old: str, new: str, encoding: str, exists: bool
 ) -> None:
     before, after = (text.encode(encoding, errors="replace") for text in (old, new))
-    form = form_of(before)
+    form = text_format_of(before)
     state = FileState(
         path=Path("a"),
         real=Path("/a"),

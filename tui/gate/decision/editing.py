@@ -43,10 +43,10 @@ class Editable:
 
 def opened(data: bytes | None, like: bytes | None = None) -> Editable:
     """Decode `data`, in the encoding of `like` if that is given. Raises UserError if it is not text."""
-    from rundry.agent import form_of  # the workspace costs some ms to import
+    from rundry.agent import text_format_of  # the workspace costs some ms to import
 
     data = data or b""
-    form = form_of(like or data)
+    form = text_format_of(like or data)
     try:
         text = data.removeprefix(form.bom).decode(form.encoding or "utf-8")
     except UnicodeDecodeError:

@@ -21,7 +21,7 @@ from ..loopback import Loopback
 from ..private_git import GitMounts
 from ..private_git.folders import repository_places
 from ..probe import NotHeld, Probed, not_held
-from ..refused import Conditions, Need, find_need
+from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
 from .programs import program_places
 
@@ -77,7 +77,7 @@ class Confinement:
         self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
-        self.why_apart = ""
+        self.why_no_loopback = ""
         """Why commands do not share a loopback network; empty if they do."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
@@ -151,11 +151,11 @@ class Confinement:
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
-        if self._loopback is None and not self.why_apart:
+        if self._loopback is None and not self.why_no_loopback:
             try:
                 self._loopback = Loopback(self._program)
             except (OSError, subprocess.TimeoutExpired) as error:
-                self.why_apart = f"a check cannot reach a server that a command started: {error}"
+                self.why_no_loopback = f"a check cannot reach a server that a command started: {error}"
         return [] if self._loopback is None else self._loopback.words
 
     def open_egress(self) -> str:
@@ -165,7 +165,7 @@ class Confinement:
         if self.kind != "bubblewrap":
             return "[sandbox] hosts works only with bubblewrap: commands have no network"
         if not (join := self._join()):
-            return f"[sandbox] hosts does not work here ({self.why_apart}): commands have no network"
+            return f"[sandbox] hosts does not work here ({self.why_no_loopback}): commands have no network"
         try:
             self._egress = Egress(self.hosts, join)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -179,7 +179,7 @@ class Confinement:
         access: Access = NO_ACCESS,
         *,
         command: str = "",
-    ) -> Need | None:
+    ) -> MissingAccess | None:
         """Return what the sandbox refused to a failed command; None if no refusal was recognized.
 
         `access`: the permissions that the command ran with.
@@ -197,4 +197,4 @@ class Confinement:
             writable=access.writable,
             read_only=access.read_only if self.kind == "bubblewrap" else (),
         )
-        return find_need(done, conditions)
+        return find_missing_access(done, conditions)

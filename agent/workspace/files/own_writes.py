@@ -20,7 +20,7 @@ class _Left(NamedTuple):
     sha256: str | None
 
 
-class Ledger:
+class OwnWrites:
     """The writes of this process. Safe to use from several threads."""
 
     def __init__(self) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ..own_temp import temp_folder
-from .repository import AroundCommit, GitFailed, Repository
+from .repository import GitFailed, Hooks, Repository
 
-_UNDER_WAY = {
+_OPERATIONS = {
     "index.lock": "another git process is running",
     "MERGE_HEAD": "a merge is in progress",
     "CHERRY_PICK_HEAD": "a cherry-pick is in progress",
@@ -23,18 +23,18 @@ _UNDER_WAY = {
 class SharedRepository(Repository):
     """The repository in which the person works at the same time."""
 
-    async def why_not(self) -> str | None:
+    async def why_no_commit(self) -> str | None:
         """Return why committing is not possible now; None: it is."""
-        folder = Path(os.fsdecode((await self.must("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
-        busy = next((why for name, why in _UNDER_WAY.items() if (folder / name).exists()), None)
+        folder = Path(os.fsdecode((await self.run_checked("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
+        busy = next((why for name, why in _OPERATIONS.items() if (folder / name).exists()), None)
         if busy is not None:
             return f"git is in use: {busy}"
         if await self.branch() is None:
             return "HEAD is not on a branch (detached)"
         return None if await self.head() is not None else "the branch has no commit yet"
 
-    async def commit_one(
-        self, path: str, was: Collection[bytes | None], message: str, hooks: AroundCommit | None = None
+    async def commit_file(
+        self, path: str, was: Collection[bytes | None], message: str, hooks: Hooks | None = None
     ) -> str | None:
         """Commit only that file as it is on the disk; return the commit's id, or None if there is nothing to commit.
 
@@ -45,21 +45,21 @@ class SharedRepository(Repository):
         await self._check_clean(path, was)
         with temp_folder("index") as folder:
             beside = self.with_index(folder / "index")
-            await beside.must("read-tree", "HEAD")
+            await beside.run_checked("read-tree", "HEAD")
             commit = await beside.commit([path], message, hooks)
         if commit is not None:
-            await self.forget_staged([path])
+            await self.unstage([path])
         return commit
 
     async def _check_clean(self, path: str, was: Collection[bytes | None]) -> None:
-        head = await self.ask("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+        head = await self.run("rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
         known = head.line if head.code == 0 else None
         if known not in [await self._id_of(path, data) for data in was]:
             raise GitFailed(f"{path} had uncommitted changes before the model changed it")
-        if (await self.ask("diff-index", "--cached", "--quiet", "HEAD", "--", path)).code != 0:
+        if (await self.run("diff-index", "--cached", "--quiet", "HEAD", "--", path)).code != 0:
             raise GitFailed(f"{path} is staged")
 
     async def _id_of(self, path: str, data: bytes | None) -> str | None:
         if data is None:
             return None
-        return (await self.must("hash-object", "--stdin", "--path", path, stdin=data)).line
+        return (await self.run_checked("hash-object", "--stdin", "--path", path, stdin=data)).line

@@ -30,17 +30,17 @@ async def drop_refs_made_in(tree: Repository, start: GitState, commands: Sequenc
     commits = commits_of_head(places, 0) - known
     named = visited_by_head(places) | {f"{kind}{word}" for word in _words_of(commands) for kind in _KINDS}
     elsewhere = await checked_out_elsewhere(tree, places)
-    said = await tree.must("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *_KINDS)
-    for line in said.out.decode("utf-8", "surrogateescape").splitlines():
+    answer = await tree.run_checked("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *_KINDS)
+    for line in answer.out.decode("utf-8", "surrogateescape").splitlines():
         name, tip, peeled = line.split(" ")
         before = start.refs.get(name)
         if tip == before or name in elsewhere:
             continue
         is_own = (peeled or tip) in commits
         if before is not None and is_own:
-            await tree.must("update-ref", "--no-deref", "-m", _WHY, name, before, tip)
+            await tree.run_checked("update-ref", "--no-deref", "-m", _WHY, name, before, tip)
         elif before is None and (is_own or name in named):
-            await tree.must("update-ref", "--no-deref", "-d", name, tip)
+            await tree.run_checked("update-ref", "--no-deref", "-d", name, tip)
 
 
 def _words_of(commands: Sequence[str]) -> set[str]:
