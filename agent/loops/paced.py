@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..protocol import Again, Decision, Price, Sleeping, Wait
-from ..stops.pacing import lifetime, pace, pays, prices
+from ..stops.pacing import lifetime, pace, prices, saves_money
 from . import goal
 from .passes import pass_facts
 from .state import LoopState, common_end, met, suspect_handoff
@@ -45,7 +45,7 @@ def _sleep(state: LoopState, asked: float, reason: str) -> Wait:
     if spec is not None:
         hit = facts.spent.tokens.cached > 0
         ttl = lifetime(spec.cache_ttl, state.price, asked=spec.ttl_asked, was_hit=hit)
-    delay = pace(asked, ttl if pays(state.price) else None)
+    delay = pace(asked, ttl if saves_money(state.price) else None)
     cost = _cost(state.price, pass_facts(state).prompt_tokens) if ttl is not None else (None, None)
     return Wait(
         delay.seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..facts.facts import RunFacts
 from ..protocol import Record, StallDetected, StallKind
-from ..stops import Call, Observation, one_spelling
+from ..stops import Call, Observation, normalise_paths
 from ..tools import TOOLS
 from .model_call.stream import Reply
 from .resources.context import RunContext
@@ -23,11 +23,11 @@ def look_for_stalls(
             calls=[
                 Call(
                     action=call.tool,
-                    arguments=one_spelling(parsed.raw if parsed.error is None else call.arguments, root),
+                    arguments=normalise_paths(parsed.raw if parsed.error is None else call.arguments, root),
                     result=result.text,
                     ok=result.ok,
                     refused=call.call_id in outcome.rejected,
-                    aside=call.tool in TOOLS and TOOLS[call.tool].traits.effect == "plan",
+                    is_note=call.tool in TOOLS and TOOLS[call.tool].traits.effect == "plan",
                 )
                 for call, parsed, result in outcome.results
             ],

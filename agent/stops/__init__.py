@@ -6,17 +6,24 @@ from .counting import Counted, Suspicion, compare, count_failing, count_tests
 from .finish import reject_finish
 from .guard import Guard, default_guard, guard_of_items
 from .margin import Margin
-from .predicates import Deeds, judge_file, judge_python, judge_required, judge_schema, require_usable, required_commands
+from .predicates import (
+    RunActions,
+    judge_file,
+    judge_python,
+    judge_required,
+    judge_schema,
+    required_commands,
+    validate_predicates,
+)
 from .quota import Quotas
 from .reserve import Reserve, reserve_for
-from .stall import Call, Finding, Observation, StallWatch, find_chant, one_spelling
+from .stall import Call, Finding, Observation, StallWatch, find_repetition, normalise_paths
 from .verdict import Verdict
 
 __all__ = [
     "Call",
     "CheckResult",
     "Counted",
-    "Deeds",
     "Exhausted",
     "Finding",
     "Grant",
@@ -25,6 +32,7 @@ __all__ = [
     "Observation",
     "Quotas",
     "Reserve",
+    "RunActions",
     "Shares",
     "StallWatch",
     "Suspicion",
@@ -34,21 +42,21 @@ __all__ = [
     "count_failing",
     "count_tests",
     "default_guard",
-    "find_chant",
+    "find_repetition",
     "guard_of_items",
     "head_and_tail",
     "judge_file",
     "judge_python",
     "judge_required",
     "judge_schema",
-    "one_spelling",
+    "normalise_paths",
     "over",
     "reject_finish",
     "replace_budget",
-    "require_usable",
     "required_commands",
     "reserve_for",
     "run_check",
     "share",
     "tighter",
+    "validate_predicates",
 ]

@@ -15,7 +15,7 @@ USEFUL_OUTPUT = 64
 """Tokens of an answer below which a call is not worth making."""
 _MOST_OUTPUT = 32_768
 _MOST_WRAP_UP = 4_096
-_FREE_HAND = 4_096
+_UNDIVIDED_OUTPUT = 4_096
 """Tokens of output up to which one call may take everything that is left. Above this it gets a quarter: a cut stream is
 charged at its worst case, and one cut stream must not end a run.
 """
@@ -120,7 +120,7 @@ def tighter(one: Grant, other: Grant) -> Grant:
 
 def _fitting(wanted: int, room: float) -> int:
     """Return how many of the wanted tokens a call may use, so that it leaves room for later ones."""
-    return int(min(wanted, room, max(_FREE_HAND, room / 4)))
+    return int(min(wanted, room, max(_UNDIVIDED_OUTPUT, room / 4)))
 
 
 def _room_for_output(budget: Budget, spent: Spent, kept: Reserve, price: Price | None, bounded: int) -> float:

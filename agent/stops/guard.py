@@ -14,7 +14,7 @@ import msgspec
 from ..protocol import Predicates
 from ..system import read_plain
 from ..workspace import FileGlob
-from .guarding import Depends, depends_on
+from .guarding import Dependencies, depends_on
 from .predicates.required import required_commands
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")
@@ -134,7 +134,7 @@ class Guard:
         self,
         names: Iterable[str] = (),
         *,
-        depends: Depends | None = None,
+        depends: Dependencies | None = None,
         unless: Iterable[str] = (),
         asked: Iterable[str] = (),
         free: Sequence[FileGlob] = (),
@@ -146,7 +146,7 @@ class Guard:
         """
         from pathspec import GitIgnoreSpec
 
-        self.depends = depends or Depends()
+        self.depends = depends or Dependencies()
         self._root, self._free = root, free
         self.files = frozenset(_normal(path) for path in self.depends.files)
         self._is_anything = bool(asked) or bool(names) or bool(self.files)

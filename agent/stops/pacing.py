@@ -45,7 +45,7 @@ def prices(prompt_tokens: int, price: Price | None) -> tuple[float, float] | Non
     return prompt_tokens * price.cached, prompt_tokens * max(price.input, price.cached)
 
 
-def pays(price: Price | None) -> bool:
+def saves_money(price: Price | None) -> bool:
     """Return whether a warm read costs less than a cold one; True if the price is unknown."""
     return price is None or not price.input or price.cached < price.input
 

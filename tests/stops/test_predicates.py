@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.protocol import Predicates, UserError
-from rundry.agent.stops import judge_file, judge_python, require_usable
+from rundry.agent.stops import judge_file, judge_python, validate_predicates
 from rundry.agent.workspace import Sandbox, Workspace, command_env
 
 
@@ -109,7 +109,7 @@ class TestPython:
 def wrong(predicates: Predicates, root: Path) -> str:
     """Why one of them could never hold; empty: all could."""
     try:
-        require_usable(predicates, root)
+        validate_predicates(predicates, root)
     except UserError as error:
         return str(error)
     return ""
@@ -146,7 +146,7 @@ class TestUsable:
         (tmp_path / "broken.py").write_text("a = 1\ndef ready(:\n")
         (tmp_path / "list.json").write_text("[]")
         with pytest.raises(UserError, match=says):
-            require_usable(Predicates(**given), tmp_path)
+            validate_predicates(Predicates(**given), tmp_path)
 
     @pytest.mark.parametrize(
         "text",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rundry.agent.protocol import UserError
-from rundry.agent.stops import Deeds, judge_required
+from rundry.agent.stops import RunActions, judge_required
 from rundry.agent.stops.predicates.required import parse_requirement
 
 ROOT = Path("/work/project")
@@ -40,7 +40,7 @@ class Run:
 
 
 def passes(action: str, *actions: Any, **more: Any) -> bool:
-    return judge_required(action, Deeds(actions=actions, root=ROOT, **more)).passed
+    return judge_required(action, RunActions(actions=actions, root=ROOT, **more)).passed
 
 
 @pytest.mark.parametrize(
@@ -205,14 +205,14 @@ def test_a_command_that_failed_or_has_not_ended_does_not_count():
 
 
 def test_a_command_during_which_a_guarded_file_was_written_does_not_count():
-    verdict = judge_required("run_command:pytest", Deeds(actions=[Run("pytest", disturbed=True)], root=ROOT))
+    verdict = judge_required("run_command:pytest", RunActions(actions=[Run("pytest", disturbed=True)], root=ROOT))
     assert not verdict.passed
     assert "changed while it ran; run it again on its own" in verdict.detail
     assert passes("run_command:pytest", Run("pytest", disturbed=True), Run("pytest"))
 
 
 def test_the_verdict_says_what_is_missing_and_how_to_run_it():
-    verdict = judge_required("run_command:pytest", Deeds(actions=[Run("echo pytest")]))
+    verdict = judge_required("run_command:pytest", RunActions(actions=[Run("echo pytest")]))
     assert verdict.name == "require run_command:pytest"
     assert "no call of `run_command` with `pytest` has succeeded" in verdict.detail
     assert "its own exit status" in verdict.detail

@@ -4,8 +4,8 @@ import pickle
 
 from stops.observed import did, findings, said
 
-from rundry.agent.stops import Call, Observation, StallWatch, find_chant, one_spelling
-from rundry.agent.stops.stall.signature import canonical, settled
+from rundry.agent.stops import Call, Observation, StallWatch, find_repetition, normalise_paths
+from rundry.agent.stops.stall.signature import canonical, without_volatile
 
 
 class TestWhatIsTheSame:
@@ -25,7 +25,7 @@ class TestWhatIsTheSame:
             ("real 0m0.012s", "real 1m3.9s"),
         ]
         for a, b in pairs:
-            assert settled(a) == settled(b), (a, b)
+            assert without_volatile(a) == without_volatile(b), (a, b)
 
     def test_what_tells_of_progress_stays(self):
         pairs = [
@@ -34,7 +34,7 @@ class TestWhatIsTheSame:
             ("FAILED test_0", "FAILED test_1"),
         ]
         for a, b in [*pairs, ("14 failed", "13 failed"), ("/tmp/ws/a.py: missing", "/tmp/ws/b.py: missing")]:
-            assert settled(a) != settled(b), (a, b)
+            assert without_volatile(a) != without_volatile(b), (a, b)
 
     def test_arguments_are_equal_whatever_their_order_and_reasons(self):
         a = canonical({"path": "a", "n": 1, "reason": "look"})
@@ -44,10 +44,10 @@ class TestWhatIsTheSame:
 
 class TestChant:
     def test_a_sentence_said_on_end_is_found_with_its_words(self):
-        assert find_chant("I will check the file again. " * 30) == "i will check the file again."
+        assert find_repetition("I will check the file again. " * 30) == "i will check the file again."
 
     def test_it_is_found_before_a_calm_end(self):
-        assert find_chant("no more " * 60 + "and that is all there is to say about this.") is not None
+        assert find_repetition("no more " * 60 + "and that is all there is to say about this.") is not None
 
     def test_code_tables_lists_and_rulers_repeat_by_nature(self):
         for text in (
@@ -58,14 +58,14 @@ class TestChant:
             "----------\n" * 200,
             "    pass pass pass\n" * 200,
         ):
-            assert find_chant(text) is None, text[:20]
+            assert find_repetition(text) is None, text[:20]
 
     def test_a_chorus_is_not_a_chant(self):
-        assert find_chant("We will, we will rock you. " * 4) is None
+        assert find_repetition("We will, we will rock you. " * 4) is None
 
 
 def planned(*lines: str) -> Observation:
-    return Observation(calls=[Call(action="plan", arguments={"lines": list(lines)}, result="kept", aside=True)])
+    return Observation(calls=[Call(action="plan", arguments={"lines": list(lines)}, result="kept", is_note=True)])
 
 
 class TestWhatHidesARepetition:
@@ -94,15 +94,17 @@ class TestWhatHidesARepetition:
 
     def test_one_file_under_several_spellings_is_one_action(self):
         spellings = ["a.py", "./a.py", "x/../a.py", "/work/space/a.py", "a.py"]
-        shortest = {str(one_spelling({"path": p}, "/work/space")) for p in spellings}
+        shortest = {str(normalise_paths({"path": p}, "/work/space")) for p in spellings}
         lines = ["cat a.py", "cat ./a.py", "cat  'a.py'", 'cat "/work/space/a.py"']
         assert shortest == {str({"path": "a.py"})}
-        assert {str(one_spelling({"command": line}, "/work/space")) for line in lines} == {str({"command": "cat a.py"})}
+        assert {str(normalise_paths({"command": line}, "/work/space")) for line in lines} == {
+            str({"command": "cat a.py"})
+        }
 
     def test_a_path_outside_and_an_address_stay_what_they_are(self):
         for line in ("cat /etc/hosts", "curl https://a.example/./x", "echo 'it"):
-            assert one_spelling({"command": line}, "/work/space") == {"command": line}
-        assert one_spelling({"path": "../b.py"}, "/work/space") == {"path": "../b.py"}
+            assert normalise_paths({"command": line}, "/work/space") == {"command": line}
+        assert normalise_paths({"path": "../b.py"}, "/work/space") == {"path": "../b.py"}
 
     def test_numbers_that_change_by_themselves_do_not_make_a_new_result(self):
         pairs = [
@@ -113,11 +115,11 @@ class TestWhatHidesARepetition:
             ("container 4f5e6a7b8c9d0e1f2a3b", "container 0a1b2c3d4e5f60718293"),
         ]
         for before, after in pairs:
-            assert settled(before) == settled(after), before
+            assert without_volatile(before) == without_volatile(after), before
 
     def test_progress_is_a_new_result(self):
         for before, after in (("[3/40] built", "[4/40] built"), ("12 of 40", "13 of 40"), ("(2 failed)", "(3 failed)")):
-            assert settled(before) != settled(after)
+            assert without_volatile(before) != without_volatile(after)
 
 
 class TestLongRuns:

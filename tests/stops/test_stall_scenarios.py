@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.stops.stall import Call, Judge, Observation
+from rundry.agent.stops.stall import Call, Observation, StallVerdicts
 
 SCENARIOS = json.loads(Path(__file__).with_name("stall.json").read_text())["scenarios"]
 
@@ -44,15 +44,15 @@ def observation(turn: list[dict]) -> Observation:
 
 
 def verdict_of(scenario: dict) -> str:
-    judge = Judge(scenario.get("start_world"))
+    stalls = StallVerdicts(scenario.get("start_world"))
     verdict = "ok"
     for seen in observations(scenario["steps"]):
         if seen == "user":
-            verdict = judge.person_said()
+            verdict = stalls.reset_after_message()
         elif seen == "nudge":
-            verdict = judge.hinted()
+            verdict = stalls.hinted()
         else:
-            verdict = judge.observe(seen)
+            verdict = stalls.observe(seen)
     return verdict
 
 

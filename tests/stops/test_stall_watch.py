@@ -30,7 +30,7 @@ class TestHintThenStop:
     def test_a_person_who_says_something_earns_a_new_hint(self):
         watch = StallWatch()
         assert findings(watch, *[did()] * 6)[2] == ("repeat", "hint")
-        watch.person_said()
+        watch.reset_after_message()
         assert findings(watch, *[did()] * 3) == [None, None, ("repeat", "hint")]
 
     def test_it_does_not_fire_again_at_each_step_after_a_stop(self):
@@ -84,7 +84,7 @@ class TestKinds:
         watch = StallWatch()
         look = [did(path=f"f{n}") for n in range(14)]
         findings(watch, *look)
-        watch.person_said()
+        watch.reset_after_message()
         assert set(findings(watch, *look)) == {None}
 
     def test_looking_at_all_of_it_again_is_none(self):
@@ -243,7 +243,7 @@ def test_a_message_of_a_person_makes_all_before_it_forgotten(before, after):
     watch, fresh = StallWatch("w0"), StallWatch("w0")
     findings(watch, *before)
     watch.observe(did("edit_file", world="w0"))
-    watch.person_said()
+    watch.reset_after_message()
     assert findings(watch, *after) == findings(fresh, *after)
 
 

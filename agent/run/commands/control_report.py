@@ -41,7 +41,7 @@ async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = Fal
             ctx.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
     ctx.files.mark_changed()
     ctx.background.note_tree(world)
-    ctx.stalls.person_said()
+    ctx.stalls.reset_after_message()
 
 
 async def end_manual_control(ctx: RunContext) -> None:

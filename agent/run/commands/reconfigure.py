@@ -95,7 +95,7 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
     if spec == run.facts.model_spec:
         return f"{spec.name} is already in use"
     _adopt(run, model, spec, by=by)
-    run.ctx.stalls.of(None).person_said()
+    run.ctx.stalls.of(None).reset_after_message()
     return None
 
 

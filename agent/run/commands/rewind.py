@@ -35,7 +35,7 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
         if isinstance(gone, str):
             return gone
         _record(run.ctx.events, run.ctx.files, gone)
-    ctx.stalls.person_said()
+    ctx.stalls.reset_after_message()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
         run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None

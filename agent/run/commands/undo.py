@@ -63,7 +63,7 @@ def _record(run: LiveRun, taken: str | Undone) -> str | None:
         run.ctx.events.record(taken)
         run.messages.send(undo_prompt(taken, run.facts))
     run.ctx.files.mark_changed()
-    run.ctx.stalls.person_said()
+    run.ctx.stalls.reset_after_message()
     return None
 
 

@@ -32,7 +32,7 @@ class MessageQueue:
         self._messages.deliver()
         queue = facts.queue
         if queue:
-            self._stalls.of(None).person_said()
+            self._stalls.of(None).reset_after_message()
         for queued_id in sorted(queue, key=lambda i: (i not in self._steers, i)):
             kind: SaidKind = "steer" if queued_id in self._steers else "say"
             if not facts.spec.task and not any(m.role == "user" for m in facts.main.messages):

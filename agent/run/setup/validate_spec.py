@@ -8,7 +8,7 @@ from pathlib import Path
 from ...config import did_you_mean
 from ...gate import nonsense
 from ...protocol import RunSpec, UserError
-from ...stops import require_usable
+from ...stops import validate_predicates
 from ...tools import TOOLS, Fetcher
 from .tools_on_offer import tools_of
 from .usable_commands import require_usable_commands
@@ -25,7 +25,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     branch = branch_of(spec)
     origin = branch.worktree_of if branch is not None else None
-    require_usable(spec.predicates, Path(origin or spec.workspace))
+    validate_predicates(spec.predicates, Path(origin or spec.workspace))
     require_usable_commands(spec, env)
     offered = tools_of(spec)
     for action in spec.predicates.require:

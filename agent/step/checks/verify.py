@@ -14,7 +14,7 @@ from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Ve
 from ...stops import (
     CheckResult,
     Counted,
-    Deeds,
+    RunActions,
     Verdict,
     compare,
     judge_file,
@@ -55,7 +55,7 @@ async def verify(
     for path in wanted.until_file:
         _judged(judge_file(path, ctx.workspace), record)
     for action in wanted.require:
-        _judged(judge_required(action, _deeds(ctx.facts, ctx.workspace)), record)
+        _judged(judge_required(action, _run_actions(ctx.facts, ctx.workspace)), record)
     if wanted.schema is not None and (claim or _is_stale(ctx.facts, f"schema {wanted.schema}")):
         await _judge_schema(ctx, wanted.schema, record)
     ctx.files.note_verified(ctx.facts.world)
@@ -209,8 +209,8 @@ def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None
     )
 
 
-def _deeds(facts: RunFacts, workspace: Workspace) -> Deeds:
-    return Deeds(
+def _run_actions(facts: RunFacts, workspace: Workspace) -> RunActions:
+    return RunActions(
         actions=facts.actions,
         applied=facts.applied,
         last_edit=facts.last_edit,

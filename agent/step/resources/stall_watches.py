@@ -21,7 +21,7 @@ class StallWatches:
         """Forget what one conversation did so far."""
         self._watches.pop(work, None)
 
-    def person_said(self) -> None:
+    def reset_after_message(self) -> None:
         """Note in all conversations that the user said something."""
         for watch in self._watches.values():
-            watch.person_said()
+            watch.reset_after_message()

@@ -2,8 +2,8 @@
 (docs/requirements.md 2.3.6).
 """
 
-from .depends import Depends, depends_on
+from .depends import Dependencies, depends_on
 from .shadows import Shadows
 from .tool_table import check_environment
 
-__all__ = ["Depends", "Shadows", "check_environment", "depends_on"]
+__all__ = ["Dependencies", "Shadows", "check_environment", "depends_on"]

@@ -9,7 +9,7 @@ import msgspec
 from .shadows import Shadows
 
 
-class Depends(msgspec.Struct):
+class Dependencies(msgspec.Struct):
     """The files and patterns that decide a verdict, found before the run begins."""
 
     files: set[str] = msgspec.field(default_factory=set[str])

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ...shell.words import UNKNOWN
 from ..executed import Started, executed
-from .dependencies import Depends
+from .dependencies import Dependencies
 from .helper_names import is_helper, is_test_helper, test_files
 from .imports import imports_of
 from .installed import package_files, package_of, venv_files, venv_places, venvs_of
@@ -27,7 +27,7 @@ _ENDINGS = ("js", "mjs", "cjs", "ts", "mts", "json", "yml", "yaml", "toml")
 _PREFIXES = (Path("/usr"), Path("/usr/local"))
 
 
-def depends_on(commands: Iterable[str], predicates: Iterable[str], root: Path, env: Mapping[str, str]) -> Depends:
+def depends_on(commands: Iterable[str], predicates: Iterable[str], root: Path, env: Mapping[str, str]) -> Dependencies:
     """Return what these check commands and Python predicates (`FILE`) depend on. Reads files and executes nothing."""
     return _Search(root, env).find(list(commands), list(predicates))
 
@@ -35,7 +35,7 @@ def depends_on(commands: Iterable[str], predicates: Iterable[str], root: Path, e
 class _Search:
     def __init__(self, root: Path, env: Mapping[str, str]) -> None:
         self._root, self._env = Path(os.path.realpath(root)), env
-        self._found = Depends()
+        self._found = Dependencies()
         self._roots: dict[str, None] = {}
         """Folders that Python searches first."""
         self._modules: set[str] = set()
@@ -48,7 +48,7 @@ class _Search:
         """Workspace folders in PATH."""
         self._has_python = False
 
-    def find(self, commands: Sequence[str], predicates: Sequence[str]) -> Depends:
+    def find(self, commands: Sequence[str], predicates: Sequence[str]) -> Dependencies:
         for command in commands:
             self._command(command, ".")
         for predicate in predicates:

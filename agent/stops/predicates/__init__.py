@@ -2,16 +2,16 @@
 
 from .files import judge_file
 from .python import judge_python
-from .required import Deeds, judge_required, required_commands
+from .required import RunActions, judge_required, required_commands
 from .schema import judge_schema
-from .usable import require_usable
+from .validate_predicates import validate_predicates
 
 __all__ = [
-    "Deeds",
+    "RunActions",
     "judge_file",
     "judge_python",
     "judge_required",
     "judge_schema",
-    "require_usable",
     "required_commands",
+    "validate_predicates",
 ]

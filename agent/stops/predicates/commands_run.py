@@ -18,7 +18,7 @@ from .diverting import (
     TAKES_ASSIGNMENTS,
     BeforeScript,
 )
-from .launchers import IDLE, IDLE_ALONE, LAUNCHERS, MODULE_FLAGS, MODULE_VALUED
+from .launchers import LAUNCHERS, MODULE_FLAGS, MODULE_VALUED, NO_WORK_ALONE, NO_WORK_OPTIONS
 
 _DEEPEST = 4
 _SHELLS = ("sh", "bash", "dash")
@@ -44,9 +44,9 @@ def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False
 
 def _matching(wanted: Sequence[str], commands: Sequence[Simple], root: Path, depth: int) -> list[Simple]:
     """Return the commands that match `wanted`, whose paths are relative to the workspace."""
-    if any(_is_path(word, root) for word in wanted) and any(_leaves(one.words, root) for one in commands):
+    if any(_is_path(word, root) for word in wanted) and any(_leaves_workspace(one.words, root) for one in commands):
         return []
-    return [one for one in commands if one.is_sure and _is_it(wanted, one, root, depth)]
+    return [one for one in commands if one.is_sure and _matches(wanted, one, root, depth)]
 
 
 def _is_path(word: str, root: Path) -> bool:
@@ -54,14 +54,14 @@ def _is_path(word: str, root: Path) -> bool:
     return is_relative and word.strip("./") != "" and ("/" in word.strip("./") or (root / word).is_file())
 
 
-def _leaves(words: Sequence[str], root: Path) -> bool:
+def _leaves_workspace(words: Sequence[str], root: Path) -> bool:
     if words[0] in CHANGES_FOLDER:
         return len(words) != 2 or os.path.normpath(root / words[1]) != os.path.normpath(root)
     return any(word.partition("=")[0] in OTHER_FOLDER for word in words[1:])
 
 
-def _is_it(wanted: Sequence[str], command: Simple, root: Path, depth: int) -> bool:
-    seen = list(_seen_through(command.words))
+def _matches(wanted: Sequence[str], command: Simple, root: Path, depth: int) -> bool:
+    seen = list(_unwrapped_forms(command.words))
     if any(_decides(given) for given in command.given) or any(_is_diverted(words, wanted) for words in seen):
         return False
     for words in seen:
@@ -114,17 +114,17 @@ def _decides(given: str) -> bool:
     return bool(DECIDES_PROGRAMS.fullmatch(name)) or not name.isidentifier() or name in _DECIDES_WORK
 
 
-def _seen_through(words: list[str]) -> Iterator[list[str]]:
+def _unwrapped_forms(words: list[str]) -> Iterator[list[str]]:
     """Yield the command as it is written, and the commands after its launchers."""
     for _ in range(_DEEPEST):
         yield words
-        behind = _behind_python(words) if _PYTHON.fullmatch(PurePosixPath(words[0]).name) else _behind(words)
+        behind = _after_python(words) if _PYTHON.fullmatch(PurePosixPath(words[0]).name) else _after_launcher(words)
         if not behind:
             return
         words = behind
 
 
-def _behind(words: list[str]) -> list[str]:
+def _after_launcher(words: list[str]) -> list[str]:
     """Return the words after a launcher; empty if there is no launcher, or it has unknown options."""
     name = PurePosixPath(words[0]).name
     if name in _SHELLS and len(words) > 1 and not words[1].startswith("-"):
@@ -135,7 +135,7 @@ def _behind(words: list[str]) -> list[str]:
     launcher = LAUNCHERS[(name, *words[1:length])]
     rest = words[length:]
     if name == "coverage" and "-m" in rest:
-        return _behind_python(["python", *[word for word in rest if word not in launcher.flags]])
+        return _after_python(["python", *[word for word in rest if word not in launcher.flags]])
     rest = _without_options(rest, launcher.flags, launcher.valued)
     while launcher.assigns and rest and "=" in rest[0]:
         if _decides(rest[0]):
@@ -147,7 +147,7 @@ def _behind(words: list[str]) -> list[str]:
     return rest if rest and not rest[0].startswith("-") else []
 
 
-def _behind_python(words: list[str]) -> list[str]:
+def _after_python(words: list[str]) -> list[str]:
     """Return the words after Python: pytest for `python -m pytest`, check.py for `python check.py`."""
     rest = _without_options(words[1:], MODULE_FLAGS, MODULE_VALUED)
     if rest[:1] == ["-m"]:
@@ -192,9 +192,9 @@ def _has_arguments(given: Sequence[str], wanted: Sequence[str]) -> bool:
 
     So `npm run test` does not match `npm test`. An option that prevents the work must itself be in `wanted`.
     """
-    if any(word in IDLE and word not in wanted for word in given):
+    if any(word in NO_WORK_OPTIONS and word not in wanted for word in given):
         return False
-    if len(given) == 1 and given[0] in IDLE_ALONE and given[0] not in wanted:
+    if len(given) == 1 and given[0] in NO_WORK_ALONE and given[0] not in wanted:
         return False
     plain = [_plain(word) for word in given]
     first = next((_plain(word) for word in wanted if not word.startswith("-")), None)

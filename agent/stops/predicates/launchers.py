@@ -66,11 +66,11 @@ LAUNCHERS: dict[tuple[str, ...], Launcher] = {
 MODULE_FLAGS = _words("-I -B -b -E -s -S -u -v -O -OO -q -P")
 MODULE_VALUED = _words("-W -X")
 """Options of Python that may precede `-m` or the script."""
-IDLE = _words(
+NO_WORK_OPTIONS = _words(
     """--help --version --collect-only --collectonly --co --fixtures --markers --setup-plan --dry-run --just-print
     --recon --list-tests --listTests --list --if-present --exit-zero --print-config --showconfig --no-run
     --passWithNoTests"""
 )
 """Options with which a program only prints something, or exits with 0 whatever it finds."""
-IDLE_ALONE = _words("-h -V -v -n help version")
+NO_WORK_ALONE = _words("-h -V -v -n help version")
 """Arguments with the same effect if there is no other argument."""

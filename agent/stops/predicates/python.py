@@ -14,9 +14,9 @@ import msgspec
 from ...workspace import Finished, Sandbox, Workspace
 from ..verdict import Verdict
 
-_APART = Path(__file__).with_name("apart")
-_MODULES = ("wire", "remote", "worker", "imports", "fence", "judge")
-"""Modules of `apart`, each after those that it imports."""
+_ISOLATED = Path(__file__).with_name("isolated")
+_MODULES = ("wire", "remote", "worker", "imports", "audit_hook", "judge")
+"""Modules of `isolated`, each after those that it imports."""
 
 
 async def judge_python(
@@ -41,7 +41,7 @@ async def judge_python(
     except (OSError, UnicodeDecodeError) as error:
         return Verdict(name, False, f"{script.rpartition(':')[0]} cannot be read: {error}")
     finished = await sandbox.run(
-        [sys.executable, "-I", "-B", "-c", (_APART / "boot.py").read_text(encoding="utf-8")],
+        [sys.executable, "-I", "-B", "-c", (_ISOLATED / "boot.py").read_text(encoding="utf-8")],
         workspace.root,
         cwd=workspace.root,
         env=env,
@@ -69,7 +69,7 @@ def _block(data: bytes) -> bytes:
 
 @cache
 def _sources() -> bytes:
-    return json.dumps({name: (_APART / f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}).encode()
+    return json.dumps({name: (_ISOLATED / f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}).encode()
 
 
 def _read_verdict(name: str, finished: Finished, mark: str, sandbox: Sandbox) -> Verdict:

@@ -23,7 +23,7 @@ _WRITERS = tools_with("change")
 _OF_FILES = (*_WRITERS, "read_file")
 
 
-class Acted(Protocol):
+class RecordedAction(Protocol):
     """A tool call and its result, from the journal's facts."""
 
     @property
@@ -62,10 +62,10 @@ class Acted(Protocol):
         ...
 
 
-class Deeds(msgspec.Struct, frozen=True):
+class RunActions(msgspec.Struct, frozen=True):
     """The actions of a run, and the changes of files that they caused."""
 
-    actions: Sequence[Acted]
+    actions: Sequence[RecordedAction]
     applied: frozenset[tuple[int | None, str]] = frozenset()
     """Pairs (step, path) of edits that were applied and not undone."""
     last_edit: int = 0
@@ -120,11 +120,15 @@ def required_commands(actions: Sequence[str]) -> list[str]:
     return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
 
 
-def judge_required(action: str, deeds: Deeds) -> Verdict:
+def judge_required(action: str, run_actions: RunActions) -> Verdict:
     """Return whether such a call succeeded and was applied. A command must itself have exited with 0 for certain."""
     wanted = parse_requirement(action)
     words = _wanted_words(action, wanted.text) if wanted.tool in _COMMANDS and wanted.text else []
-    made = [a for a in deeds.actions if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, deeds)]
+    made = [
+        a
+        for a in run_actions.actions
+        if a.tool == wanted.tool and a.ok is True and _fits(a, wanted, words, run_actions)
+    ]
     done = [a for a in made if not (words and a.disturbed)]
     name = f"require {action}"
     if made and not done:
@@ -134,7 +138,7 @@ def judge_required(action: str, deeds: Deeds) -> Verdict:
         return Verdict(
             name, False, f"no call of {wanted.shown.removesuffix(' after the last edit')} has succeeded{_hint(wanted)}"
         )
-    if wanted.after_last_edit and not any(_is_after_edits(a, words, deeds) for a in done):
+    if wanted.after_last_edit and not any(_is_after_edits(a, words, run_actions) for a in done):
         return Verdict(name, False, f"{wanted.shown}: files changed after the newest such call; run it again")
     unknown = [AS_WRITTEN.format(wanted.call)] if words else []
     times = "once" if len(done) == 1 else f"{len(done)} times"
@@ -148,33 +152,33 @@ def _hint(wanted: Requirement) -> str:
     return f" in this run: run `{wanted.text}` {how}"
 
 
-def _fits(action: Acted, wanted: Requirement, words: Sequence[str], deeds: Deeds) -> bool:
-    if action.tool in _WRITERS and not _was_applied(action, deeds):
+def _fits(action: RecordedAction, wanted: Requirement, words: Sequence[str], run_actions: RunActions) -> bool:
+    if action.tool in _WRITERS and not _was_applied(action, run_actions):
         return False
     if not wanted.text:
         return True
     if action.tool in _COMMANDS:
-        return has_run(words, _argument(action, "command"), deeds.root)
+        return has_run(words, _argument(action, "command"), run_actions.root)
     if action.tool in _OF_FILES:
-        return _is_path(_relative(_argument(action, "path"), deeds.root), wanted.text)
+        return _is_path(_relative(_argument(action, "path"), run_actions.root), wanted.text)
     return _mentions(action.arguments, wanted.text)
 
 
-def _was_applied(action: Acted, deeds: Deeds) -> bool:
-    return (action.step, _relative(_argument(action, "path"), deeds.root)) in deeds.applied
+def _was_applied(action: RecordedAction, run_actions: RunActions) -> bool:
+    return (action.step, _relative(_argument(action, "path"), run_actions.root)) in run_actions.applied
 
 
-def _is_after_edits(action: Acted, words: Sequence[str], deeds: Deeds) -> bool:
+def _is_after_edits(action: RecordedAction, words: Sequence[str], run_actions: RunActions) -> bool:
     """Return whether no file changed after the call, or by another command of the same line."""
-    if deeds.last_edit > action.ended:
+    if run_actions.last_edit > action.ended:
         return False
-    if action.edited and not has_run(words, _argument(action, "command"), deeds.root, alone=True):
+    if action.edited and not has_run(words, _argument(action, "command"), run_actions.root, alone=True):
         return False
-    later = (other for other in deeds.actions if other.tool in _COMMANDS and other.ended > action.ended)
-    return deeds.is_watched or not any(later)
+    later = (other for other in run_actions.actions if other.tool in _COMMANDS and other.ended > action.ended)
+    return run_actions.is_watched or not any(later)
 
 
-def _argument(action: Acted, name: str) -> str:
+def _argument(action: RecordedAction, name: str) -> str:
     given = action.arguments
     return str(cast("dict[str, object]", given).get(name, "")) if isinstance(given, dict) else ""
 

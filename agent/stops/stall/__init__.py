@@ -1,8 +1,8 @@
 """Detect runs that repeat themselves."""
 
-from .chant import find_chant
+from .argument_paths import normalise_paths
 from .observation import Call, Finding, Observation
-from .spellings import one_spelling
-from .watch import Judge, StallWatch
+from .repetition import find_repetition
+from .watch import StallVerdicts, StallWatch
 
-__all__ = ["Call", "Finding", "Judge", "Observation", "StallWatch", "find_chant", "one_spelling"]
+__all__ = ["Call", "Finding", "Observation", "StallVerdicts", "StallWatch", "find_repetition", "normalise_paths"]

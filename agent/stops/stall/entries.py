@@ -8,16 +8,16 @@ from typing import Literal
 
 from ...protocol import StallKind
 from .observation import Call
-from .signature import canonical, digest, plain_words, readable, settled, shortened
+from .signature import canonical, digest, plain_words, readable, shortened, without_volatile
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
-    """A sign of a stall: a window is full, or will be with the next step."""
+class Symptom:
+    """A symptom of a stall: a window is full, or will be with the next step."""
 
     kind: StallKind
     key: str
-    """Two signs with the same kind and key are the same stall."""
+    """Two symptoms with the same kind and key are the same stall."""
     signature: str
     full: bool = True
 
@@ -28,7 +28,7 @@ class Entry:
 
     key: str
     label: str
-    kind: Literal["tool", "aside", "text", "empty"]
+    kind: Literal["tool", "note", "text", "empty"]
     failed: bool = False
 
 
@@ -55,14 +55,14 @@ def count_in_a_row(entries: Sequence[Entry]) -> int:
 
 def distinct_calls(calls: Sequence[Call]) -> list[tuple[str, Call]]:
     """Remove repeated calls, because equal calls of one step count once."""
-    keyed = {digest(c.action, canonical(c.arguments), settled(c.result), str(c.ok)): c for c in calls}
+    keyed = {digest(c.action, canonical(c.arguments), without_volatile(c.result), str(c.ok)): c for c in calls}
     return list(keyed.items())
 
 
 def entry_of_plans(calls: Sequence[Call]) -> Entry:
     """Return the entry of a step with only plans or notes; repeating the same plan is a monologue."""
     words = plain_words(" ".join(canonical(call.arguments) for call in calls))
-    return Entry(digest("aside", words), shortened(readable(calls[0].action, calls[0].arguments)), "aside")
+    return Entry(digest("note", words), shortened(readable(calls[0].action, calls[0].arguments)), "note")
 
 
 def entry_of(calls: Sequence[tuple[str, Call]], text: str) -> Entry:

@@ -19,7 +19,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool = True
     refused: bool = False
     """Whether a person refused the call."""
-    aside: bool = False
+    is_note: bool = False
     """Whether the call is a plan or a note, which neither repeats work nor interrupts a repetition."""
     poll: bool = False
     """Whether the tool waits for something, so an equal result is not a repetition."""

@@ -39,15 +39,15 @@ _VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def settled(text: str) -> str:
-    """Remove times, process ids, addresses, temporary names, colours and overwritten lines from a result."""
+def without_volatile(text: str) -> str:
+    """Return a result without times, process ids, addresses, temporary names, colours and overwritten lines."""
     text = plain(text)
     for pattern, mark in _VOLATILE:
         text = pattern.sub(mark, text)
-    return squeezed(text)
+    return collapse_spaces(text)
 
 
-def squeezed(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     """Replace each sequence of white space by one space."""
     return " ".join(text.split())
 
@@ -62,17 +62,17 @@ def canonical(arguments: object) -> str:
     if isinstance(arguments, dict):
         named = cast("dict[str, object]", arguments)
         arguments = {key: value for key, value in named.items() if key not in _EXPLAINING}
-    return json.dumps(_squeezed_deep(arguments), sort_keys=True, ensure_ascii=False, default=str)
+    return json.dumps(_collapse_spaces_deep(arguments), sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _squeezed_deep(value: object) -> object:
+def _collapse_spaces_deep(value: object) -> object:
     match value:
         case str():
-            return squeezed(value)
+            return collapse_spaces(value)
         case dict():
-            return {str(k): _squeezed_deep(v) for k, v in cast("dict[object, object]", value).items()}
+            return {str(k): _collapse_spaces_deep(v) for k, v in cast("dict[object, object]", value).items()}
         case list() | tuple():
-            return [_squeezed_deep(v) for v in cast("list[object]", value)]
+            return [_collapse_spaces_deep(v) for v in cast("list[object]", value)]
         case _:
             return value
 
@@ -87,11 +87,13 @@ def readable(action: str, arguments: object) -> str:
     if isinstance(arguments, dict):
         named = cast("dict[str, object]", arguments)
         values = [
-            squeezed(str(v)) for k, v in named.items() if k not in _EXPLAINING and isinstance(v, str | int | float)
+            collapse_spaces(str(v))
+            for k, v in named.items()
+            if k not in _EXPLAINING and isinstance(v, str | int | float)
         ]
         shown = " ".join(values)
     else:
-        shown = squeezed(str(arguments or ""))
+        shown = collapse_spaces(str(arguments or ""))
     return shortened(f"{action} {shown}".strip())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from ...protocol import StallLimits
 from .observation import Finding, Observation
-from .windows import DRY_ROUNDS, Sign, Windows
+from .windows import DRY_ROUNDS, Symptom, Windows
 
 _RECOVERED = 0.5
 """Share of failing calls below which the hint is forgotten; the limit itself if that is lower."""
@@ -31,38 +31,38 @@ class StallWatch:
         """Add a step. A stall is returned once with `hint`, and with `stop` only after its hint."""
         known_score = self._windows.score
         self._windows.window = self._limits().window
-        is_novel = self._windows.take(seen)
+        is_novel = self._windows.add(seen)
         if is_novel:
             self._hinted = {hinted for hinted in self._hinted if hinted[0] in _LASTING and not _is_about_facts(hinted)}
         if self._windows.score != known_score:
             self._hinted.discard(("stagnation", "score"))
-        self._see_rate(seen)
-        for sign in (*self._windows.signs(), *self._rate_signs()):
-            told = (sign.kind, sign.key) in self._hinted
-            if told and not sign.full:
+        self._update_rate(seen)
+        for symptom in (*self._windows.symptoms(), *self._rate_symptoms()):
+            is_hinted = (symptom.kind, symptom.key) in self._hinted
+            if is_hinted and not symptom.full:
                 continue
-            self._hinted.add((sign.kind, sign.key))
+            self._hinted.add((symptom.kind, symptom.key))
             self._windows.clear()
             self._failed.clear()
-            return Finding(kind=sign.kind, signature=sign.signature, response="stop" if told else "hint")
+            return Finding(kind=symptom.kind, signature=symptom.signature, response="stop" if is_hinted else "hint")
         return None
 
-    def person_said(self) -> None:
+    def reset_after_message(self) -> None:
         """Reset everything after a person's message: repetitions after it may be what the person asked for."""
         self._windows.forget()
         self._hinted.clear()
         self._failed.clear()
 
-    def _see_rate(self, seen: Observation) -> None:
+    def _update_rate(self, seen: Observation) -> None:
         self._failed.extend(not call.ok for call in seen.calls if not call.refused)
         limits, newest = self._limits(), self._newest()
         if newest is not None and sum(newest) < min(_RECOVERED, limits.tool_error_rate) * len(newest):
             self._hinted.discard(("tool-errors", "tool-errors"))
 
-    def _rate_signs(self) -> Iterator[Sign]:
+    def _rate_symptoms(self) -> Iterator[Symptom]:
         limits, newest = self._limits(), self._newest()
         if newest is not None and sum(newest) >= limits.tool_error_rate * len(newest):
-            yield Sign("tool-errors", "tool-errors", f"{sum(newest)} of the last {len(newest)} calls failed")
+            yield Symptom("tool-errors", "tool-errors", f"{sum(newest)} of the last {len(newest)} calls failed")
 
     def _newest(self) -> list[bool] | None:
         """Return for each of the newest calls whether it failed; None while there are too few calls."""
@@ -74,18 +74,18 @@ def _is_about_facts(hinted: tuple[str, str]) -> bool:
     return hinted == ("stagnation", "facts") or (hinted[0] == "oscillation" and not hinted[1].startswith("world "))
 
 
-class Judge:
-    """The windows without the memory of hints; `stall.json` lists its expected verdicts."""
+class StallVerdicts:
+    """The verdicts of the windows alone, without the memory of hints, as listed in `tests/stops/stall.json`."""
 
     def __init__(self, world: str | None = None) -> None:
         self._windows = Windows(world)
 
     def observe(self, seen: Observation) -> str:
         """Add a step and return `ok`, `nudge`, `stuck:KIND` or `dry`."""
-        self._windows.take(seen)
+        self._windows.add(seen)
         return self.verdict
 
-    def person_said(self) -> str:
+    def reset_after_message(self) -> str:
         """Add a person's message and return the verdict."""
         self._windows.forget()
         return self.verdict
@@ -98,7 +98,7 @@ class Judge:
     @property
     def verdict(self) -> str:
         """The verdict on the current windows."""
-        sign = next(self._windows.signs(), None)
-        if sign is not None:
-            return f"stuck:{sign.kind}" if sign.full else "nudge"
+        symptom = next(self._windows.symptoms(), None)
+        if symptom is not None:
+            return f"stuck:{symptom.kind}" if symptom.full else "nudge"
         return "dry" if self._windows.dry >= DRY_ROUNDS else "ok"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...protocol import StallKind
-from .chant import find_chant
-from .entries import Entry, Poll, Sign, count_in_a_row, distinct_calls, entry_of, entry_of_plans
+from .entries import Entry, Poll, Symptom, count_in_a_row, distinct_calls, entry_of, entry_of_plans
 from .observation import Call, Observation
-from .signature import canonical, digest, readable, settled, shortened
+from .repetition import find_repetition
+from .signature import canonical, digest, readable, shortened, without_volatile
 
 REFUSED = 3
 """Refused calls in a row that are a stall. The model gets a hint one call earlier."""
@@ -47,13 +47,13 @@ class Windows:
     visits: dict[str, int] = field(default_factory=dict[str, int])
     first_seen: dict[str, int | None] = field(default_factory=dict[str, int | None])
     """Maps each state of the workspace to the step after which it first occurred; the last one seen comes last."""
-    came_back: str | None = None
+    returned_to: str | None = None
     score: float | None = None
     score_rounds: int = 0
     changed_since_score: bool = True
     poll: Poll | None = None
     dry: int = 0
-    chant: str | None = None
+    repeated_text: str | None = None
     changed_now: bool = False
     """Whether the newest step changed the workspace."""
 
@@ -66,7 +66,7 @@ class Windows:
         """Restart counting after a hint. Known facts and states of the workspace are kept."""
         self._clear_steps()
         self.visits = {} if self.world is None else {self.world: 1}
-        self.came_back = None
+        self.returned_to = None
         self.score_rounds = 0
         self.dry = 0
 
@@ -77,23 +77,23 @@ class Windows:
         self.first_seen = {} if self.world is None else {self.world: None}
         self.score = None
 
-    def take(self, seen: Observation) -> bool:
+    def add(self, seen: Observation) -> bool:
         """Add a step, and return whether it brought the workspace into a new state."""
-        self.chant = find_chant(seen.text) if seen.text else None
-        is_novel = self._see_world(seen)
-        self._see_score(seen)
+        self.repeated_text = find_repetition(seen.text) if seen.text else None
+        is_novel = self._update_world(seen)
+        self._update_score(seen)
         if seen.new is not None:
             self.dry = self.dry + 1 if seen.new == 0 else 0
             if seen.new > 0:
                 self._clear_steps()
         if not self.changed_now:
-            self._see_step(seen)
+            self._add_step(seen)
         return is_novel
 
-    def signs(self) -> Iterator[Sign]:
+    def symptoms(self) -> Iterator[Symptom]:
         """Yield the full windows, the most specific first, then those that lack one step."""
         yield from self._full()
-        yield from self._nearly()
+        yield from self._almost_full()
 
     def _clear_steps(self) -> None:
         self.entries.clear()
@@ -102,14 +102,14 @@ class Windows:
         self.without_fact = 0
         self.poll = None
 
-    def _see_world(self, seen: Observation) -> bool:
+    def _update_world(self, seen: Observation) -> bool:
         self.changed_now = False
         if seen.world is None or seen.world == self.world:
             return False
         self.changed_now = self.world is not None
         self.world = seen.world
         self.visits[seen.world] = self.visits.get(seen.world, 0) + 1
-        self.came_back = seen.world if self.visits[seen.world] >= OSCILLATION_VISITS else None
+        self.returned_to = seen.world if self.visits[seen.world] >= OSCILLATION_VISITS else None
         is_novel = seen.world not in self.first_seen
         self.first_seen[seen.world] = self.first_seen.pop(seen.world, seen.step)
         if len(self.first_seen) > _WORLDS:
@@ -121,7 +121,7 @@ class Windows:
             self._clear_steps()
         return is_novel and self.changed_now
 
-    def _see_score(self, seen: Observation) -> None:
+    def _update_score(self, seen: Observation) -> None:
         """Count a round without progress if the score is the same after a change of the workspace."""
         if seen.score is None:
             return
@@ -131,17 +131,17 @@ class Windows:
             self.score_rounds += 1
         self.changed_since_score = False
 
-    def _see_step(self, seen: Observation) -> None:
+    def _add_step(self, seen: Observation) -> None:
         calls = distinct_calls(seen.calls)
         if calls and all(call.poll for _, call in calls):
-            self._see_poll(calls[0], seen.at)
+            self._add_poll(calls[0], seen.at)
             return
         self.poll = None
-        self._see_refusals(calls)
-        self._see_errors(calls)
-        asides = [call for _, call in calls if call.aside]
-        calls = [(key, call) for key, call in calls if not call.aside]
-        entry = entry_of_plans(asides) if asides and not calls else entry_of(calls, seen.text)
+        self._count_refusals(calls)
+        self._count_errors(calls)
+        notes = [call for _, call in calls if call.is_note]
+        calls = [(key, call) for key, call in calls if not call.is_note]
+        entry = entry_of_plans(notes) if notes and not calls else entry_of(calls, seen.text)
         self.entries.append(entry)
         del self.entries[: -max(_KEEP, self.window)]
         found = {key for key, call in calls if not call.refused}
@@ -152,7 +152,7 @@ class Windows:
         for key in list(self.facts)[:-_FACTS]:
             del self.facts[key]
 
-    def _see_poll(self, polled: tuple[str, Call], at: float) -> None:
+    def _add_poll(self, polled: tuple[str, Call], at: float) -> None:
         key, call = polled
         if self.poll is None or self.poll.key != key:
             self.poll = Poll(key, readable(call.action, call.arguments), at, at)
@@ -160,87 +160,87 @@ class Windows:
             self.poll.count += 1
             self.poll.until = at
 
-    def _see_refusals(self, calls: Sequence[tuple[str, Call]]) -> None:
+    def _count_refusals(self, calls: Sequence[tuple[str, Call]]) -> None:
         for _, call in calls:
             if call.refused:
                 asked = digest(call.action, canonical(call.arguments))
                 count, _ = self.refused.get(asked, (0, ""))
                 self.refused[asked] = (count + 1, readable(call.action, call.arguments))
 
-    def _see_errors(self, calls: Sequence[tuple[str, Call]]) -> None:
+    def _count_errors(self, calls: Sequence[tuple[str, Call]]) -> None:
         """Count equal errors in a row of one action with any arguments. A success of the action resets the count."""
         for action in {call.action for _, call in calls}:
             own = [call for _, call in calls if call.action == action and not call.refused]
             if any(call.ok for call in own):
                 self.errors.pop(action, None)
             elif own:
-                error = settled(own[0].result)
+                error = without_volatile(own[0].result)
                 last, count = self.errors.get(action, ("", 0))
                 self.errors[action] = (error, count + 1 if error == last else 1)
 
-    def _full(self) -> Iterator[Sign]:
-        if self.chant is not None:
-            yield Sign("chant", "chant", shortened(self.chant))
+    def _full(self) -> Iterator[Symptom]:
+        if self.repeated_text is not None:
+            yield Symptom("chant", "chant", shortened(self.repeated_text))
         yield from self._refusals(REFUSED, full=True)
         if self.poll and (self.poll.count > POLLS or self.poll.until - self.poll.since > POLL_SECONDS):
-            yield Sign("poll", self.poll.key, self.poll.label)
+            yield Symptom("poll", self.poll.key, self.poll.label)
         yield from self._repeats(full=True)
         for action, (error, count) in self.errors.items():
             if count >= max(SAME_ERROR, self.window) and not _SAYS_NOTHING.fullmatch(error):
-                yield Sign("same-error", digest(action, error), shortened(f"{action}: {error}"))
+                yield Symptom("same-error", digest(action, error), shortened(f"{action}: {error}"))
         yield from self._cycles()
-        yield from self._wordy()
+        yield from self._text_symptoms()
         if self.score_rounds >= SCORE_ROUNDS:
-            yield Sign(
+            yield Symptom(
                 "stagnation", "score", f"the measure stays at {self.score:g} through {self.score_rounds} changes"
             )
         if self.without_fact >= max(WITHOUT_FACT, self.window):
-            yield Sign("stagnation", "facts", f"{self.without_fact} steps without anything new")
+            yield Symptom("stagnation", "facts", f"{self.without_fact} steps without anything new")
 
-    def _nearly(self) -> Iterator[Sign]:
+    def _almost_full(self) -> Iterator[Symptom]:
         yield from self._refusals(REFUSED - 1, full=False)
         yield from self._repeats(full=False)
         if len(self.entries) >= MONOLOGUE and all(entry.kind == "text" for entry in self.entries[-MONOLOGUE:]):
-            yield Sign("monologue", "talk", f"{MONOLOGUE} answers without a call", full=False)
+            yield Symptom("monologue", "talk", f"{MONOLOGUE} answers without a call", full=False)
 
-    def _refusals(self, limit: int, *, full: bool) -> Iterator[Sign]:
+    def _refusals(self, limit: int, *, full: bool) -> Iterator[Symptom]:
         for asked, (count, label) in self.refused.items():
             if count >= limit:
-                yield Sign("refused", asked, label, full)
+                yield Symptom("refused", asked, label, full)
 
-    def _repeats(self, *, full: bool) -> Iterator[Sign]:
+    def _repeats(self, *, full: bool) -> Iterator[Symptom]:
         last = self.entries[-1] if self.entries else None
         if last is None or last.kind != "tool":
             return
         needed = self.window if full else max(2, self.window - 1)
         if count_in_a_row([entry for entry in self.entries if entry.kind == "tool"]) >= needed:
-            yield Sign("error" if last.failed else "repeat", last.key, last.label, full)
+            yield Symptom("error" if last.failed else "repeat", last.key, last.label, full)
 
-    def _cycles(self) -> Iterator[Sign]:
-        works = [entry for entry in self.entries if entry.kind != "aside"]
-        keys = [entry.key for entry in works]
+    def _cycles(self) -> Iterator[Symptom]:
+        steps = [entry for entry in self.entries if entry.kind != "note"]
+        keys = [entry.key for entry in steps]
         for length in range(2, CYCLE_LONGEST + 1):
             tail = keys[-length * CYCLE_ROUNDS :]
             piece = tail[:length]
             if len(tail) == length * CYCLE_ROUNDS and tail == piece * CYCLE_ROUNDS and len(set(piece)) > 1:
-                yield self._round("cycle", works[-length:])
+                yield self._round("cycle", steps[-length:])
                 return
-        if self.came_back is not None:
-            step = self.first_seen.get(self.came_back)
+        if self.returned_to is not None:
+            step = self.first_seen.get(self.returned_to)
             where = "an earlier state" if step is None else f"step {step}"
-            yield Sign("oscillation", f"world {self.came_back}", f"the files are back at {where}")
-        tail = works[-OSCILLATION_WINDOW:]
+            yield Symptom("oscillation", f"world {self.returned_to}", f"the files are back at {where}")
+        tail = steps[-OSCILLATION_WINDOW:]
         distinct = {entry.key for entry in tail}
         if len(tail) == OSCILLATION_WINDOW and 1 < len(distinct) <= OSCILLATION_DISTINCT:
             yield self._round("oscillation", list({entry.key: entry for entry in tail}.values()))
 
-    def _round(self, kind: StallKind, entries: Sequence[Entry]) -> Sign:
+    def _round(self, kind: StallKind, entries: Sequence[Entry]) -> Symptom:
         key = digest(*sorted({entry.key for entry in entries}))
-        return Sign(kind, key, shortened(" -> ".join(shortened(entry.label, 40) for entry in entries), 160))
+        return Symptom(kind, key, shortened(" -> ".join(shortened(entry.label, 40) for entry in entries), 160))
 
-    def _wordy(self) -> Iterator[Sign]:
+    def _text_symptoms(self) -> Iterator[Symptom]:
         last = self.entries[-1] if self.entries else None
-        if last is not None and last.kind in ("text", "aside") and count_in_a_row(self.entries) >= MONOLOGUE:
-            yield Sign("monologue", last.key, last.label)
+        if last is not None and last.kind in ("text", "note") and count_in_a_row(self.entries) >= MONOLOGUE:
+            yield Symptom("monologue", last.key, last.label)
         if last is not None and last.kind == "empty" and count_in_a_row(self.entries) >= EMPTY:
-            yield Sign("empty", "empty", "empty answers")
+            yield Symptom("empty", "empty", "empty answers")

@@ -45,7 +45,7 @@ def _effective() -> int:
         return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm:")), 0)
 
 
-class Fence:
+class AuditHook:
     """An audit hook that refuses to execute unapproved files of the workspace. Audit hooks cannot be removed."""
 
     def __init__(self, approved: Approved, own: str) -> None:

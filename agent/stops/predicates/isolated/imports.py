@@ -62,7 +62,7 @@ class Imports(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Find a module (see `importlib.abc.MetaPathFinder`)."""
         if fullname.rpartition(".")[0] in self.remote:
-            return ModuleSpec(fullname, _Elsewhere(self, self._channel))
+            return ModuleSpec(fullname, _RemoteLoader(self, self._channel))
         places = list(sys.path if path is None else path)
         inside = PathFinder.find_spec(fullname, [place for place in places if self._approved.is_inside(place or ".")])
         if inside is not None and inside.origin and self._approved.is_approved(inside.origin):
@@ -70,23 +70,23 @@ class Imports(MetaPathFinder):
         outside = PathFinder.find_spec(
             fullname, [place for place in places if not self._approved.is_inside(place or ".")]
         )
-        is_elsewhere = outside is not None and not (outside.origin and self._approved.is_inside(outside.origin))
-        if outside is not None and is_elsewhere and (outside.origin or inside is None):
+        is_in_worker = outside is not None and not (outside.origin and self._approved.is_inside(outside.origin))
+        if outside is not None and is_in_worker and (outside.origin or inside is None):
             return outside
         if inside is None or (inside.origin is None and inside.submodule_search_locations is not None):
             return inside  # a namespace package does not have code
-        return ModuleSpec(fullname, _Elsewhere(self, self._channel))
+        return ModuleSpec(fullname, _RemoteLoader(self, self._channel))
 
     def _local(self, name: str, found: ModuleSpec) -> ModuleSpec | None:
         if isinstance(found.loader, ExtensionFileLoader):
             self._approved.read(str(found.origin))
             return found
-        loader = _FromBytes(self._approved, str(found.origin))
+        loader = _ApprovedLoader(self._approved, str(found.origin))
         places = found.submodule_search_locations
         return spec_from_file_location(name, found.origin, loader=loader, submodule_search_locations=places)
 
 
-class _FromBytes(Loader):
+class _ApprovedLoader(Loader):
     def __init__(self, approved: Approved, path: str) -> None:
         self._approved, self._path = approved, path
 
@@ -98,7 +98,7 @@ class _FromBytes(Loader):
         exec(code, module.__dict__)
 
 
-class _Elsewhere(Loader):
+class _RemoteLoader(Loader):
     def __init__(self, imports: Imports, channel: Channel) -> None:
         self._imports, self._channel = imports, channel
 

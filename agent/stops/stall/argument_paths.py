@@ -13,7 +13,7 @@ _SPELLED = re.compile(r"(^|[\s=:'\"])(?:\./|/)|//|/\./|/\.\./")
 """Matches a command line that contains a path with a shorter spelling."""
 
 
-def one_spelling(arguments: object, root: str) -> object:
+def normalise_paths(arguments: object, root: str) -> object:
     """Return the arguments with all paths, also those in a command line, in their shortest form relative to `root`."""
     if not isinstance(arguments, dict):
         return arguments

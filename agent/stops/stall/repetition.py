@@ -8,13 +8,13 @@ _LONGEST = 40
 """Most words of a piece that is searched for."""
 _ROUNDS = 12
 _LEAST_WORDS = 60
-"""Fewest words in all repetitions together: a song's chorus has fewer."""
+"""Fewest words of all repetitions together; the chorus of a song has fewer."""
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$|^(```|~~~).*\Z", re.MULTILINE | re.DOTALL)
 _REPEATS_BY_NATURE = re.compile(r"^(?:\s*[|+>#]|\s*(?:[-*•]|\d+[.)])\s|\s*[-=_*~.]{3,}\s*$|    |\t)")
 """Rows of tables, entries of lists, rulers, headings, quotes, indented code."""
 
 
-def find_chant(text: str) -> str | None:
+def find_repetition(text: str) -> str | None:
     """Return the piece that the answer repeats at least 12 times in a row outside code, tables and lists, or None."""
     prose = [line for line in _FENCE.sub("\n", text).splitlines() if not _REPEATS_BY_NATURE.match(line)]
     words = " ".join(prose).casefold().split()

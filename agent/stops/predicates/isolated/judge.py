@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from .fence import Fence, close_to_others
+from .audit_hook import AuditHook, close_to_others
 from .imports import Approved, Imports
 from .remote import CannotJudge, Channel
 from .worker import fork
@@ -65,7 +65,7 @@ def _load(file: str, source: str | None, approved: Approved, imports: Imports) -
     at = finders.index(PathFinder) if PathFinder in finders else len(finders)
     finders.insert(at, imports)
     text = approved.read(file) if source is None else source
-    sys.addaudithook(Fence(approved, file))
+    sys.addaudithook(AuditHook(approved, file))
     spec = importlib.util.spec_from_loader(stem, loader=None, origin=file)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)

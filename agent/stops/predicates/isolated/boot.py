@@ -28,12 +28,12 @@ def read_exactly(size: int) -> bytes:
 
 def load(sources: dict[str, str]) -> None:
     """Execute the sources as the modules of one package, in their order."""
-    package = types.ModuleType("rundry_apart")
+    package = types.ModuleType("rundry_isolated")
     package.__path__ = []
-    sys.modules["rundry_apart"] = package
+    sys.modules["rundry_isolated"] = package
     for name, text in sources.items():
-        module = types.ModuleType(f"rundry_apart.{name}")
-        module.__package__ = "rundry_apart"
+        module = types.ModuleType(f"rundry_isolated.{name}")
+        module.__package__ = "rundry_isolated"
         sys.modules[module.__name__] = module
         exec(compile(text, f"<rundry {name}>", "exec"), module.__dict__)
 
@@ -41,7 +41,7 @@ def load(sources: dict[str, str]) -> None:
 def main() -> None:
     """Run the predicate; `judge.main` does not return."""
     load(json.loads(read_block()))
-    sys.modules["rundry_apart.judge"].main(read_block)
+    sys.modules["rundry_isolated.judge"].main(read_block)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from .required import parse_requirement
 from .schema import load_schema
 
 
-def require_usable(predicates: Predicates, root: Path) -> None:
+def validate_predicates(predicates: Predicates, root: Path) -> None:
     """Raise UserError for a predicate that can never hold: a missing file or function, a wrong schema or name."""
     for script in predicates.until_py:
         file, _, function = script.rpartition(":")
