@@ -2,14 +2,14 @@
 
 from .change.cuts import Cuts, apply_parts, cut, cut_hunks, finer_cuts
 from .change.diff import compare_contents, hunk_text, split_bytes, unified
-from .change.hunks import Hunk, Sides, Split, split, take
+from .change.hunks import Hunk, Sides, Split, apply_hunks, split
 from .change.merge import merge
-from .change.rebase import Conflict, fitted, renew
-from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, look
+from .change.rebase import Conflict, rebase_draft, with_approved_bytes
+from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, read_file_state
 from .gate import Gate
 from .policy import PolicyContext, Verdict, judge
-from .rule_lint import nonsense
-from .rules import kept_from, rule_text
+from .rule_lint import rule_problem
+from .rules import denial_of, rule_text
 from .ruling import Ruling
 from .session_policy import GatedTree, SessionPolicy
 
@@ -28,24 +28,24 @@ __all__ = [
     "Sides",
     "Split",
     "Verdict",
+    "apply_hunks",
     "apply_parts",
     "changed_draft",
     "compare_contents",
     "cut",
     "cut_hunks",
+    "denial_of",
     "digest_of",
     "finer_cuts",
-    "fitted",
     "hunk_text",
     "judge",
-    "kept_from",
-    "look",
     "merge",
-    "nonsense",
-    "renew",
+    "read_file_state",
+    "rebase_draft",
+    "rule_problem",
     "rule_text",
     "split",
     "split_bytes",
-    "take",
     "unified",
+    "with_approved_bytes",
 ]

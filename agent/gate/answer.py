@@ -1,4 +1,4 @@
-"""Turn a person's decision on a proposal into a ruling. Pure."""
+"""Turn a person's decision on a proposal into a ruling. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..protocol import Decide, Rule
 from ..workspace import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
-from .change.hunks import Split, take
+from .change.hunks import Split, apply_hunks
 from .draft import Draft, FileDraft
-from .notes import edited_note, part_note, rejected_note, said
+from .notes import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
 from .ruling import Ruling, approved
 
@@ -59,7 +59,7 @@ def rejected(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str
 
 
 def _whole(command: Decide, draft: Draft) -> Ruling:
-    return approved(draft, by="person", reason=command.reason, note=said(command.reason))
+    return approved(draft, by="person", reason=command.reason, note=comment_line(command.reason))
 
 
 def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
@@ -71,7 +71,7 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
     if wrong := _unknown(command, parts):
         return wrong
     try:
-        text = take(parts, chosen)
+        text = apply_hunks(parts, chosen)
     except IndexError as error:
         return str(error)
     after = text.encode(draft.before.encoding or "utf-8")

@@ -1,4 +1,4 @@
-"""Drafts: the exact bytes or command that the gate decides on, not instructions to make them (docs/attacks.md (a))."""
+"""Drafts: the exact bytes or the exact command line that the gate decides on (docs/attacks.md (a))."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
 
     tool: str
     path: str
-    """Relative to the workspace, with links followed."""
+    """Path relative to the workspace, with links followed."""
     before: FileState
     """`before.path` is the path as the model gave it."""
     after: bytes | None
     """None: the file is deleted."""
     notes: list[str] = []
     """Notes for the model, such as an inexact match that was tolerated; one line each."""
-    again: Callable[[FileState], bytes | str]
-    """Plans the same change on other content; a returned text says why that is not possible."""
+    replan: Callable[[FileState], bytes | str]
+    """Plans the same change on other content: returns the new bytes, or why that is not possible."""
     misfit: str | None = None
-    """Why the change does not fit the file's present content, in one line: the proposal opens in conflict."""
+    """Why the change does not fit the file's current content, in one line; the proposal then opens in conflict."""
     edited: bool = False
-    """`after` is the person's text, which they approved already."""
+    """Whether `after` is the person's own text, which they approved already."""
     landed: str | None = None
-    """The command that made this change already: approving keeps it, and nothing is written."""
+    """The command that already made this change: approving keeps the change, and nothing is written."""
 
 
 class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,18 +43,20 @@ class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Time-out in seconds."""
     cwd: Path
     beyond: str | None = None
-    """What the sandbox refused when the command ran: approving runs the command once more with that allowed."""
+    """What the sandbox refused when the command ran. Approving runs the command once more with that allowed."""
     network: bool = False
+    """Whether that run may use the network."""
     writable: tuple[Path, ...] = ()
+    """Paths outside the workspace that that run may write."""
     unsandboxed: bool = False
-    """What is allowed in that run: everything, without a sandbox."""
+    """Whether that run has no sandbox at all."""
 
 
 Draft = FileDraft | CommandDraft
 
 
-def look(ws: Workspace, given: str) -> FileState:
-    """Read the present state of the file at a path; no link is followed after the path was checked.
+def read_file_state(ws: Workspace, given: str) -> FileState:
+    """Read the current state of the file at a path. No link is followed after the path was checked.
 
     Raises PathRefused and UnreadableFile.
     """
@@ -63,7 +65,10 @@ def look(ws: Workspace, given: str) -> FileState:
 
 
 def changed_draft(path: str, before: bytes | None, after: bytes | None, command: str) -> FileDraft:
-    """Return the change that a command made to a guarded file, to keep or to restore (docs/requirements.md 2.3.6)."""
+    """Return the draft of a change that a command already made to a guarded file (docs/requirements.md 2.3.6).
+
+    The ruling decides whether the change is kept or reverted.
+    """
     state = FileState(
         path=Path(path),
         real=Path(path),
@@ -77,13 +82,16 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
         path=path,
         before=state,
         after=after,
-        again=lambda _: "the command already made this change",
+        replan=lambda _: "the command already made this change",
         landed=command,
     )
 
 
 def digest_of(draft: Draft, sandbox: str | None) -> str:
-    """Return a hex digest of exactly what would happen: the file with both contents, or the command line and place."""
+    """Return a hex digest of exactly what would happen.
+
+    It covers the file with both contents, or the command line with its folder, its sandbox and its extra permissions.
+    """
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
         if draft.beyond is not None:

@@ -1,4 +1,4 @@
-"""Make the journal entries of a proposal from exactly what is decided on."""
+"""Make the journal events of a proposal: opened, rebased or in conflict, decided."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from .rules import rule_text
 from .ruling import Ruling
 
 Place = tuple[int, int]
-"""Place of a file among those that one answer of the model changes, from 1, and their number."""
-ALONE: Place = (0, 0)
+"""Number of a file, from 1, among those that one answer of the model changes, and how many these are."""
+SINGLE_FILE: Place = (0, 0)
+"""The place of the only file that an answer changes."""
 Keep = Callable[[bytes], str]
 """Stores bytes and returns their hash."""
 
@@ -33,9 +34,9 @@ def opened(
     digest: str,
     sandbox: str | None,
     who: str = "",
-    place: Place = ALONE,
+    place: Place = SINGLE_FILE,
 ) -> ProposalOpened:
-    """Return the event of a new proposal, which waits or was decided by the policy."""
+    """Return the event of a new proposal: one that waits, or one that the policy decides immediately."""
     is_asking, (file, files) = verdict.action == "ask", place
     common = ProposalOpened(
         proposal_id=proposal_id,
@@ -72,7 +73,7 @@ def rebased(
     digest: str,
     why: str,
 ) -> ProposalRebased:
-    """Return the event of the same change on the file's present content."""
+    """Return the event of a proposal that was planned again on the file's current content."""
     return ProposalRebased(
         proposal_id=proposal_id,
         diff=unified(draft.path, draft.before, draft.after, parts),
@@ -89,7 +90,7 @@ def rebased(
 def in_conflict(
     draft: FileDraft, conflict: Conflict, keep: Keep, *, proposal_id: str, digest: str, why: str
 ) -> ProposalRebased:
-    """Return the event of a conflict: the diff from the file on disk to the proposal, and both in one text."""
+    """Return the event of a conflict, with the diff from the file on disk to the proposal and the merged text."""
     absent = msgspec.structs.replace(draft.before, exists=False, data=b"", size=0, is_binary=False)
     there = msgspec.structs.replace(draft, before=conflict.now or absent)
     parts = split_bytes(there.before, draft.after)
@@ -99,7 +100,7 @@ def in_conflict(
 
 
 def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
-    """Return the event of a decision."""
+    """Return the event of the decision on a proposal."""
     is_own = ruling.approved and isinstance(ruling.draft, FileDraft) and ruling.after not in (None, ruling.draft.after)
     decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
     return ProposalDecided(
@@ -125,7 +126,7 @@ def _form(draft: Draft) -> list[str]:
     """Note an encoding that most files do not have."""
     if not isinstance(draft, FileDraft) or not draft.before.exists or draft.before.encoding in ("utf-8", ""):
         return []
-    return [f"the file is {draft.before.encoding}, not UTF-8, and stays so"]
+    return [f"the file is {draft.before.encoding}, not UTF-8, and keeps this encoding"]
 
 
 def _before(draft: FileDraft, keep: Keep) -> str | None:

@@ -12,20 +12,20 @@ from ..workspace import Workspace
 from .answer import answer
 from .change.diff import split_bytes
 from .change.hunks import Split
-from .change.resolve_conflict import CHANGED, by_policy, plan_again, settle
+from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .draft import Draft, FileDraft, digest_of
-from .entries import ALONE, Keep, Place, decided, opened
+from .entries import SINGLE_FILE, Keep, Place, decided, opened
 from .open_proposal import OpenProposal
 from .policy import Verdict
 from .revise import Reviser
 from .rules import run_rule
 from .ruling import Ruling, approved, interrupted, left_open
 from .session_policy import GatedTree, SessionPolicy
-from .stored.later import Kept, Later
+from .stored.postponed import Postponed, StoredProposal
 
 
 class Gate:
-    """The gate of one run. Proposals of several searchers may wait together."""
+    """The gate of one run. Several proposals can wait at the same time."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Gate:
         self._tree, self._keep, self._attended, self._clock, self._given_ids = tree, keep, attended, clock, given_ids
         self._reviser = Reviser(tree, policy, keep=keep, attended=attended, clock=clock)
         self._open: dict[str, OpenProposal] = {}
-        self.later = Later()
+        self.postponed = Postponed()
         """Proposals that stay open because nobody is here to decide."""
         self._is_leaving = False
         self._others: list[Gate] = []
@@ -70,42 +70,43 @@ class Gate:
         """Ids of the waiting proposals, oldest first."""
         return [*self._open, *(name for other in self._others for name in other.open)]
 
-    async def pass_(
+    async def propose(
         self,
         draft: Draft,
         *,
         call_id: str,
         record: Record,
         may_stay: bool = False,
-        kept: Kept | None = None,
-        place: Place = ALONE,
+        stored: StoredProposal | None = None,
+        place: Place = SINGLE_FILE,
     ) -> Ruling:
-        """Open a proposal and return its ruling. A cancelled call rejects the proposal first.
+        """Open a proposal, wait until it is decided, and return the ruling. Cancelling the call rejects the proposal.
 
-        `may_stay`: the proposal can stay open in the journal if nobody is here to decide. `kept`: it is open already,
-        with `draft` as its content, and is shown again as it is. `place`: that of its file in the model's answer.
+        `may_stay`: the proposal can stay open in the journal if nobody is here to decide. `stored`: it is open in the
+        journal already, with `draft` as its content, and is shown again unchanged. `place`: that of its file in the
+        model's answer.
         """
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
-        if kept is not None:
-            return await self._open_again(kept.waiting(draft, verdict, record, future))
+        if stored is not None:
+            return await self._open_again(stored.waiting(draft, verdict, record, future))
         name, digest, parts = self._announce(draft, verdict, call_id, record, place)
         waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, may_stay)
         if verdict.action != "ask" or not self._attended():
             ruling = by_policy(draft, verdict, self.policy.on_ask)
             if ruling.handoff and may_stay:
-                return self._leave(waiting, "; ".join(verdict.why))
+                return self._postpone(waiting, "; ".join(verdict.why))
             record(decided(name, ruling, self._keep))
             return ruling
         self._open[name] = waiting
         return await self._wait(waiting)
 
     async def _open_again(self, waiting: OpenProposal) -> Ruling:
-        """Decide a proposal that outlived its runner by the person's decision or a new rule, or let it wait."""
+        """Open a proposal of an earlier runner: apply the person's decision or a new rule to it, or let it wait."""
         why = "; ".join(waiting.verdict.why)
         waiting.split_hunks()
         self._open[waiting.id] = waiting
-        command = self.later.take(waiting.id)
+        command = self.postponed.pop(waiting.id)
         self._reviser.revise(waiting)
         if waiting.verdict.action == "deny" or (command is None and waiting.verdict.action == "allow"):
             self._decide_by_policy(waiting)
@@ -116,7 +117,7 @@ class Gate:
                 waiting.record(Waiting(why="gate"))
             return await self._wait(waiting)
         del self._open[waiting.id]
-        return self._leave(waiting, why)
+        return self._postpone(waiting, why)
 
     def _decide_by_policy(self, waiting: OpenProposal) -> None:
         if waiting.is_decided():
@@ -125,14 +126,14 @@ class Gate:
         if ruling.handoff and waiting.may_stay:
             ruling = left_open(waiting.draft, "; ".join(waiting.verdict.why))
         elif waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
-            ruling = plan_again(waiting.draft, waiting.conflict.why, by="policy")
+            ruling = send_back(waiting.draft, waiting.conflict.why, by="policy")
         waiting.decide(ruling)
 
-    def _leave(self, waiting: OpenProposal, why: str) -> Ruling:
-        self.later.proposals[waiting.id] = waiting
+    def _postpone(self, waiting: OpenProposal, why: str) -> Ruling:
+        self.postponed.proposals[waiting.id] = waiting
         return left_open(waiting.draft, why)
 
-    def pass_person(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
+    def record_person_action(self, draft: Draft, *, call_id: str, record: Record) -> Ruling:
         """Record an action of the person in control like any proposal, approved by that person."""
         verdict = Verdict(action="allow", why=["the person is in control"])
         name, _, _ = self._announce(draft, verdict, call_id, record)
@@ -141,22 +142,22 @@ class Gate:
         return ruling
 
     def decide(self, command: Decide) -> str | None:
-        """Apply a person's decision. Returns None, or for the person why it was not applied."""
+        """Apply a person's decision. Returns why it could not be applied, for the person; None if it was."""
         for other in self._others:
             if command.proposal_id in other.open:
                 return other.decide(command)
-        waiting = self._open.get(command.proposal_id) or self.later.proposals.get(command.proposal_id)
+        waiting = self._open.get(command.proposal_id) or self.postponed.proposals.get(command.proposal_id)
         if waiting is None or waiting.is_decided():
             return f"proposal {command.proposal_id} is not open: it was decided already"
         self._reviser.revise(waiting)
         if waiting.is_decided():
             return f"the file changed on disk, which decided the proposal: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
-            return CHANGED
+            return PROPOSAL_CHANGED
         ruling = self._answer(command, waiting)
         if isinstance(ruling, str):
             return ruling
-        if waiting.id in self.later.proposals:
+        if waiting.id in self.postponed.proposals:
             self.decide_later(command)
             return None
         if ruling.rule is not None and waiting.verdict.rule is not None:
@@ -169,12 +170,12 @@ class Gate:
         return None
 
     def decide_later(self, command: Decide) -> None:
-        """Keep the decision for a proposal that is not open at this gate now: it applies when that is opened again."""
-        self.later.given[command.proposal_id] = command
+        """Store the decision on a proposal that is not open at this gate now. It applies when that is opened again."""
+        self.postponed.decisions[command.proposal_id] = command
 
     def _answer(self, command: Decide, waiting: OpenProposal) -> Ruling | str:
         if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
-            return settle(command, waiting.draft, waiting.conflict)
+            return resolve_conflict(command, waiting.draft, waiting.conflict)
         return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
 
     def restrict(self, rule: Rule) -> None:
@@ -185,18 +186,18 @@ class Gate:
 
     def apply_denials(self) -> None:
         """Reject the waiting proposals that a rule now denies."""
-        for waiting in (*self._open.values(), *self.later.proposals.values()):
+        for waiting in (*self._open.values(), *self.postponed.proposals.values()):
             verdict = self._judge(waiting.draft)
             if verdict.action == "deny":
                 waiting.verdict = verdict
                 self._decide_by_policy(waiting)
 
-    def settle_by_policy(self) -> None:
-        """Decide waiting proposals by the policy because nobody is here; those that can stay open do."""
+    def decide_all_by_policy(self) -> None:
+        """Decide the waiting proposals by the policy, because nobody is here. Those that can stay open do so."""
         for waiting in self._open.values():
             self._decide_by_policy(waiting)
         for other in self._others:
-            other.settle_by_policy()
+            other.decide_all_by_policy()
 
     def leave_open(self) -> None:
         """Leave waiting proposals open in the journal when the runner ends, if they can outlive it."""
@@ -214,7 +215,7 @@ class Gate:
         return self.policy.judge(draft, self._tree)
 
     def _announce(
-        self, draft: Draft, verdict: Verdict, call_id: str, record: Record, place: Place = ALONE
+        self, draft: Draft, verdict: Verdict, call_id: str, record: Record, place: Place = SINGLE_FILE
     ) -> tuple[str, str, Split | None]:
         """Record the new proposal; return its id, its digest and its hunks."""
         name = next_proposal_id(call_id, self._given_ids())
@@ -244,7 +245,7 @@ class Gate:
             if ruling.is_left_open:
                 ruling = None
                 waiting.reopen()
-                return self._leave(waiting, "; ".join(waiting.verdict.why))
+                return self._postpone(waiting, "; ".join(waiting.verdict.why))
             return ruling
         except asyncio.CancelledError:
             if self._is_leaving and waiting.may_stay:

@@ -11,10 +11,10 @@ from .draft import CommandDraft, Draft, FileDraft
 _LONGEST = 4_000
 """Characters of a diff in a note."""
 _MOST = 40
-"""Hunks that are named one by one."""
+"""Hunks that a note names one by one."""
 
 
-def said(reason: str | None) -> str:
+def comment_line(reason: str | None) -> str:
     """Return the person's comment on the whole proposal as a line, or an empty string."""
     return f"The person says: {reason}" if reason else ""
 
@@ -24,7 +24,7 @@ def rejected_note(
 ) -> str:
     """Return the tool result of a call that a person rejected."""
     what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
-    each = [_because(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
+    each = [_skip_reason(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
     if not reason and not each:
         return f"rejected by the person, without a reason. {what} Do not repeat it: try another way, or ask."
     head = f"rejected by the person: {reason}" if reason else "rejected by the person."
@@ -57,8 +57,8 @@ def part_note(
         f"the person {head} {len(taken)} of {len(parts.hunks)} hunks of {draft.path}.",
         f"Written: {_named(sorted(taken), places)}.",
         f"Skipped, and unchanged: {_named(left, places)}.",
-        _bounded("\n".join(_because(parts, i, why) for i, why in sorted(reasons.items()))),
-        said(reason),
+        _bounded("\n".join(_skip_reason(parts, i, why) for i, why in sorted(reasons.items()))),
+        comment_line(reason),
         "Not applied:",
         _bounded(hunk_text(parts, left)),
     ]
@@ -66,41 +66,41 @@ def part_note(
 
 
 def edited_note(draft: FileDraft, parts: Split | None, reason: str | None) -> str:
-    """Return the note on a text that the person changed before approval."""
-    lines = [f"the person changed your text of {draft.path} before approving it.", said(reason)]
+    """Return the note on a change whose text the person edited before approving it."""
+    lines = [f"the person changed your text of {draft.path} before approving it.", comment_line(reason)]
     if parts is not None and parts.hunks:
         lines += ["From your text to what was written:", _bounded(hunk_text(parts))]
     return "\n".join(line for line in lines if line)
 
 
-def again_note(draft: FileDraft, why: str, reason: str | None) -> str:
+def replan_note(draft: FileDraft, why: str, reason: str | None) -> str:
     """Return the note on a change in conflict that the model should make again."""
     head = (
         f"conflict: {draft.path} changed on disk while your change waited, and it no longer fits ({why}). "
         "Nothing was written. Read the file again, then make the change again."
     )
-    return "\n".join(line for line in (head, said(reason)) if line)
+    return "\n".join(line for line in (head, comment_line(reason)) if line)
 
 
-def mine_note(draft: FileDraft, why: str, theirs: Split | None, reason: str | None) -> str:
-    """Return the note on a change in conflict that is dropped. `theirs`: what else changed in the file meanwhile."""
+def keep_file_note(draft: FileDraft, why: str, theirs: Split | None, reason: str | None) -> str:
+    """Return the note on a change in conflict that is dropped. `theirs`: how the file changed meanwhile."""
     lines = [
         f"conflict: {draft.path} changed on disk while your change waited ({why}), and the person keeps the file "
         "as it is now. Nothing of yours was written. Do not make the change again.",
-        said(reason),
+        comment_line(reason),
     ]
     if theirs is not None and theirs.hunks:
         lines += ["Changes to the file since you read it:", _bounded(hunk_text(theirs))]
     return "\n".join(line for line in lines if line)
 
 
-def _because(parts: Split | None, index: int, why: str) -> str:
+def _skip_reason(parts: Split | None, index: int, why: str) -> str:
     hunk = next((hunk for hunk in parts.hunks if hunk.index == index), None) if parts else None
     return f"Hunk {index + 1}{_first_line(parts, hunk) if parts and hunk else ''} was skipped because: {why}"
 
 
 def _first_line(parts: Split, hunk: Hunk) -> str:
-    """Return the hunk's first changed line, which tells it from the others."""
+    """Return the hunk's first changed line, which identifies it for the model."""
     change = hunk.changes[0]
     mark, lines = ("+", parts.new[change.b1 : change.b2]) if change.b2 > change.b1 else ("-", parts.old[change.a1 :])
     return f" ({mark}{lines[0].strip()[:60]})"

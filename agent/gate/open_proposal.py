@@ -22,38 +22,38 @@ class OpenProposal:
     draft: Draft
     digest: str
     parts: Split | None
-    """Its hunks; None for a command."""
+    """The hunks of a file change; None for a command, and for content that is not text."""
     verdict: Verdict
     record: Record
     ruling: asyncio.Future[Ruling]
     may_stay: bool = False
-    """It can outlive its runner by staying open in the journal until a person decides."""
+    """Whether it can stay open in the journal when its runner ends, until a person decides."""
     conflict: Conflict | None = None
-    """Why it cannot be applied as it is; `draft` is the newest version that fitted."""
+    """Why it cannot be applied as it is; `draft` is its newest version that could be applied."""
 
     def is_decided(self) -> bool:
-        """Return whether it has a ruling, which never changes."""
+        """Return whether it has a ruling."""
         return self.ruling.done()
 
     def decide(self, ruling: Ruling) -> None:
-        """End the wait with this ruling. Call it once."""
+        """End the wait with this ruling. Must be called only once."""
         self.ruling.set_result(ruling)
 
     def reopen(self) -> None:
-        """Wait for a new ruling: the old one left the proposal open."""
+        """Wait for another ruling, after one that left the proposal open."""
         self.ruling = asyncio.get_running_loop().create_future()
 
     def split_hunks(self) -> None:
-        """Compute the hunks of the present draft."""
+        """Compute the hunks of the current draft."""
         self.parts = split_bytes(self.draft.before, self.draft.after) if isinstance(self.draft, FileDraft) else None
 
     def replace_draft(self, draft: FileDraft, verdict: Verdict, digest: str) -> None:
-        """Take over the draft that was planned for the new content of the file; a conflict ends."""
+        """Use a draft that was planned for the new content of the file, and end a conflict."""
         self.draft, self.verdict, self.digest, self.conflict = draft, verdict, digest, None
         self.split_hunks()
 
     def enter_conflict(self, conflict: Conflict, digest: str) -> bool:
-        """Note why it cannot be applied. Returns whether this is a new conflict."""
+        """Store why it cannot be applied. Returns whether this is a new conflict."""
         is_new = self.conflict is None or digest != self.digest
         self.conflict, self.digest = conflict, digest
         return is_new

@@ -1,4 +1,4 @@
-"""Decide whether a draft passes, waits for a person or is refused (docs/requirements.md 6.2, 6.9)."""
+"""Decide whether a draft is allowed, waits for a person or is refused (docs/requirements.md 6.2, 6.9)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..shell.unwrap import seen_through
 from ..system import real_path
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
-from .file_kinds import unlike_a_plain_file
+from .file_cautions import file_cautions
 from .repository import runs_code
-from .rules import allows_part, command_rule, exact_file_rule, for_file, rule_text, speaks_of
+from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
 
-_SAID = 52
-"""Characters of a command that are shown when no rule allows it."""
+_MOST_SHOWN = 52
+"""Characters of a command that a reason shows."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,15 +36,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     why: list[str]
     """Reasons for the person, one line each."""
     needs: list[str] = []
-    """What needs approval, in short: names of commands, or `edits`."""
+    """What needs approval: names of commands, or `edits`."""
     danger: bool = False
-    """The person must decide in every mode, and `always` is not possible."""
+    """Whether the person must decide in every mode; `always` is then not possible."""
     rule: Rule | None = None
     """The rule that `always` would write; None if no rule could allow this."""
 
 
 class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verdict depends on in addition to the draft."""
+    """What a verdict depends on, apart from the draft."""
 
     workspace: Workspace
     mode: GateMode
@@ -55,7 +55,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(draft: Draft, context: PolicyContext) -> Verdict:
-    """Return the verdict for a draft. Never raises for what a model sent."""
+    """Return the verdict for a draft. Never raises because of what a model sent."""
     if isinstance(draft, CommandDraft):
         verdict = _judge_command(draft.command, context)
         return verdict if draft.beyond is None or verdict.action == "deny" else _beyond(draft.beyond)
@@ -63,14 +63,14 @@ def judge(draft: Draft, context: PolicyContext) -> Verdict:
 
 
 def _beyond(what: str) -> Verdict:
-    """Ask the person: only they may run a command outside the sandbox, and only once."""
+    """Return the verdict for a command that needs more than the sandbox allows: the person decides on each run."""
     return Verdict(action="ask", why=[f"the sandbox refused: {what}"], danger=True)
 
 
 def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
     given = os.path.normpath(draft.before.path)
     paths = list(dict.fromkeys([draft.path, given.replace(os.sep, "/")]))
-    spoken = [rule for rule in context.rules if for_file(rule, draft.tool, paths)]
+    spoken = [rule for rule in context.rules if applies_to_file(rule, draft.tool, paths)]
     denied = next((rule for rule in spoken if rule.verdict == "deny"), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
@@ -103,7 +103,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
-    cautions += unlike_a_plain_file(draft, ws.root)
+    cautions += file_cautions(draft, ws.root)
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
@@ -113,7 +113,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
 def _judge_command(command: str, context: PolicyContext) -> Verdict:
     line = seen_through(read_line(command))
     named = named_paths(line, context.workspace.root)
-    hits = {r: speaks_of(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
+    hits = {r: match_command(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
     denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
@@ -137,14 +137,14 @@ def _judge_command(command: str, context: PolicyContext) -> Verdict:
         return verdict
     why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
     if context.mode is GateMode.AUTO:
-        why = ["there is no sandbox here: a command passes unsandboxed only once you say so", *doubts]
+        why = ["there is no sandbox here, and you have not allowed commands without one", *doubts]
     single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     needs = _needs(line, unruled, context)
     return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)
 
 
 def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[str]:
-    """Name the commands that no rule allows; where rules cannot decide, all that are not harmless in themselves."""
+    """Return the names of the commands that no rule allows; if rules cannot decide, of all that are not harmless."""
     doubtful = [part for part in line.parts if not any(allows_part(rule, part) for rule in context.rules)]
     names = [base(part.name) for part in unruled or doubtful if part.texts not in ([name] for name in NEUTRAL)]
     return list(dict.fromkeys(name for name in names if name and name != "cd"))
@@ -157,20 +157,23 @@ def _why_asked(rule: Rule, hit: Hit) -> str:
 
 
 def _in_short(part: Part) -> str:
-    """Shorten a command: the gate shows the whole line below, and the model has it in its call."""
+    """Shorten a command. The gate shows the whole line below, and the model has it in its call."""
     text = " ".join(part.texts)
-    return text if len(text) <= _SAID else f"{text[:_SAID].rstrip()}…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN].rstrip()}…"
 
 
 def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
-    """Judge a command in `auto`, where the sandbox limits it: only what could evade a restricting rule must ask."""
+    """Judge a command in `auto`, where the sandbox limits it: ask only if it could evade a rule that restricts.
+
+    None: there is no sandbox, so the other reasons decide.
+    """
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
     if hidden and any(_restricts(rule) and rule.command for rule in context.rules):
         return Verdict(action="ask", why=[*dict.fromkeys(hidden), "so a rule that asks or refuses could be missed"])
     if context.sandbox is not None:
         return Verdict(action="allow", why=[f"the gate is set to `auto`; {context.sandbox} limits the command"])
     if context.unsandboxed_ok:
-        return Verdict(action="allow", why=["the gate is set to `auto`, unsandboxed, as you said"])
+        return Verdict(action="allow", why=["the gate is set to `auto`, and you allowed commands without a sandbox"])
     return None
 
 
@@ -179,15 +182,15 @@ def _restricts(rule: Rule) -> bool:
 
 
 def _unnamed(line: Line) -> list[str]:
-    """Return doubts about words whose files are unknown: a rule for paths may apply to them."""
-    if hidden := _hidden_signs(line):
+    """Return doubts about words that name unknown files, because a rule for paths may apply to these."""
+    if hidden := _hidden_characters(line):
         return hidden
     words = [word for part in line.parts for word in part.words[1:] if word.pattern or not word.known]
     return [f"the files of `{word.text}` are unknown, and a rule names files" for word in words]
 
 
-def _hidden_signs(line: Line) -> list[str]:
-    """Return the doubt about invisible characters: the parsed words differ from the line's, so they are not shown."""
+def _hidden_characters(line: Line) -> list[str]:
+    """Return the doubt about invisible characters. The words are not shown then, because they differ from the line."""
     return [doubt for doubt in line.doubts if doubt.startswith(HIDDEN)]
 
 
@@ -209,7 +212,7 @@ def _by_rules(line: Line, context: PolicyContext) -> tuple[list[Part], list[str]
         unknown = unknown_word(part)
         why = unknown or risk(part) or _out_of_place(part, here, root)
         if why is not None:
-            doubts += [] if unknown and _hidden_signs(line) else [why]
+            doubts += [] if unknown and _hidden_characters(line) else [why]
         elif any(allows_part(rule, part) for rule in context.rules):
             ruled += 1
         else:
@@ -230,7 +233,7 @@ def _moved(part: Part, root: Path) -> Path | str:
 
 
 def _out_of_place(part: Part, here: Path, root: Path) -> str | None:
-    """Return why the part means something else here than its rule intended."""
+    """Return why the part does something else in this folder than its rule intends."""
     name = part.name
     if name == "cd":
         return "it changes the folder in the middle of the line"
@@ -258,7 +261,7 @@ def _is_below(word: str, here: Path, root: Path) -> bool:
 
 
 def _touched(line: Line, ws: Workspace) -> list[str]:
-    """Return the protected files in the workspace that the line surely writes to, by their real paths."""
+    """Return a reason for each protected file in the workspace that the line certainly writes to."""
     here = ws.root
     targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
     for part in line.parts:

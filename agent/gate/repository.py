@@ -17,13 +17,13 @@ _HARMLESS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _RUNS = re.compile(r"ext::|=\s*\"?!")
-"""A value that is a command, in an otherwise harmless key (`submodule.x.update = !command`)."""
+"""Values that are commands, in an otherwise harmless key (`submodule.x.update = !command`)."""
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 
 
 def runs_code(folder: Path) -> str | None:
-    """Describe what git would run, for a person; None: only git itself. Reads files, starts nothing."""
+    """Return what else git would run, for a person; None: nothing. Only reads files, does not start git."""
     home = _git_folder(folder)
     if home is None:
         return None

@@ -1,4 +1,4 @@
-"""Keep a waiting proposal up to date with its file on the disk."""
+"""Plan a waiting proposal again whenever its file on the disk changes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 from ..protocol import Clock
-from .change.rebase import Conflict, conflict_digest, holds_already, renew
-from .change.resolve_conflict import HELD, by_policy, plan_again
+from .change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
+from .change.resolve_conflict import ALREADY_DONE, by_policy, send_back
 from .draft import CommandDraft, FileDraft, digest_of
 from .entries import Keep, in_conflict, rebased
 from .file_watch import FileWatch
@@ -18,7 +18,7 @@ from .session_policy import GatedTree, SessionPolicy
 
 
 class Reviser:
-    """Plans waiting changes again when their files change."""
+    """Keeps waiting proposals up to date with their files on the disk."""
 
     def __init__(
         self, tree: GatedTree, policy: SessionPolicy, *, keep: Keep, attended: Callable[[], bool], clock: Clock
@@ -26,7 +26,7 @@ class Reviser:
         self._tree, self._policy = tree, policy
         self._keep, self._attended, self._clock = keep, attended, clock
         self._endings: set[asyncio.Task[None]] = set()
-        """File watches that are about to end by themselves."""
+        """Tasks of closed file watches, which end by themselves."""
 
     async def until_decided(self, waiting: OpenProposal) -> None:
         """Return as soon as the proposal has a ruling, and revise it meanwhile whenever its file changes."""
@@ -51,11 +51,11 @@ class Reviser:
         draft = waiting.draft
         if isinstance(draft, CommandDraft) or draft.landed is not None:
             return
-        found = renew(self._tree.workspace, draft)
+        found = rebase_draft(self._tree.workspace, draft)
         if isinstance(found, Conflict):
             self._enter_conflict(waiting, draft, found)
         elif holds_already(found):
-            waiting.decide(approved(found, by="policy", reason=HELD))
+            waiting.decide(approved(found, by="policy", reason=ALREADY_DONE))
         elif waiting.conflict is not None or found.before.sha256 != draft.before.sha256:
             self._rebase(waiting, found)
         else:
@@ -70,17 +70,17 @@ class Reviser:
             waiting.decide(by_policy(draft, verdict, self._policy.on_ask))
 
     def _enter_conflict(self, waiting: OpenProposal, draft: FileDraft, conflict: Conflict) -> None:
-        """Keep the proposal waiting in conflict. If nobody is here and it cannot stay, the model gets the conflict."""
+        """Let the proposal wait in conflict. If nobody is here and it cannot stay open, the model gets the conflict."""
         digest = conflict_digest(draft, conflict)
         if not waiting.enter_conflict(conflict, digest):
             return
         why = f"{self._whose(draft)}: {conflict.why}"
         waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
         if not self._attended() and not waiting.may_stay:
-            waiting.decide(plan_again(draft, conflict.why, by="policy"))
+            waiting.decide(send_back(draft, conflict.why, by="policy"))
 
     def _whose(self, draft: FileDraft) -> str:
-        """Say who changed the file, for the person."""
+        """Return who changed the file, for the person."""
         if self._tree.workspace.own_writes.is_ours(draft.before.real):
             return "another change of this run"
         return f"your edit of {time.strftime('%H:%M:%S', time.localtime(self._clock.now()))}"

@@ -1,4 +1,4 @@
-"""Find rules that can never apply: a person who wrote one would believe to be protected."""
+"""Find rules that can never apply, because a person who wrote one would rely on it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _READING = tools_with("read")
 _COMMANDS = "run_command"
 
 
-def nonsense(rule: Rule) -> str | None:
-    """Return why the rule can never do what it says, with the fix, or None."""
+def rule_problem(rule: Rule) -> str | None:
+    """Return why the rule can never apply, with the fix; None if it can."""
     wrong = _of_tool(rule) or _of_command(rule) or _of_path(rule)
     return f"[[gate.rules]] {rule_text(rule)}: {wrong}" if wrong else None
 

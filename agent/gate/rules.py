@@ -1,4 +1,4 @@
-"""Match the person's rules against drafts, and print them."""
+"""Compare the person's rules with drafts, and print them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _GLOB = "\\*?[]! "
 
 
 def rule_text(rule: Rule) -> str:
-    """Return the rule as a person reads it before it is saved: `allow run_command: pytest -q`."""
+    """Return the rule as one line for a person, such as `allow run_command: pytest -q`."""
     what = rule.command if rule.command is not None else rule.path
     return f"{rule.verdict} {': '.join(part for part in (rule.tool, what) if part is not None)}".rstrip()
 
 
-def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
+def applies_to_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
     """Return whether the rule names this tool on one of these paths (as given, and with links followed)."""
     if rule.command is not None:
         return False
@@ -31,7 +31,10 @@ def for_file(rule: Rule, tool: str, paths: Sequence[str]) -> bool:
 
 
 def allows_part(rule: Rule, part: Part) -> bool:
-    """Return whether an allow rule covers this plain command: the rule's words come first and include what runs."""
+    """Return whether an allow rule covers this plain command.
+
+    The command must begin with the rule's words, and these must include the program that finally runs.
+    """
     if rule.verdict != "allow" or rule.path is not None or rule.tool not in (None, "run_command"):
         return False
     if rule.command is None:
@@ -43,8 +46,8 @@ def allows_part(rule: Rule, part: Part) -> bool:
     return not is_launcher(part.texts, len(words))
 
 
-def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> Hit:
-    """Return how surely a deny or ask rule matches a part of the line (options apart) or a file that the line names."""
+def match_command(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[str]) -> Hit:
+    """Return whether a deny or ask rule matches a part of the line (ignoring options) or a file that the line names."""
     if rule.tool not in (None, "run_command"):
         return Hit.NO
     if rule.path is not None:
@@ -59,12 +62,12 @@ def speaks_of(rule: Rule, command: str, parts: Sequence[Part], paths: Sequence[s
 
 def exact_file_rule(tool: str, path: str) -> Rule:
     """Return the rule that `always` writes for a file: this tool and this path."""
-    plain = "".join(f"\\{sign}" if sign in _GLOB else sign for sign in path)
+    plain = "".join(f"\\{character}" if character in _GLOB else character for character in path)
     return Rule(verdict="allow", tool=tool, path=plain)
 
 
 def run_rule(rule: Rule) -> Rule:
-    """Return the rule that allows the same for the rest of a run: edits of the path with any tool, or the command."""
+    """Return the rule that allows the same for the rest of the run: edits of the path with any tool, or the command."""
     return rule if rule.path is None else Rule(verdict="allow", path=rule.path)
 
 
@@ -91,7 +94,7 @@ def words_of(command: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def path_matches(rule: Rule, path: str) -> bool:
-    """Match as in `.gitignore`: `*` stops at `/`, `**` does not, and a folder includes all below it.
+    """Return whether the path matches as in `.gitignore`: `*` stops at `/`, `**` does not, a folder includes all in it.
 
     `*.py` without a folder allows only files in the workspace's root, but denies them anywhere.
     """
@@ -102,10 +105,10 @@ def path_matches(rule: Rule, path: str) -> bool:
     return GitIgnoreSpec.from_lines([anchored]).match_file(path)
 
 
-def kept_from(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
-    """Describe the rule that denies this path (as given, and with links followed) to a reading tool; None if none does.
+def denial_of(rules: Sequence[Rule], tool: str, paths: Sequence[str]) -> str | None:
+    """Describe the rule that denies these paths (as given, and with links followed) to a reading tool; None: no rule.
 
-    Without paths, only a rule for the tool as a whole counts.
+    Without paths, only a rule for the whole tool counts.
     """
     for rule in rules:
         if rule.verdict != "deny" or rule.command is not None or rule.tool not in (None, tool):

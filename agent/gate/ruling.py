@@ -17,23 +17,23 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 
     approved: bool
     draft: Draft
-    """The draft that was decided on: it differs from the original one if the file changed meanwhile."""
+    """The draft that was decided on. It differs from the original one if the file changed meanwhile."""
     after: bytes | None = None
     """The bytes to write: the whole proposal, the accepted hunks, or the person's own text."""
     by: DecidedBy
     reason: str | None = None
     note_for_model: str = ""
-    """Why the draft was not done, or which part was, with the person's words; empty if all was, without comment."""
+    """What the model reads: why nothing or only part was done, and the person's comment. Empty: all was done."""
     handoff: bool = False
-    """Nobody was here to ask, and the policy hands the run over."""
+    """Whether the policy hands the run over, because nobody was here to ask."""
     is_left_open: bool = False
-    """Nobody decided: the proposal stays open in the journal, and the call has no result yet."""
+    """Whether nobody decided: the proposal stays open in the journal, and the call has no result yet."""
     edited: bool = False
-    """The person changed the text before approving it."""
+    """Whether the person changed the text before approving it."""
     refused_by: RefusedBy | None = None
-    """None: it was approved."""
+    """Who or what refused the draft; None: it was approved."""
     taken: int | None = None
-    """Number of hunks that the person accepted; None: all, or there was nothing to choose."""
+    """Number of hunks that the person accepted; None: all, or there were no hunks to choose from."""
     left: dict[int, str] = {}
     """Why the person skipped a hunk, by its index."""
     cuts: dict[int, list[int]] = {}
@@ -82,5 +82,5 @@ def interrupted(draft: Draft, why: str) -> Ruling:
 
 
 def left_open(draft: Draft, why: str) -> Ruling:
-    """Return the ruling when nobody is here to decide: the run is handed over, the proposal stays in the journal."""
+    """Return the ruling if nobody is here to decide: the run is handed over and the proposal stays in the journal."""
     return Ruling(approved=False, draft=draft, by="policy", reason=why, handoff=True, is_left_open=True)

@@ -1,4 +1,4 @@
-"""The policy of a run, with what the person changed in this session."""
+"""The policy of a run, with the person's changes in this session."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .ruling import Ruling
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedTree:
-    """The tree that a gate protects."""
+    """The workspace or worktree that a gate protects."""
 
     workspace: Workspace
     guard: Callable[[str], bool]
-    """Returns whether a path of it is guarded."""
+    """Returns whether a path in it is guarded."""
     sandbox: str | None
     """Kind of the sandbox in which its commands run; None: they are not confined."""
     who: str = ""
@@ -39,7 +39,7 @@ class SessionPolicy:
     ) -> None:
         """`rules`: the list that new rules are added to (None: a copy of the policy's).
 
-        `persist` stores a rule of `always`. If it raises, the person sees why; the rule holds in this session.
+        `persist` stores a rule of `always`. If it raises, the person sees why, and the rule applies in this session.
         """
         self.mode, self.unsandboxed_ok = policy.mode, policy.unsandboxed_ok
         self.on_ask: OnAsk | None = policy.on_ask
@@ -67,11 +67,11 @@ class SessionPolicy:
         )
 
     def add(self, rule: Rule) -> None:
-        """Add a rule, from the next verdict on."""
+        """Add a rule. It applies from the next verdict on."""
         self.rules.append(rule)
 
     def remove(self, rule: Rule) -> None:
-        """Remove a rule, from the next verdict on."""
+        """Remove a rule. It no longer applies from the next verdict on."""
         self.rules[:] = [each for each in self.rules if each != rule]
 
     def remember(self, rule: Rule, ruling: Ruling) -> Ruling:

@@ -153,7 +153,7 @@ class RunDriver:
         limits, model = (facts.budget, facts.spec), facts.model
 
         def asked() -> bool:
-            given = bool(facts.queue) or bool(self._ctx.gate.later.given)
+            given = bool(facts.queue) or bool(self._ctx.gate.postponed.decisions)
             return given or run.pool.is_requested or run.requests.wants_control or changed()
 
         def changed() -> bool:

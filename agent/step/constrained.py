@@ -15,7 +15,7 @@ import msgspec
 
 from ..facts.conversation import last_text
 from ..facts.facts import RunFacts
-from ..gate import look
+from ..gate import read_file_state
 from ..protocol import Message, ToolCall
 from ..stops import Guard
 from ..workspace import Ignore, PathRefused, UnreadableFile, Workspace
@@ -73,11 +73,11 @@ class Constrained:
         workspace: Workspace,
         facts: RunFacts,
         guard: Guard,
-        kept_from: Callable[[str, str], str | None],
+        denial_of: Callable[[str, str], str | None],
     ) -> None:
-        """`kept_from` returns the user's rule that keeps a tool from a path."""
+        """`denial_of` returns the user's rule that keeps a tool from a path."""
         self._workspace, self._facts, self._guard = workspace, facts, guard
-        self._kept_from = kept_from
+        self._denial_of = denial_of
         self._set_aside: dict[str, int] = {}
         self._path = ""
         self._is_new = False
@@ -116,20 +116,20 @@ class Constrained:
         return []
 
     def _is_missing(self, path: str) -> bool:
-        if self._kept_from("write_file", path):
+        if self._denial_of("write_file", path):
             return False
         try:
-            state = look(self._workspace, path)
+            state = read_file_state(self._workspace, path)
         except (PathRefused, UnreadableFile):
             return False
         return not state.exists or not state.data
 
     def _text(self, path: str) -> str | None:
         """Return the text, or None if it is not editable text or a rule of the user keeps the model from it."""
-        if self._kept_from("read_file", path):
+        if self._denial_of("read_file", path):
             return None
         try:
-            state = look(self._workspace, path)
+            state = read_file_state(self._workspace, path)
             return state.text() if state.exists and state.data and not why_not_editable(state) else None
         except (PathRefused, UnreadableFile):
             return None
@@ -150,7 +150,7 @@ class Constrained:
         for path in files:
             if self._guard.matches(path):
                 continue
-            if self._kept_from("read_file", path) or self._kept_from("edit_file", path):
+            if self._denial_of("read_file", path) or self._denial_of("edit_file", path):
                 continue
             in_task = _names(path, task)
             if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..gate import CommandDraft, Conflict, Draft, FileDraft, Ruling, fitted, renew, split_bytes
+from ..gate import CommandDraft, Conflict, Draft, FileDraft, Ruling, rebase_draft, split_bytes, with_approved_bytes
 from ..workspace import (
     Access,
     FileState,
@@ -37,7 +37,7 @@ async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) ->
         raise TypeError(f"{name} does not read")
     path = tool.traits.path
     seconds = ctx.bounded_seconds(SECONDS) + 5
-    if why := ctx.kept_from(name, None if path is None else getattr(arguments, path)):
+    if why := ctx.denial_of(name, None if path is None else getattr(arguments, path)):
         return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
     try:
         async with asyncio.timeout(seconds):
@@ -88,9 +88,9 @@ def plan_again(ruling: Ruling, ctx: ToolContext) -> Draft:
     if isinstance(draft, CommandDraft):
         return draft
     if ruling.after is not None and ruling.after != draft.after:
-        draft = fitted(draft, ruling.after, [ruling.note_for_model] if ruling.note_for_model else [])
+        draft = with_approved_bytes(draft, ruling.after, [ruling.note_for_model] if ruling.note_for_model else [])
         draft = msgspec.structs.replace(draft, edited=ruling.edited)
-    found = renew(ctx.workspace, draft)
+    found = rebase_draft(ctx.workspace, draft)
     return msgspec.structs.replace(draft, misfit=found.why) if isinstance(found, Conflict) else found
 
 

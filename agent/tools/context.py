@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..gate import kept_from
+from ..gate import denial_of
 from ..protocol import Rule
 from ..workspace import Ignore, PathRefused, Sandbox, Workspace
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
@@ -74,7 +74,7 @@ class ToolContext:
             return live
         return self.load(self._outputs[name])
 
-    def kept_from(self, tool: str, path: str | None) -> str | None:
+    def denial_of(self, tool: str, path: str | None) -> str | None:
         """Describe the person's rule that denies this path to a reading tool. Never raises."""
         if not self.rules:
             return None
@@ -84,7 +84,7 @@ class ToolContext:
                 paths = [self.workspace.relative(self.workspace.resolve(path)), os.path.normpath(path)]
             except PathRefused:
                 return None  # the tool reports this itself
-        return kept_from(self.rules, tool, paths)
+        return denial_of(self.rules, tool, paths)
 
     def bounded_seconds(self, seconds: float) -> float:
         """Limit a tool's time-out to the rest of the run's time (docs/requirements.md 3.3)."""

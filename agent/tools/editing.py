@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..gate import FileDraft, look
+from ..gate import FileDraft, read_file_state
 from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, why_not_editable
 from .arguments import Edit, EditFile, WriteFile
 from .blocks.indented import Refused
@@ -31,7 +31,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         if state.summary == "no such file":
             return failure(f"{state.text} To make a new file use write_file.", state.summary)
         return state
-    before = look(ctx.workspace, args.path)
+    before = read_file_state(ctx.workspace, args.path)
     if why := why_not_editable(before):
         return failure(why, "not text")
     planned = _apply(before, args.blocks())
@@ -40,7 +40,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
     if planned.after == before.data:
         return failure(f"{args.path}: the edit changes nothing: the old and the new text are the same", "no change")
 
-    def again(state: FileState) -> bytes | str:
+    def replan(state: FileState) -> bytes | str:
         if not state.exists:
             return "the file was deleted"
         if why := why_not_editable(state):
@@ -54,7 +54,7 @@ def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
         before=before,
         after=planned.after,
         notes=[*planned.notes, *_form(before)],
-        again=again,
+        replan=replan,
     )
 
 
@@ -64,7 +64,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         real = ctx.workspace.resolve(args.path)
         if real.is_dir():
             return failure(f"{args.path} is a folder: name a file in it", "a folder")
-        before = look(ctx.workspace, args.path)
+        before = read_file_state(ctx.workspace, args.path)
         if why := why_not_editable(before):
             return failure(why, "not text")
         after = before.encode(args.content)
@@ -79,7 +79,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
 
     notes += _form(before)
 
-    def again(state: FileState) -> bytes | str:
+    def replan(state: FileState) -> bytes | str:
         if not before.exists:
             return "someone else made the file meanwhile"
         return "its content changed, and this would overwrite it" if state.exists else after
@@ -90,7 +90,7 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
         before=before,
         after=after,
         notes=notes,
-        again=again,
+        replan=replan,
     )
 
 
@@ -98,7 +98,7 @@ def _form(before: FileState) -> list[str]:
     """Note an encoding that the model cannot know."""
     if not before.exists or before.encoding == "utf-8":
         return []
-    return [f"the file is {before.encoding}, not UTF-8, and stays so"]
+    return [f"the file is {before.encoding}, not UTF-8, and keeps this encoding"]
 
 
 def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:

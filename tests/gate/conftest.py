@@ -20,7 +20,7 @@ from rundry.agent.gate import (
     SessionPolicy,
     Verdict,
     judge,
-    look,
+    read_file_state,
 )
 from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
 from rundry.agent.workspace import FileState, Workspace
@@ -76,7 +76,7 @@ class Place:
         def again(state: FileState) -> bytes | str:
             return state.data.replace(old, new) if old in state.data else "the text is gone"
 
-        before = look(self.ws, name)
+        before = read_file_state(self.ws, name)
         after = again(before)
         assert isinstance(after, bytes)
         real = self.ws.relative(before.real)
@@ -87,7 +87,7 @@ class Place:
 
     async def begin(self, gate: Gate, draft: FileDraft | CommandDraft, **more: Any) -> asyncio.Task[Ruling]:
         """Brings the draft before the gate, up to where it waits."""
-        task = asyncio.ensure_future(gate.pass_(draft, call_id="call_1", record=self.record, **more))
+        task = asyncio.ensure_future(gate.propose(draft, call_id="call_1", record=self.record, **more))
         for _ in range(5):
             await asyncio.sleep(0)
         return task
@@ -132,7 +132,7 @@ class Place:
         rules: list[Rule] | None = None,
         guard: Callable[[str], bool] = lambda path: False,
     ) -> Verdict:
-        before = look(self.ws, name)
+        before = read_file_state(self.ws, name)
         draft = FileDraft(
             tool="write_file",
             path=self.ws.relative(before.real),

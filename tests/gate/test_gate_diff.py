@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.gate import split, split_bytes, take, unified
+from rundry.agent.gate import apply_hunks, split, split_bytes, unified
 from rundry.agent.gate.change.lines import changes
 from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.workspace import FileState, read_state
@@ -24,8 +24,8 @@ _TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d\re\n", "}\n",
 @given(_TEXTS, _TEXTS)
 def test_no_hunk_gives_the_old_text_and_all_hunks_give_the_new_one(old, new):
     parts = split(old, new)
-    assert take(parts, []) == old
-    assert take(parts, range(len(parts.hunks))) == new
+    assert apply_hunks(parts, []) == old
+    assert apply_hunks(parts, range(len(parts.hunks))) == new
     assert (not parts.hunks) == (old == new)
 
 
@@ -39,7 +39,7 @@ def test_chosen_hunks_one_after_the_other_give_the_same_as_together(old, new, da
             pieces += parts.old[at : change.a1]
             pieces += parts.new[change.b1 : change.b2] if hunk.index in chosen else parts.old[change.a1 : change.a2]
             at = change.a2
-    assert take(parts, chosen) == "".join([*pieces, *parts.old[at:]])
+    assert apply_hunks(parts, chosen) == "".join([*pieces, *parts.old[at:]])
 
 
 @given(st.lists(st.integers(0, 6), max_size=40), st.lists(st.integers(0, 6), max_size=40))
@@ -97,9 +97,9 @@ def test_hunks_of_other_encodings_keep_every_byte_outside_of_them(tmp_path, enco
     parts = split_bytes(before, after)
     assert parts is not None
     assert len(parts.hunks) == 2
-    assert take(parts, [0, 1]).encode(before.encoding) == after
+    assert apply_hunks(parts, [0, 1]).encode(before.encoding) == after
     lines[30] = "zeile 30 ä\r\n"
-    assert take(parts, [0]).encode(before.encoding) == before.encode("".join(lines))
+    assert apply_hunks(parts, [0]).encode(before.encoding) == before.encode("".join(lines))
 
 
 def test_a_binary_file_is_shown_by_its_sizes():

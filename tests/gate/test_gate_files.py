@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from rundry.agent.gate import look
+from rundry.agent.gate import read_file_state
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.workspace import PathRefused
 
@@ -83,7 +83,7 @@ def test_paths_outside_and_secrets_never_come_before_the_gate(place, name):
     (place.ws.root.parent / "w-evil").mkdir()
     (place.ws.root / "l").symlink_to("/etc")
     with pytest.raises(PathRefused):
-        look(place.ws, name)
+        read_file_state(place.ws, name)
 
 
 def test_the_rule_of_always_is_for_exactly_this_file(place):
@@ -156,4 +156,4 @@ def test_an_edit_that_the_mode_would_approve_never_reaches_the_file_outside_unas
 
 
 async def _pass(place, draft):
-    return await place.gate(GateMode.EDITS).pass_(draft, call_id="c", record=place.record)
+    return await place.gate(GateMode.EDITS).propose(draft, call_id="c", record=place.record)

@@ -10,7 +10,7 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import call, calls, say
 
-from rundry.agent.gate import kept_from, nonsense
+from rundry.agent.gate import denial_of, rule_problem
 from rundry.agent.protocol import Rule
 
 
@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_a_rule_that_could_never_hold_is_refused_with_its_fix(fields: dict[str, str], mend: str):
-    assert mend in (nonsense(Rule(verdict="deny", **fields)) or "")
+    assert mend in (rule_problem(Rule(verdict="deny", **fields)) or "")
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_a_rule_that_could_never_hold_is_refused_with_its_fix(fields: dict[str, 
     ],
 )
 def test_a_rule_that_can_hold_is_taken(fields: dict[str, str]):
-    assert nonsense(Rule(verdict="deny", **fields)) is None
+    assert rule_problem(Rule(verdict="deny", **fields)) is None
 
 
 def test_what_is_allowed_is_one_plain_command_and_never_a_read():
-    assert "one plain command" in (nonsense(Rule(verdict="allow", command="ls && rm x")) or "")
-    assert "only reads never asks" in (nonsense(Rule(verdict="allow", tool="read_file")) or "")
-    assert nonsense(Rule(verdict="allow", command="ls -la")) is None
+    assert "one plain command" in (rule_problem(Rule(verdict="allow", command="ls && rm x")) or "")
+    assert "only reads never asks" in (rule_problem(Rule(verdict="allow", tool="read_file")) or "")
+    assert rule_problem(Rule(verdict="allow", command="ls -la")) is None
 
 
 def test_a_rule_for_commands_or_for_other_tools_keeps_nobody_from_reading():
     rules = [Rule(verdict="deny", command="cat"), Rule(verdict="deny", tool="write_file", path="**")]
     rules += [Rule(verdict="ask", path="**"), Rule(verdict="deny", tool="fetch_url")]
-    assert kept_from(rules, "read_file", ["a.txt"]) is None
-    assert kept_from(rules, "fetch_url", []) is not None
+    assert denial_of(rules, "read_file", ["a.txt"]) is None
+    assert denial_of(rules, "fetch_url", []) is not None
 
 
 def test_a_misspelt_rule_in_the_folders_config_ends_before_there_is_a_run(home: Home, project: Path):

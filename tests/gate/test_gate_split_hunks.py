@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from rundry.agent.gate import apply_parts, cut, finer_cuts, split
-from rundry.agent.gate.change.hunks import sides_of, take
+from rundry.agent.gate.change.hunks import apply_hunks, sides_of
 from rundry.agent.protocol import ProposalDecided
 
 OLD = "def one():\n    return 1\n\ndef two():\n    return 2\n\ndef three():\n    return 3\n"
@@ -69,8 +69,8 @@ def test_any_choice_of_parts_writes_the_lines_of_those_parts_and_no_others():
                 part += 1
         parts = cut(split(before, after), cuts)
         everything = range(len(parts.hunks))
-        assert take(parts, everything) == after
-        assert take(parts, []) == before
+        assert apply_hunks(parts, everything) == after
+        assert apply_hunks(parts, []) == before
         for chosen in list(combinations(everything, 2))[:6]:
             text = apply_parts(before, after, cuts, chosen)
             kept = len(before.splitlines()) + sum(parts.hunks[i].added - parts.hunks[i].removed for i in chosen)

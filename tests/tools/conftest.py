@@ -54,10 +54,12 @@ class Bench:
         return await self.carry_out(draft)
 
     async def carry_out(self, draft: Draft, *, by_person: bool = False) -> ToolResult:
-        """Gate and deed; a file that changed in between is put before the gate again."""
+        """Pass the draft through the gate and carry it out; if its file changed in between, plan it and ask again."""
         if by_person:
-            return await land(draft, self.gate.pass_person(draft, call_id="call_1", record=self.record), self.ctx)
-        ruling = await self.gate.pass_(draft, call_id="call_1", record=self.record)
+            return await land(
+                draft, self.gate.record_person_action(draft, call_id="call_1", record=self.record), self.ctx
+            )
+        ruling = await self.gate.propose(draft, call_id="call_1", record=self.record)
         result = await land(draft, ruling, self.ctx)
         if not result.stale or not isinstance(draft, FileDraft):
             return result

@@ -102,11 +102,11 @@ async def test_a_file_in_an_older_encoding_is_edited_in_it_and_both_sides_are_re
     result = await bench.act("edit_file", json.dumps({"path": "a.txt"} | EDIT))
     assert result.ok
     assert file.read_bytes() == b"caf\xe9 new\n"
-    assert "the file is cp1252, not UTF-8, and stays so" in result.text
+    assert "the file is cp1252, not UTF-8, and keeps this encoding" in result.text
     asking = make_bench(mode=GateMode.ASK)
     await asking.act("edit_file", json.dumps({"path": "a.txt", "edits": [{"old_text": "new", "new_text": "x"}]}))
     opened = next(event for event in asking.events if isinstance(event, ProposalOpened))
-    assert "the file is cp1252, not UTF-8, and stays so" in opened.asks
+    assert "the file is cp1252, not UTF-8, and keeps this encoding" in opened.asks
 
 
 @pytest.mark.parametrize("what", BAD)

@@ -1,1 +1,1 @@
-"""File changes at the gate: their diff, their hunks, and moving them to a file that changed meanwhile."""
+"""File changes at the gate: diffs, hunks, merges, and rebasing a change when its file changes meanwhile."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from .hunks import Hunk, Sides, Split, sides_of, take
+from .hunks import Hunk, Sides, Split, apply_hunks, sides_of
 from .lines import Change
 
 Cuts = Mapping[int, Sequence[int]]
@@ -14,7 +14,7 @@ Cuts = Mapping[int, Sequence[int]]
 A row is a removed line with the added line that takes its place, or one of them alone.
 """
 MOST_ROWS = 400
-"""Rows of a change up to which it is split into single ones."""
+"""A change with more rows is not split into single rows."""
 
 
 def cut_hunks(sides: Sides, hunks: Iterable[Hunk], cuts: Cuts) -> Iterator[Hunk]:
@@ -37,7 +37,7 @@ def cut(parts: Split, cuts: Cuts) -> Split:
 def finer_cuts(sides: Sides, cuts: Cuts, part: int) -> tuple[int, list[int]] | str:
     """Return the hunk that this part belongs to, and its cuts after the part was split once more.
 
-    A text says why the part cannot be split.
+    If the part cannot be split, returns the reason as a text.
     """
     first = 0
     for hunk in sides.compare():
@@ -54,14 +54,14 @@ def finer_cuts(sides: Sides, cuts: Cuts, part: int) -> tuple[int, list[int]] | s
 def apply_parts(before: str, after: str, cuts: Cuts, chosen: Sequence[int]) -> str:
     """Return the old text with only the chosen parts applied. Raises IndexError for one that does not exist."""
     sides = sides_of(before, after)
-    return take(Split(sides.old, sides.new, list(cut_hunks(sides, sides.compare(), cuts))), chosen)
+    return apply_hunks(Split(sides.old, sides.new, list(cut_hunks(sides, sides.compare(), cuts))), chosen)
 
 
 def _between(rows: Sequence[Change], start: int, end: int) -> list[int] | str:
     """Return the rows between which a part is split: where lines are unchanged, otherwise everywhere."""
-    apart = [at for at in range(start + 1, end) if rows[at].a1 > rows[at - 1].a2]
-    if apart:
-        return apart
+    gaps = [at for at in range(start + 1, end) if rows[at].a1 > rows[at - 1].a2]
+    if gaps:
+        return gaps
     if end - start == 1:
         return "this is a single change: edit its text instead"
     if end - start > MOST_ROWS:
@@ -98,7 +98,7 @@ def _joined(rows: Iterable[Change]) -> Iterator[Change]:
 
 
 def _rows(sides: Sides, hunk: Hunk) -> list[Change]:
-    """Return the rows of all changes of a hunk. A line without a line feed ends its change: nothing may follow it."""
+    """Return the rows of all changes of a hunk. A line without a line feed is the last one of its change."""
     return [row for change in hunk.changes for row in _rows_of(sides, change)]
 
 

@@ -23,9 +23,9 @@ class Hunk(msgspec.Struct, frozen=True):
     index: int
     changes: tuple[Change, ...]
     floor: int = 0
-    """The first old line that may be shown above it: the part above it ends there, if a hunk was split."""
+    """First old line that may be shown above it. If a hunk was split, the part above ends there."""
     ceiling: int | None = None
-    """The old line that the next part begins with; None: it was not split, or this is the last part."""
+    """Old line at which the next part begins; None: the hunk was not split, or this is its last part."""
 
     def around(self, count: int) -> tuple[int, int]:
         """Return the old lines that are shown with it, of `count` lines in the whole text."""
@@ -44,13 +44,13 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class Sides(msgspec.Struct, frozen=True):
-    """Two texts as lines with their line feeds. Tuples, because they cost the garbage collector nothing."""
+    """Two texts as lines with their line feeds. The garbage collector does not track tuples of strings."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
 
     def compare(self) -> Iterator[Hunk]:
-        """Yield the hunks from the top, each as soon as it is known: a long text's first hunks come immediately."""
+        """Yield the hunks from the top, each as soon as it is known, so that a long text's first hunks can be shown."""
         group: list[Change] = []
         index = 0
         for change in in_order(self.old, self.new):
@@ -91,7 +91,7 @@ def split(old: str, new: str) -> Split:
     return Split(sides.old, sides.new, list(sides.compare()))
 
 
-def take(parts: Split, chosen: Collection[int]) -> str:
+def apply_hunks(parts: Split, chosen: Collection[int]) -> str:
     """Return the old text with only the chosen hunks applied. Raises IndexError for a hunk that does not exist."""
     unknown = set(chosen) - {hunk.index for hunk in parts.hunks}
     if unknown:

@@ -15,11 +15,11 @@ from typing import NamedTuple
 _WINDOW = 2_048
 """Lines of either side that are compared at a time; shorter texts are compared whole."""
 _SHARE = 16
-"""A window may end where at least one line in 16 is an anchor. Fewer may be chance, so the window grows."""
+"""A window may end where at least one line in 16 is an anchor. With fewer anchors, which may be chance, it grows."""
 _SMALL = 10_000
 """Limit for difflib: the product of both line counts."""
 _LARGE = 200_000_000
-"""Limit for the smallest change by rapidfuzz: 25 MB and a few milliseconds."""
+"""The same limit for rapidfuzz, which finds the smallest change: it then takes 25 MB and a few milliseconds."""
 
 
 class Change(NamedTuple):
@@ -32,12 +32,12 @@ class Change(NamedTuple):
 
 
 def changes(a: Sequence[str], b: Sequence[str]) -> list[Change]:
-    """Return all changed regions in order. None is empty, and no two touch."""
+    """Return all changed regions in order. No region is empty, and no two regions touch."""
     return list(in_order(a, b))
 
 
 def in_order(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
-    """Yield what `changes` returns, the first regions before all of a long text is compared."""
+    """Yield what `changes` returns. In a long text, the first regions come before the rest is compared."""
     held: Change | None = None
     for window in _windows(a, b):
         for change in sorted(_regions(a, b, window)):
@@ -60,12 +60,12 @@ def _windows(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
         if len(a) - at_a <= size or len(b) - at_b <= size:
             yield Change(at_a, len(a), at_b, len(b))
             return
-        seam = _seam(a, b, Change(at_a, at_a + size, at_b, at_b + size))
-        if seam is None:
+        split_at = _split_point(a, b, Change(at_a, at_a + size, at_b, at_b + size))
+        if split_at is None:
             size *= 2
             continue
-        yield Change(at_a, seam[0], at_b, seam[1])
-        (at_a, at_b), size = seam, _WINDOW
+        yield Change(at_a, split_at[0], at_b, split_at[1])
+        (at_a, at_b), size = split_at, _WINDOW
 
 
 def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
@@ -79,8 +79,11 @@ def _same(a: Sequence[str], b: Sequence[str], at_a: int, at_b: int) -> int:
     return count
 
 
-def _seam(a: Sequence[str], b: Sequence[str], window: Change) -> tuple[int, int] | None:
-    """Return an anchor past the middle of the window and far from its end, where later text may change the anchors."""
+def _split_point(a: Sequence[str], b: Sequence[str], window: Change) -> tuple[int, int] | None:
+    """Return an anchor in the third quarter of the window; None if there are too few anchors.
+
+    Near the end of the window, the text after it may change the anchors.
+    """
     anchors = _anchors(a, b, window)
     size = window.a2 - window.a1
     if len(anchors) * _SHARE < size:
@@ -124,9 +127,9 @@ def _anchors(a: Sequence[str], b: Sequence[str], span: Change) -> list[tuple[int
     place = {line: i for i in range(span.a1, span.a2) if in_a[line := a[i]] == 1 and in_b[line] == 1}
     pairs = [(place[b[j]], j) for j in range(span.b1, span.b2) if b[j] in place]
     ends: list[int] = []
-    """For each length of a rising series, the smallest last `a`."""
+    """For each length of an ascending series, the smallest last `a`."""
     last: list[int] = []
-    """For each length, the index of that pair."""
+    """For each length, the index of the pair with that `a`."""
     came_from: list[int | None] = []
     for k, (i, _) in enumerate(pairs):
         at = bisect_left(ends, i)

@@ -16,7 +16,7 @@ from ...workspace import FileState, UnreadableFile, WriteFailed
 from .lines import Change, changes
 
 OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"
-"""Marker lines around both sides of an overlap, as git writes them."""
+"""Marker lines of an overlap, as in git: before each side, before the base, and at the end."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _MARK = re.compile(rf"^(?:{re.escape(OPEN)}|{re.escape(CLOSE)})\r?$", re.MULTILINE)
@@ -53,7 +53,10 @@ def merge(base: str, disk: str, proposed: str) -> Merged:
 
 
 def merge_states(base: FileState, now: FileState, proposed: bytes) -> tuple[bytes, int] | None:
-    """Return the bytes in the file's present form and the number of overlaps. None if any of the three is not text."""
+    """Return the merged bytes in the file's current encoding and line ends, and the number of overlaps.
+
+    None if any of the three is not text.
+    """
     try:
         old, disk = base.text(), now.text()
         new = proposed.decode(base.encoding)[len(base.bom.decode(base.encoding)) :]
@@ -66,7 +69,7 @@ def merge_states(base: FileState, now: FileState, proposed: bytes) -> tuple[byte
 
 
 def marked_line(text: str) -> int | None:
-    """Return the first line, 1-based, that is an overlap's marker."""
+    """Return the number of the first line that is an overlap's marker, 1-based; None if there is none."""
     found = _MARK.search(text)
     return None if found is None else text.count("\n", 0, found.start()) + 1
 
@@ -102,7 +105,7 @@ def _marked(disk: Sequence[str], base: Sequence[str], proposed: Sequence[str]) -
 
 
 def _ended(lines: Sequence[str]) -> list[str]:
-    """End the last line with a line feed, because the marker must start on a line of its own."""
+    """End the last line with a line feed, because the marker after it needs its own line."""
     if lines and lines[-1][-1:] not in ("\r", "\n"):
         return [*lines[:-1], lines[-1] + "\n"]
     return list(lines)

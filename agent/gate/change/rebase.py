@@ -1,4 +1,4 @@
-"""Plan a waiting change again on the file's present content (docs/requirements.md 6.5): it fits or is in conflict."""
+"""Plan a waiting change again on the file's current content (docs/requirements.md 6.5): it fits or is in conflict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 
 from ...workspace import FileState, PathRefused, UnreadableFile, Workspace
-from ..draft import FileDraft, look
+from ..draft import FileDraft, read_file_state
 from .merge import merge_states
 
 REBASED = "the file changed on disk meanwhile: the change was moved to its new content"
@@ -19,15 +19,15 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """The reason, in one line."""
     now: FileState | None = None
-    """The file's present state; None: there is no readable file."""
+    """The file's current state; None: there is no readable file."""
     merged: bytes | None = None
     """Both versions in one text, with markers, for the person to edit; None: there is nothing to edit."""
 
 
-def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
-    """Plan the same change on the file's present content. If the file has it already, `after` is `before.data`."""
+def rebase_draft(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
+    """Plan the same change on the file's current content. If the file has it already, `after` is `before.data`."""
     try:
-        now = look(ws, str(draft.before.path))
+        now = read_file_state(ws, str(draft.before.path))
     except (PathRefused, UnreadableFile) as error:
         return Conflict(why=_one_line(str(error)))
     if now.real != draft.before.real:
@@ -36,7 +36,7 @@ def renew(ws: Workspace, draft: FileDraft) -> FileDraft | Conflict:
         return msgspec.structs.replace(draft, before=now)
     if now.exists and now.data == draft.after:
         return _on(draft, now, now.data)
-    after = draft.again(now)
+    after = draft.replan(now)
     if isinstance(after, bytes):
         return _on(draft, now, after)
     if not now.exists:
@@ -52,17 +52,17 @@ def holds_already(draft: FileDraft) -> bool:
     return draft.landed is None and draft.before.exists and draft.after == draft.before.data
 
 
-def fitted(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
-    """Use the person's own version of the change. If the file changes again, the two are merged, not planned again."""
+def with_approved_bytes(draft: FileDraft, after: bytes, notes: list[str]) -> FileDraft:
+    """Return the draft with the bytes that the person approved. If the file changes again, both changes are merged."""
     base = draft.before
 
-    def again(state: FileState) -> bytes | str:
+    def replan(state: FileState) -> bytes | str:
         merged = merge_states(base, state, after) if state.exists or not base.exists else None
         if merged is None or merged[1]:
             return "it overlaps with what the person approved"
         return merged[0]
 
-    return msgspec.structs.replace(draft, after=after, again=again, notes=[*draft.notes, *notes])
+    return msgspec.structs.replace(draft, after=after, replan=replan, notes=[*draft.notes, *notes])
 
 
 def conflict_digest(draft: FileDraft, conflict: Conflict) -> str:
@@ -90,5 +90,5 @@ def _one_line(text: str) -> str:
 
 
 def _in_short(misfit: str) -> str:
-    """Keep the first sentence, which a person can use too. The rest tells the model how to do better."""
+    """Keep the first sentence, for the person. The rest tells the model how to correct its call."""
     return _one_line(misfit).partition(". ")[0].removesuffix(".").replace("old_text", "the text that it replaces")

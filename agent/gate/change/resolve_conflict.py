@@ -1,4 +1,7 @@
-"""Resolve a conflict by the person's decision (plan again, keep the file, edit by hand) or by the policy. Pure."""
+"""Resolve a conflict by the person's decision (plan again, keep the file, edit by hand) or by the policy.
+
+Pure functions.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from ...protocol import Decide, DecidedBy, OnAsk
 from ...workspace import WriteFailed
 from ..answer import edited, rejected
 from ..draft import Draft, FileDraft
-from ..notes import again_note, mine_note, refused_note
+from ..notes import keep_file_note, refused_note, replan_note
 from ..policy import Verdict
 from ..ruling import Ruling, approved
 from .diff import split_bytes
@@ -16,29 +19,29 @@ from .hunks import Split
 from .merge import marked_line
 from .rebase import Conflict, holds_already
 
-WAYS = "edit the merged text by hand, let the model make the change again, keep the file as it is, or reject it"
+CHOICES = "edit the merged text by hand, let the model make the change again, keep the file as it is, or reject it"
 
-NOBODY = "nobody is here to approve it"
-CHANGED = "the proposal changed since it was shown: look at the new one and decide again"
-HELD = "the file already has exactly this change: nothing is written"
+NOBODY_HERE = "nobody is here to approve it"
+PROPOSAL_CHANGED = "the proposal changed since it was shown: look at the new one and decide again"
+ALREADY_DONE = "the file already has exactly this change: nothing is written"
 
 
-def settle(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | str:
-    """Return the ruling, or why the decision is not possible. No text of the model is written without review."""
+def resolve_conflict(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling | str:
+    """Return the ruling, or why the decision is not possible. Text of the model is never written without review."""
     match command.verdict:
         case "reject":
             return rejected(msgspec.structs.replace(command, hunk_reasons={}), draft, None)
         case "again":
-            return plan_again(draft, conflict.why, by="person", reason=command.reason)
+            return send_back(draft, conflict.why, by="person", reason=command.reason)
         case "mine":
             return _kept(command, draft, conflict)
         case "approve" if command.text is not None and not command.always:
             return _by_hand(command, command.text, draft, conflict)
         case _:
-            return f"this proposal is in conflict ({conflict.why}): {WAYS}"
+            return f"this proposal is in conflict ({conflict.why}): {CHOICES}"
 
 
-def plan_again(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None = None) -> Ruling:
+def send_back(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None = None) -> Ruling:
     """Return the ruling that makes the model read the file and make the change again."""
     told = f"conflict: {why}"
     return Ruling(
@@ -46,7 +49,7 @@ def plan_again(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None 
         draft=draft,
         by=by,
         reason=f"{told}; {reason}" if reason else told,
-        note_for_model=again_note(draft, why, reason),
+        note_for_model=replan_note(draft, why, reason),
         refused_by="conflict",
     )
 
@@ -58,13 +61,13 @@ def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
         draft=draft,
         by="person",
         reason=f"{told}; {command.reason}" if command.reason else told,
-        note_for_model=mine_note(draft, conflict.why, _theirs(draft, conflict), command.reason),
+        note_for_model=keep_file_note(draft, conflict.why, _theirs(draft, conflict), command.reason),
         refused_by="conflict",
     )
 
 
 def _theirs(draft: FileDraft, conflict: Conflict) -> Split | None:
-    """Return what someone else changed in the text since the change was planned."""
+    """Return what someone else changed in the file since the change was planned; None if it is not text now."""
     now = conflict.now
     if now is None or not now.exists or now.is_binary:
         return None
@@ -74,7 +77,7 @@ def _theirs(draft: FileDraft, conflict: Conflict) -> Split | None:
 def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -> Ruling | str:
     now = conflict.now
     if now is None or conflict.merged is None:
-        return f"the file on disk has no text to edit ({conflict.why}): {WAYS.partition(', ')[2]}"
+        return f"the file on disk has no text to edit ({conflict.why}): {CHOICES.partition(', ')[2]}"
     if line := marked_line(text):
         return f"line {line} still has a conflict marker: resolve that place and remove the markers"
     try:
@@ -87,17 +90,17 @@ def _by_hand(command: Decide, text: str, draft: FileDraft, conflict: Conflict) -
 
 
 def by_policy(draft: Draft, verdict: Verdict, on_ask: OnAsk | None) -> Ruling:
-    """Return the ruling without a person. `on_ask` is `handoff` if the run is to be handed over."""
+    """Return the ruling of the policy alone. `on_ask`: `handoff` hands the run over where a person would be asked."""
     why = "; ".join(verdict.why)
     if isinstance(draft, FileDraft) and verdict.action != "deny":
         if draft.misfit is not None:
-            return plan_again(draft, draft.misfit, by="policy")
+            return send_back(draft, draft.misfit, by="policy")
         if holds_already(draft):
-            return approved(draft, by="policy", reason=HELD)
+            return approved(draft, by="policy", reason=ALREADY_DONE)
     if verdict.action == "allow":
         return approved(draft, by="policy", reason=why)
     if verdict.action == "ask":
-        why = f"{NOBODY}, and this needs approval ({why})"
+        why = f"{NOBODY_HERE}, and this needs approval ({why})"
     return Ruling(
         approved=False,
         draft=draft,

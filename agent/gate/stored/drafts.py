@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ...protocol import ProposalOpened
 from ...workspace import FileState, Workspace, stored_state
-from ..draft import FileDraft, digest_of
+from ..draft import FileDraft
 
 Load = Callable[[str], bytes]
 """Reads stored bytes by their hash. Raises KeyError."""
 
 
-def is_of_a_file(opened: ProposalOpened) -> bool:
-    """Return whether the proposal is a change of one file that was not made yet."""
+def is_file_change(opened: ProposalOpened) -> bool:
+    """Return whether the proposal is a file change, with the bytes that would be written."""
     return opened.path is not None and opened.command is None and opened.after is not None
 
 
@@ -32,14 +32,9 @@ def stored_draft(opened: ProposalOpened, ws: Workspace, load: Load) -> FileDraft
         return None
     path = opened.path
     state = stored_state(Path(path), ws.root / path, before)
-    return FileDraft(tool=opened.tool, path=path, before=state, after=after, again=_misfit)
-
-
-def is_the_same(opened: ProposalOpened, draft: FileDraft) -> bool:
-    """Return whether the draft has the bytes that the digest names."""
-    return digest_of(draft, None) == opened.digest
+    return FileDraft(tool=opened.tool, path=path, before=state, after=after, replan=_misfit)
 
 
 def _misfit(now: FileState) -> str:
-    """Return why only a merge can make the change fit: the tool's own plan is lost with its runner."""
+    """Return why the change does not fit. The tool's own plan was lost with its runner, so only a merge can fit it."""
     return "someone else changed the same lines" if now.exists else "the file is gone"

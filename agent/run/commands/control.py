@@ -145,7 +145,7 @@ class _UserAction:
         if not isinstance(draft, CommandDraft) and expects is not None and (draft.before.sha256 or "") != expects:
             text = f"{draft.path} changed on the disk while you edited it: nothing was written, edit it again"
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
-        ruling = ctx.gate.pass_person(draft, call_id=call.call_id, record=self._record)
+        ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, record=self._record)
         if isinstance(draft, CommandDraft):
             before = await ctx.snapshots.take()
             try:

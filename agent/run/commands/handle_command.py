@@ -8,7 +8,7 @@ from ...facts.facts import RunFacts
 from ...finder.finder import Finder
 from ...finder.search_commands import FinderCommand, handle_search_command
 from ...gate import Gate
-from ...gate.change.resolve_conflict import CHANGED
+from ...gate.change.resolve_conflict import PROPOSAL_CHANGED
 from ...protocol import (
     Act,
     AddItem,
@@ -177,14 +177,14 @@ def _take_message(
 def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> str | None:
     """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
     opened = facts.asking.proposals.get(command.proposal_id)
-    if opened is not None and command.proposal_id not in (*gate.open, *gate.later.proposals):
+    if opened is not None and command.proposal_id not in (*gate.open, *gate.postponed.proposals):
         # this runner is about to open the proposal again
         if (facts.asking.conflict_of(command.proposal_id) or opened.digest) != command.digest:
-            return CHANGED
+            return PROPOSAL_CHANGED
         gate.decide_later(command)
         return None
     refused = gate.decide(command)
-    if refused is None and command.proposal_id in gate.later.given and facts.handoff is not None:
+    if refused is None and command.proposal_id in gate.postponed.decisions and facts.handoff is not None:
         events.record(HandoffClosed(by="person"))
     return refused
 

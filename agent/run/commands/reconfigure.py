@@ -7,7 +7,7 @@ from math import isfinite
 
 from ...config import read_limit
 from ...facts.facts import RunFacts
-from ...gate import Gate, nonsense
+from ...gate import Gate, rule_problem
 from ...model import RemoteModel
 from ...protocol import (
     BUDGET,
@@ -154,7 +154,7 @@ def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:
     """Add a rule that denies. A running command keeps what it can see."""
     if rule.verdict != "deny":
         return "only a rule that denies can be added to a run"
-    if wrong := nonsense(rule):
+    if wrong := rule_problem(rule):
         return wrong
     if rule in gate.policy.rules:
         return "the run has this rule already"

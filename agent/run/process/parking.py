@@ -23,7 +23,7 @@ async def watch_for_parking(run: LiveRun) -> None:
         ctx.activity.wake()
         release_due(ctx)
         if ctx.headless and not ctx.watched():
-            ctx.gate.settle_by_policy()
+            ctx.gate.decide_all_by_policy()
         at_gate = bool(ctx.gate.open or ctx.facts.asking.questions)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
             alone_since = None

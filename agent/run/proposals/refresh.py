@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...facts.checkpoint import facts_of
-from ...gate import Conflict, digest_of, renew, split_bytes
+from ...gate import Conflict, digest_of, rebase_draft, split_bytes
 from ...gate.change.rebase import conflict_digest, holds_already
 from ...gate.entries import in_conflict, rebased
-from ...gate.stored.drafts import is_of_a_file, stored_draft
+from ...gate.stored.drafts import is_file_change, stored_draft
 from ...journal import Journal, claim
 from ...protocol import ProposalOpened, ProposalRebased
 from ...reports.run_state import run_state
@@ -27,7 +27,7 @@ def refresh_proposals(path: Path) -> None:
             shown, store = run_state(journal).lasting(), journal.path.with_suffix(".snapshots")
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
             for opened in facts_of(journal).asking.proposals.values():
-                if opened.proposal_id in shown and is_of_a_file(opened):
+                if opened.proposal_id in shown and is_file_change(opened):
                     event = _moved(ws, journal, opened, shown[opened.proposal_id].digest)
                     if event is not None:
                         journal.append(event, durable=True)
@@ -40,7 +40,7 @@ def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) 
     draft = stored_draft(opened, ws, journal.blob)
     if draft is None:
         return None
-    found, name = renew(ws, draft), opened.proposal_id
+    found, name = rebase_draft(ws, draft), opened.proposal_id
     if isinstance(found, Conflict):
         digest, why = conflict_digest(draft, found), f"{WHO}: {found.why}"
         event = in_conflict(draft, found, journal.keep, proposal_id=name, digest=digest, why=why)

@@ -8,9 +8,9 @@ import msgspec
 
 from ...facts.facts import RunFacts
 from ...gate import Gate, Ruling
-from ...gate.notes import said as words_of
+from ...gate.notes import comment_line
 from ...gate.ruling import approved
-from ...gate.stored.drafts import is_of_a_file, stored_draft
+from ...gate.stored.drafts import is_file_change, stored_draft
 from ...protocol import (
     FileChanged,
     Interrupted,
@@ -80,7 +80,7 @@ async def _answer(
         opened = facts.asking.approved.get(call.call_id)
         if opened is None:
             again.append(call)
-        elif is_of_a_file(opened):
+        elif is_file_change(opened):
             handoff = await _write(run, call, opened, record) or handoff
         else:
             text = await _unknown(run, opened, facts.changes.world_before(call.call_id) or world, record)
@@ -115,7 +115,7 @@ def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -
 
 def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
     found = [facts.asking.waiting_for(call.call_id) for call in dangling]
-    given = gate.later.given
+    given = gate.postponed.decisions
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
 
@@ -126,7 +126,7 @@ def _answer_with(
     why = f"the person said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
-        gate.later.take(opened.proposal_id)
+        gate.postponed.pop(opened.proposal_id)
         record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="person", reason=why))
     for call in dangling:
         _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
@@ -195,4 +195,4 @@ def _note(facts: RunFacts, call: ToolCall) -> str:
     if decided.after is not None and decided.decision == "approve":
         lines.append("the person changed your text before approving it.")
     lines += [f"Hunk {i + 1} was skipped because: {why}" for i, why in sorted(decided.left.items())]
-    return "\n".join([*lines, *([words_of(decided.reason)] if decided.reason else [])])
+    return "\n".join([*lines, *([comment_line(decided.reason)] if decided.reason else [])])

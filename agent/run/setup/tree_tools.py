@@ -61,7 +61,7 @@ def constrained_edits(tree: Tree, facts: RunFacts, tools: ToolContext) -> Constr
     """Return what makes constrained edits, or None if the run edits with tools."""
     if facts.spec.edit_format != CONSTRAINED:
         return None
-    return Constrained(tree.workspace, facts, tree.guard, tools.kept_from)
+    return Constrained(tree.workspace, facts, tree.guard, tools.denial_of)
 
 
 def _result_limit(window: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...config import did_you_mean
-from ...gate import nonsense
+from ...gate import rule_problem
 from ...protocol import RunSpec, UserError
 from ...stops import validate_predicates
 from ...tools import TOOLS, Fetcher
@@ -33,7 +33,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         if tool not in offered:
             raise UserError(f"--require {action}: unknown tool {tool}: use one of {', '.join(offered)}")
     for rule in spec.gate.rules:
-        if wrong := nonsense(rule):
+        if wrong := rule_problem(rule):
             raise UserError(wrong)
     for tool in spec.gate.quotas:
         if tool not in TOOLS:

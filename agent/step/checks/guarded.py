@@ -219,7 +219,7 @@ class Guarded:
             return self._restore(one, record)
         draft = changed_draft(one.path, before, after, command)
         ruling = await self._activity.interruptible(
-            self._tree.gate.pass_(draft, call_id="", record=with_waiting(record))
+            self._tree.gate.propose(draft, call_id="", record=with_waiting(record))
         )
         if ruling.approved:
             await self._approve(one.path, record)

@@ -152,7 +152,7 @@ def _guarded(workspace: Workspace, guard: Guard, path: str) -> str | None:
 async def _keep_or_restore(ctx: RunContext, change: Change, tree: str, command: str, record: Record) -> list[str]:
     """Keep the change if the user allows it; else restore the file and inform the model."""
     draft = changed_draft(change.path, change.before, change.after, command)
-    ruling = await ctx.activity.interruptible(ctx.gate.pass_(draft, call_id="", record=with_waiting(record)))
+    ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", record=with_waiting(record)))
     if ruling.approved:
         return []
     notes = await _restore(ctx, [change], tree, record)

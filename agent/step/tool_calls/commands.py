@@ -47,7 +47,7 @@ async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, reco
         if not ctx.watched():
             return result.with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
         try:
-            opening = ctx.gate.pass_(_widened(draft, need), call_id="", record=with_waiting(record))
+            opening = ctx.gate.propose(_widened(draft, need), call_id="", record=with_waiting(record))
             ruling = await ctx.activity.interruptible(opening)
         except PersonInterrupted as how:
             raise CommandEnded(how, f"{result.text}\n{REFUSED} {need.what}.") from how

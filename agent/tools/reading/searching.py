@@ -132,4 +132,4 @@ def _may_show(path: str, ctx: ToolContext) -> bool:
         ctx.workspace.resolve(path)
     except PathRefused:
         return False
-    return ctx.kept_from("search", path) is None
+    return ctx.denial_of("search", path) is None

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from gate.conflicts.in_conflict import MERGED, in_conflict, newest
 
-from rundry.agent.gate import changed_draft, look
+from rundry.agent.gate import changed_draft, read_file_state
 from rundry.agent.gate.change.merge import merge
 from rundry.agent.protocol import GateMode, ProposalDecided, ProposalOpened, ProposalRebased
 from rundry.agent.workspace import write_file
@@ -21,7 +21,7 @@ async def test_a_conflict_is_reported_in_one_sentence_and_in_a_persons_words(pla
     draft = place.replacing("a.py", b"two", b"2")
     misfit = "edit 1 of 2: old_text is not in the file. Nothing was changed. The nearest is line 2; copy it:\n2| zwei"
     gate = place.gate()
-    task = await place.begin(gate, msgspec.structs.replace(draft, again=lambda _: misfit))
+    task = await place.begin(gate, msgspec.structs.replace(draft, replan=lambda _: misfit))
     file.write_bytes(b"one\nzwei\nthree\n")
     await place.clock.advance(1.1)
     assert newest(place).why.endswith(": edit 1 of 2: the text that it replaces is not in the file")
@@ -183,7 +183,7 @@ async def test_a_change_of_this_run_in_the_same_file_is_not_called_the_persons(p
     place.file("a.py", b"one\ntwo\n")
     gate = place.gate()
     task = await place.begin(gate, place.replacing("a.py", b"two", b"2"))
-    write_file(place.ws, look(place.ws, "a.py"), b"ONE\ntwo\n")
+    write_file(place.ws, read_file_state(place.ws, "a.py"), b"ONE\ntwo\n")
     await place.clock.advance(1.1)
     assert newest(place).why == "another change of this run"
     gate.cancel_all("end")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import FileDraft, Gate, GatedTree, SessionPolicy, split, take
+from rundry.agent.gate import FileDraft, Gate, GatedTree, SessionPolicy, apply_hunks, split
 from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
 from rundry.agent.tools import ToolContext, ToolResult, draft_of, land, parse_arguments, plan_again
 from rundry.agent.workspace import Sandbox, Workspace
@@ -175,7 +175,7 @@ class Sequence:
         assert isinstance(draft, FileDraft)
         await self._meddle()
         for _ in range(4):
-            task = asyncio.ensure_future(self.gate.pass_(draft, call_id="c", record=self.record))
+            task = asyncio.ensure_future(self.gate.propose(draft, call_id="c", record=self.record))
             for _ in range(3):
                 await asyncio.sleep(0)
             for _ in range(6):
@@ -244,7 +244,7 @@ class Sequence:
                 after = more["text"].encode()
             case 1 if event.hunks > 1:
                 verdict, more = "part", {"hunks": [0]}
-                after = take(split((before or b"").decode(), after.decode()), [0]).encode()
+                after = apply_hunks(split((before or b"").decode(), after.decode()), [0]).encode()
             case 2:
                 more = {"text": after.decode() + "by hand\n"}
                 after = more["text"].encode()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from ....gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
-from ....gate.stored.drafts import is_of_a_file, stored_draft
-from ....gate.stored.later import Kept
+from ....gate.stored.drafts import is_file_change, stored_draft
+from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system import crash_point
 from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
@@ -50,8 +50,8 @@ async def at_gate(
     """
     asking = ctx.facts.asking
     draft, opened = _drafted(ctx, call, arguments, asking.waiting_for(call.call_id), record)
-    kept = None if opened is None else Kept(opened, asking.conflict_of(opened.proposal_id))
-    return await _from(ctx, call, arguments, draft, kept, record, may_stay=may_stay, place=place)
+    stored = None if opened is None else StoredProposal(opened, asking.conflict_of(opened.proposal_id))
+    return await _from(ctx, call, arguments, draft, stored, record, may_stay=may_stay, place=place)
 
 
 async def rule_again(ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
@@ -68,7 +68,7 @@ async def _from(
     call: ToolCall,
     arguments: Arguments,
     draft: Draft | ToolResult,
-    kept: Kept | None,
+    stored: StoredProposal | None,
     record: Record,
     *,
     may_stay: bool,
@@ -76,15 +76,15 @@ async def _from(
 ) -> Gated:
     gated = Gated(None)
     while not isinstance(draft, ToolResult):
-        passing = ctx.gate.pass_(
+        passing = ctx.gate.propose(
             draft,
             call_id=call.call_id,
             record=with_waiting(record),
             may_stay=may_stay,
-            kept=kept,
+            stored=stored,
             place=place,
         )
-        ruling, kept = await ctx.activity.interruptible(passing), None
+        ruling, stored = await ctx.activity.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
@@ -106,19 +106,19 @@ async def _from(
 
 
 def _drafted(
-    ctx: RunContext, call: ToolCall, arguments: Arguments, kept: ProposalOpened | None, record: Record
+    ctx: RunContext, call: ToolCall, arguments: Arguments, opened: ProposalOpened | None, record: Record
 ) -> tuple[Draft | ToolResult, ProposalOpened | None]:
     """Return the draft for the gate, and the open proposal if it is exactly that draft."""
-    if kept is not None and is_of_a_file(kept):
-        stored = stored_draft(kept, ctx.workspace, ctx.journal.blob)
-        if stored is not None and digest_of(stored, None) == kept.digest:
-            return stored, kept
+    if opened is not None and is_file_change(opened):
+        stored = stored_draft(opened, ctx.workspace, ctx.journal.blob)
+        if stored is not None and digest_of(stored, None) == opened.digest:
+            return stored, opened
     draft = draft_of(call.tool, arguments, ctx.tools)
-    if kept is None:
+    if opened is None:
         return draft, None
-    if isinstance(draft, CommandDraft) and digest_of(draft, ctx.sandbox.kind) == kept.digest:
-        return draft, kept
-    record(ProposalDecided(proposal_id=kept.proposal_id, decision="reject", by="policy", reason=LOST))
+    if isinstance(draft, CommandDraft) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
+        return draft, opened
+    record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=LOST))
     return draft, None
 
 

@@ -1,4 +1,4 @@
-"""Proposals that stay open in the journal because nobody was here to decide."""
+"""Proposals that stay open in the journal because nobody was there to decide."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..ruling import Ruling
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredProposal:
     """A proposal that is open in the journal."""
 
     opened: ProposalOpened
-    """The newest version that fitted."""
+    """Its newest version that could be applied."""
     conflict: str | None = None
-    """Digest of the conflict that was shown after that version."""
+    """Digest of the conflict that was shown after that version; None: there was none."""
 
     def waiting(self, draft: Draft, verdict: Verdict, record: Record, ruling: asyncio.Future[Ruling]) -> OpenProposal:
-        """Return the same proposal as one that waits at this runner's gate."""
+        """Return the proposal in the form in which it waits at the gate of this runner."""
         digest, conflict = self.opened.digest, None
         if self.conflict is not None:
             digest, conflict = self.conflict, Conflict(why="")
@@ -32,15 +32,15 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Later:
+class Postponed:
     """Proposals that stay open in the journal, and decisions that apply when they are opened again."""
 
     proposals: dict[str, OpenProposal] = field(default_factory=dict[str, OpenProposal])
     """Proposals that this runner left open, by id."""
-    given: dict[str, Decide] = field(default_factory=dict[str, Decide])
+    decisions: dict[str, Decide] = field(default_factory=dict[str, Decide])
     """Decisions, by proposal id."""
 
-    def take(self, proposal_id: str) -> Decide | None:
+    def pop(self, proposal_id: str) -> Decide | None:
         """Remove the proposal; return the decision on it, if any."""
         self.proposals.pop(proposal_id, None)
-        return self.given.pop(proposal_id, None)
+        return self.decisions.pop(proposal_id, None)

@@ -1,4 +1,4 @@
-"""Find why a change of an existing file reaches further than its path shows (docs/attacks.md (e))."""
+"""Find why a change of an existing file has effects that its path does not show (docs/attacks.md (e))."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .draft import FileDraft
 _MAY_RUN = 0o111
 
 
-def unlike_a_plain_file(draft: FileDraft, root: Path) -> list[str]:
-    """Return the reasons: hard links, an executable file, or a link that leads to it.
+def file_cautions(draft: FileDraft, root: Path) -> list[str]:
+    """Return what the person should know: hard links, an executable file, or a link that leads to it.
 
-    `root` is the workspace with links followed.
+    `root`: the workspace with links followed.
     """
     if draft.landed is not None:
         return []  # the command already changed it: the person decides on its content only
@@ -23,7 +23,7 @@ def unlike_a_plain_file(draft: FileDraft, root: Path) -> list[str]:
         why.append(f"it is a hard link: the change also reaches its {_others(before.links)} elsewhere")
     if before.exists and before.mode & _MAY_RUN:
         why.append("it is executable")
-    link = _link_on_the_way(before.path, root)
+    link = _link_in_path(before.path, root)
     if link is not None:
         why.append(f"the link {link} leads to it")
     return why
@@ -33,8 +33,8 @@ def _others(links: int) -> str:
     return "other name" if links == 2 else f"{links - 1} other names"
 
 
-def _link_on_the_way(given: Path, root: Path) -> str | None:
-    """Return the first link on the way to the file below the workspace, as the model spelled it."""
+def _link_in_path(given: Path, root: Path) -> str | None:
+    """Return the first link in the path to the file below the workspace, as the model spelled it."""
     whole = root / given
     inside = next((above for above in reversed(whole.parents) if os.path.realpath(above) == str(root)), None)
     if inside is None:
