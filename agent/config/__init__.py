@@ -1,4 +1,4 @@
-"""Options with their origins, and trusted folders."""
+"""Read options from flags, environment and config files, build run specs, and check whether a folder is trusted."""
 
 from .finder.executor import CLUSTER_CONCURRENCY, read_executor
 from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_limits

@@ -1,4 +1,4 @@
-"""The models that take over a run, with the server and the key that they may use."""
+"""Return the models that can take over a run, with the server and the key that each may use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .settings import Settings, Source
 
 
 def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:
-    """Return the model that takes over after a stall."""
+    """Return the model that takes over after a stall, or None."""
     found = settings.get("escalate", ModelSpec)
     return None if found is None else _placed(found, model, settings["escalate"].source)
 
 
 def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
-    """Return the tiers that a hand-off asks."""
+    """Return the tiers of a hand-off, in the order in which they are asked."""
     setting = settings["tiers"]
     found: list[HandoffTier] = []
     for tier in cast("list[HandoffTier]", setting.value):
@@ -28,7 +28,7 @@ def tiers_of(settings: Settings, model: ModelSpec) -> list[HandoffTier]:
 
 
 def _placed(found: ModelSpec, model: ModelSpec, source: Source) -> ModelSpec:
-    """Ensure that a server named by the workspace never gets a key (11.4)."""
+    """Return the model with its server. A server that the workspace names never gets a key (requirements.md 11.4)."""
     if found.api_base is None:
         placed = same_server_model(found.name, model)
     else:

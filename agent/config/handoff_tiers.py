@@ -1,4 +1,4 @@
-"""Parse who takes over a run: `[[handoff.tier]]` and `escalate` in a config file."""
+"""Parse who can take over a run: the options `[[handoff.tier]]` and `escalate` of a config file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..protocol import HandoffTier, ModelSpec, TierKind, UserError
 from .values import check_amount, parse_duration, parse_price
 
 PERSON_SECONDS = 600.0
-"""Default time for a person to respond."""
+"""Default number of seconds in which a person can respond."""
 _FIELDS: dict[TierKind, tuple[str, ...]] = {"person": (), "model": ("name", "api_base", "price"), "command": ("run",)}
 _FIX = 'write kind = "person", "model" (with name) or "command" (with run), each with after = "10m"'
 
@@ -33,7 +33,7 @@ def read_tiers(value: object, now: float) -> list[HandoffTier]:
 
 
 def same_server_model(name: str, model: ModelSpec) -> ModelSpec:
-    """Return a model on the same server as the run's model, if its provider is the same or missing."""
+    """Return the named model, on the server of the run's model if the name has the same provider or none."""
     provider, slash, _ = name.partition("/")
     if slash and provider != model.name.partition("/")[0]:
         return ModelSpec(name=name)
@@ -80,11 +80,11 @@ def _seconds(value: object) -> float | None:
 
 def _line(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise UserError(f"{text!r} is not a name: write a text in one line")
+        raise UserError(f"{text!r} is not a name: write it in one line")
     return text.strip()
 
 
 def _refuse_unknown(fields: dict[str, object], known: tuple[str, ...]) -> None:
     wrong = [name for name in fields if name not in known]
     if wrong:
-        raise UserError(f"{wrong[0]} is not known here: {', '.join(known)}")
+        raise UserError(f"unknown field {wrong[0]!r}: use {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Remember the model that the user chose on the screen, for later runs that name none."""
+"""Remember the model that the user chose on the screen, for later runs without `--model`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def remember_model(model: ModelSpec, env: Mapping[str, str]) -> None:
 
 
 def remembered_model(env: Mapping[str, str]) -> LastModel | None:
-    """Return the stored choice; None if there is none or the file is not usable."""
+    """Return the stored choice, or None if the file is missing or damaged."""
     try:
         return msgspec.json.decode(read_plain(_path(env)), type=LastModel)
     except (OSError, *BROKEN_JSON):

@@ -1,4 +1,4 @@
-"""The default limits (docs/requirements.md 3.1)."""
+"""Default limits of runs, and parsing of limits that change during a run (docs/requirements.md 3.1)."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ FIELDS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds",
 
 
 def default_budget(loop: LoopKind) -> Budget:
-    """Return the default budget of a loop kind."""
+    """Return the default budget for a loop kind."""
     return loop.traits.budget
 
 
 def read_limit(name: str, value: LimitValue, tools: Collection[str]) -> LimitValue:
-    """Parse a limit outside the budget, as written by a person or sent by a view. Raises UserError.
+    """Parse a limit that is not part of the budget, as a person wrote it or a view sent it. Raises UserError.
 
     `tools`: names of the tools, each of which can have a quota.
     """
     if name in tools:
         return None if value in (None, "none") else read_rate(name, str(value))
     if name not in LIMITS:
-        raise UserError(f"there is no limit {name!r}: {did_you_mean(name, [*FIELDS, *LIMITS, *tools])}")
+        raise UserError(f"unknown limit {name!r}: {did_you_mean(name, [*FIELDS, *LIMITS, *tools])}")
     read = OPTIONS[name].read("none" if value is None else value, 0.0)
     assert read is None or isinstance(read, (int, float))  # all of these are numbers
     return read
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Return `did you mean X?`, or a list of all known names."""
+    """Return `did you mean X?`, or a list of the known names if none is similar."""
     from difflib import get_close_matches  # only needed for errors
 
     found = get_close_matches(name, known, n=1)
-    return f"did you mean {found[0]}?" if found else f"there are {', '.join(known)}"
+    return f"did you mean {found[0]}?" if found else f"use one of {', '.join(known)}"

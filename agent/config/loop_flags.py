@@ -1,4 +1,4 @@
-"""Options of interval, paced and improve runs: how they select the loop and become its settings."""
+"""Select the loop of a run from `--every` and `--score`, and build the settings of interval, paced and improve runs."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
 def commits(settings: Settings, loop: LoopKind | None) -> bool:
     """Return whether each edit is committed. Raises UserError if passes are committed instead."""
     if _is_committing(loop) and settings["commit"].source == "flag":
-        raise UserError("--commit: a run with --every or --score commits its passes, whole; leave --commit out")
+        raise UserError("--commit: a run with --every or --score commits whole passes; leave --commit out")
     return bool(settings["commit"].value) and not _is_committing(loop)
 
 
 def commit_hooks(settings: Settings, loop: LoopKind | None) -> bool:
-    """Return whether commits execute hooks. Raises UserError if that is set but the run makes no commits."""
+    """Return whether commits execute hooks. Raises UserError for `--commit-hooks` in a run without commits."""
     asked, has_commits = settings["commit_hooks"], _is_committing(loop) or bool(settings["commit"].value)
     if asked.value and asked.source == "flag" and not has_commits:
         raise UserError("--commit-hooks: this run makes no commits; give --commit, --every or --score too")
@@ -110,16 +110,19 @@ def _with_pass_steps(spec: Passes, settings: Settings) -> Passes:
     return spec if steps is None else msgspec.structs.replace(spec, pass_steps=steps)
 
 
-def home_of(settings: Settings, root: Path, run_id: str) -> Branch:
-    """Return where passes work: in the user's folder, or in a worktree of it."""
+def pass_branch(settings: Settings, root: Path, run_id: str) -> Branch:
+    """Return the branch and the worktree in which passes work; without `--worktree`, the user's own."""
     protected = [name for name in settings.texts("protected") if name != "none"]
     if not settings["worktree"].value:
         return Branch(protected=protected)
     return Branch(protected=protected, worktree_of=str(root), name=f"rundry/{run_id}")
 
 
-def placed(spec: RunSpec, branch: Branch, worktrees: Path | None) -> RunSpec:
-    """Return the run in its worktree, if it has one: in the same folder relative to the top of the repository."""
+def in_worktree(spec: RunSpec, branch: Branch, worktrees: Path | None) -> RunSpec:
+    """Return the spec with its workspace moved into its worktree, if it has one.
+
+    The workspace keeps its path relative to the top of the repository.
+    """
     if branch.worktree_of is None or worktrees is None or not spec.loop.traits.commits_passes:
         return spec
     origin = Path(branch.worktree_of)

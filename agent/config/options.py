@@ -1,4 +1,4 @@
-"""The table of all options: name, key in a config file, and allowed values."""
+"""The table of all options: name, key in a config file, parser and default."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..protocol import (
 )
 from .handoff_tiers import read_model, read_tiers
 from .request_params import read_params
-from .sandbox_values import read_place, read_sandbox_host, read_variable
+from .sandbox_values import read_path, read_sandbox_host, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
 
 Read = Callable[[object, float], object]
@@ -40,16 +40,16 @@ Read = Callable[[object, float], object]
 class Option:
     """One option and how its value is read."""
 
-    place: str
-    """Its key in a config file: `budget.steps`."""
+    config_key: str
+    """The key in a config file, such as `budget.steps`."""
     read: Read
     default: object = None
     from_env: bool = True
-    """The variable RUNDRY_NAME sets it, too."""
+    """Whether the variable RUNDRY_NAME can set it."""
     user_only: bool = False
-    """A project's file must not set it: it concerns the person, not the project."""
+    """Whether only the user's own config may set it, not a project's."""
     flag: bool = True
-    """There is a command-line option with its name."""
+    """Whether a command-line option has its name."""
 
 
 def _text(value: object, now: float) -> str:
@@ -57,11 +57,11 @@ def _text(value: object, now: float) -> str:
     if not isinstance(value, str):
         raise UserError(f"{value!r} is not a text: write it in quotes")
     if not value.strip() or not value.isprintable():
-        raise UserError(f"{value!r} is empty or holds control characters: write a text in one line")
+        raise UserError(f"{value!r} is empty or contains control characters: write a text in one line")
     return value.strip()
 
 
-def _block(value: object, now: float) -> str:
+def _command_text(value: object, now: float) -> str:
     """Parse a command, which may have several lines."""
     if isinstance(value, str) and value.strip() and "\0" not in value:
         return value
@@ -105,7 +105,7 @@ def _amount(
             raise UserError(f"{value!r} is not a whole number")
         if amount is None:
             if needed:
-                raise UserError("it cannot be switched off")
+                raise UserError("none is not possible: it cannot be switched off")
             return None
         if amount < least:
             raise UserError(f"{value!r} is too small: at least {least:,g}")
@@ -227,11 +227,11 @@ OPTIONS: dict[str, Option] = {
     "usd": Option("budget.usd", _amount(parse_money)),
     "time": Option("budget.time", _amount(parse_duration)),
     "deadline": Option("budget.deadline", _deadline),
-    "until": Option("until", _many(_block), [], from_env=False),
+    "until": Option("until", _many(_command_text), [], from_env=False),
     "until_file": Option("until_file", _many(_text), [], from_env=False),
     "until_py": Option("until_py", _many(_text), [], from_env=False),
     "schema": Option("schema", _text, from_env=False),
-    "require": Option("require", _many(_block), [], from_env=False),
+    "require": Option("require", _many(_command_text), [], from_env=False),
     "any": Option("any", _yes_or_no, False, from_env=False),
     "verify": Option("verify", _choice(Verify), Verify.EVERY_STEP),
     "check_timeout": Option("check_timeout", _SECONDS, 300.0),
@@ -248,14 +248,14 @@ OPTIONS: dict[str, Option] = {
         "find.concurrency", _amount(parse_number, whole=True, least=1, most=MOST_WORKERS, needed=True), 8
     ),
     "confirm": Option("confirm", _yes_or_no, False, from_env=False),
-    "confirm_with": Option("confirm_with", _block, from_env=False),
+    "confirm_with": Option("confirm_with", _command_text, from_env=False),
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
-    "sandbox_hide": Option("sandbox.hide", _many(read_place), [], from_env=False, flag=False),
-    "sandbox_show": Option("sandbox.show", _many(read_place), [], from_env=False, user_only=True, flag=False),
+    "sandbox_hide": Option("sandbox.hide", _many(read_path), [], from_env=False, flag=False),
+    "sandbox_show": Option("sandbox.show", _many(read_path), [], from_env=False, user_only=True, flag=False),
     "sandbox_host": Option("sandbox.hosts", _many(read_sandbox_host), [], from_env=False, user_only=True),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "quota": Option("quota", _quotas, {}, from_env=False),
@@ -266,7 +266,7 @@ OPTIONS: dict[str, Option] = {
     "commit": Option("commit", _yes_or_no, False, from_env=False),
     "commit_hooks": Option("commit_hooks", _yes_or_no, False, from_env=False),
     "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),
-    "score": Option("improve.score", _block, from_env=False),
+    "score": Option("improve.score", _command_text, from_env=False),
     "goal": Option("improve.goal", _choice(Better), Better.MAX, from_env=False),
     "patience": Option("improve.patience", _amount(parse_number, whole=True, least=1, needed=True), 3, from_env=False),
     "min_delta": Option("improve.min_delta", _amount(parse_real, needed=True), 0.0, from_env=False),
@@ -277,16 +277,16 @@ OPTIONS: dict[str, Option] = {
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),
-    "notify": Option("notify", _block, from_env=False, flag=False),
+    "notify": Option("notify", _command_text, from_env=False, flag=False),
     "on_stall": Option("on_stall", _choice(ON_STALL)),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),
     "keys": Option("keys", _table, {}, from_env=False, user_only=True, flag=False),
 }
 KEYS = tuple(OPTIONS)
-BY_PLACE = {option.place: name for name, option in OPTIONS.items()}
-GROUPS = frozenset(place.partition(".")[0] for place in BY_PLACE if "." in place)
-SHORT = {"model": "model.name", "gate": "gate.mode", "api_base": "model.api_base"} | {
+BY_CONFIG_KEY = {option.config_key: name for name, option in OPTIONS.items()}
+GROUPS = frozenset(place.partition(".")[0] for place in BY_CONFIG_KEY if "." in place)
+TOP_LEVEL_KEYS = {"model": "model.name", "gate": "gate.mode", "api_base": "model.api_base"} | {
     name: f"model.{name}" for name in ("price", "context", "effort")
 }
-"""Keys that may also be at the top level of the file."""
+"""Keys that may also be written at the top level of a config file, with the full key of each."""

@@ -16,11 +16,11 @@ from .trust import PROJECT_FILE, Trust
 def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
     """Append the rule to `.rundry.toml`. The folder stays trusted if it was trusted or had nothing to trust.
 
-    Raises ConfigError if the file is not trusted or cannot contain the rule: the rule then applies only to this run.
+    Raises ConfigError if the file is not trusted or the rule cannot be added; then the rule applies only to this run.
     """
     path, trust = workspace / PROJECT_FILE, Trust(env=env)
     if not trust.trusted(workspace):
-        raise ConfigError(f"{path} is not trusted, so the rule holds for this run only")
+        raise ConfigError(f"{path} is not trusted, so the rule applies only to this run")
     old = read_plain(path).decode() if path.exists() else ""
     fields = {name: value for name, value in msgspec.structs.asdict(rule).items() if value is not None}
     lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items()]
@@ -28,7 +28,7 @@ def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
     try:
         tomllib.loads(new)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} writes its rules as a list in one line: add this one by hand ({error})") from error
+        raise ConfigError(f"{path} has its rules in a list: add this rule to that list yourself ({error})") from error
     beside = path.with_name(f"{PROJECT_FILE}.{os.getpid()}")
     try:
         beside.write_text(new, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Parse `[model] params`, additional request fields. Fields that affect a budget or the conversation are refused."""
+"""Parse `[model] params`: additional fields of each request. Fields that rundry sets or accounts for are refused."""
 
 from __future__ import annotations
 
@@ -51,15 +51,18 @@ def read_params(value: object, now: float) -> dict[str, object]:
     except (TypeError, ValueError):
         raise UserError("a parameter is a text, a number, true, false, a list or a table") from None
     if size > _MOST:
-        raise UserError(f"they have {size:,} characters: at most {_MOST:,}")
+        raise UserError(f"the parameters have {size:,} characters, but at most {_MOST:,} are possible: remove some")
     return params
 
 
-def refuse_foreign(params: dict[str, object]) -> None:
-    """Raise UserError for fields that only the user's own config may set: accounts and locations of a call (11.4)."""
+def refuse_account_fields(params: dict[str, object]) -> None:
+    """Raise UserError for a field that selects an account or a location.
+
+    Only the user's own config may set such fields (docs/requirements.md 11.4).
+    """
     for name in params:
         if name.lower().startswith(_CLOUD):
-            raise UserError(f"{name} names an account or a place: put it into your own config")
+            raise UserError(f"{name} selects an account or a location: set it in your own config")
 
 
 def _refuse(name: str, shown: str) -> None:
@@ -67,5 +70,5 @@ def _refuse(name: str, shown: str) -> None:
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_").replace("-", "_")
     if plain in RESERVED or snake in RESERVED:
         known = plain if plain in _FIX else snake
-        way = f": use {_FIX[known]}" if known in _FIX else ": remove it"
-        raise UserError(f"{shown} cannot be set, rundry sets it or its price would not be known{way}")
+        fix = f"use {_FIX[known]}" if known in _FIX else "remove it"
+        raise UserError(f"{shown} cannot be set here, because rundry sets it or could not know the price: {fix}")

@@ -1,4 +1,4 @@
-"""Read the values of the `[sandbox]` table."""
+"""Parse the values of the `[sandbox]` table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 
 
 def read_variable(value: object, now: float) -> str:
-    """Return the name of a variable, in which `*` stands for any characters. Raises UserError."""
+    """Parse the name of a variable, in which `*` matches any characters. Raises UserError."""
     del now
     if isinstance(value, str) and _VARIABLE.fullmatch(value.strip()):
         return value.strip()
@@ -20,7 +20,7 @@ def read_variable(value: object, now: float) -> str:
 
 
 def read_sandbox_host(value: object, now: float) -> str:
-    """Return a host that commands may reach. Raises UserError."""
+    """Parse a host that commands may reach. Raises UserError."""
     del now
     try:
         return read_host(value if isinstance(value, str) else repr(value))
@@ -28,8 +28,8 @@ def read_sandbox_host(value: object, now: float) -> str:
         raise UserError(str(error)) from None
 
 
-def read_place(value: object, now: float) -> str:
-    """Return an absolute path, or one that begins with `~`. Raises UserError."""
+def read_path(value: object, now: float) -> str:
+    """Parse an absolute path, or one that begins with `~`. Raises UserError."""
     del now
     text = value.strip() if isinstance(value, str) else ""
     if text.isprintable() and (text == "~" or text.startswith("~/") or (Path(text).is_absolute() and text != "/")):

@@ -15,18 +15,18 @@ from ..system import read_plain
 from .folders import user_folder
 from .last_model import remembered_model
 from .limits import FIELDS, default_budget
-from .options import BY_PLACE, GROUPS, OPTIONS, SHORT
-from .request_params import refuse_foreign
+from .options import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
+from .request_params import refuse_account_fields
 from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
-ADDED_UP = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
+JOINED_OPTIONS = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
 """Options whose values from several origins are joined."""
 Source = Literal["flag", "environment", "project", "user", "several", "last choice", "default"]
 """Where a value comes from. `several`: it was joined from more than one of them."""
 _ORIGINS: dict[Source, str] = {"project": f"project {PROJECT_FILE}", "user": "user config"}
-"""How a source is shown, where that is not its own word."""
+"""Display texts of the sources whose name is not shown as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Setting:
 
 
 class Settings:
-    """The values of all options, by name."""
+    """The settings of all options, by option name."""
 
     def __init__(self, found: Mapping[str, Setting], notes: Iterable[str], given: Mapping[str, Setting]) -> None:
         """`found`: options that were set anywhere; all others have defaults. `given`: only those set by flags."""
@@ -62,14 +62,15 @@ class Settings:
         """Notes for the person at the start, one line each."""
         if self["api_base"].source == "project":
             self.notes.append(
-                f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server (--api-base makes it yours)"
+                f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server "
+                "(to send one, name it with --api-base)"
             )
 
     def __getitem__(self, name: str) -> Setting:
         return self._all[name]
 
     def items(self) -> ItemsView[str, Setting]:
-        """Return name and setting of each option."""
+        """Return pairs of option name and setting."""
         return self._all.items()
 
     def is_set(self, name: str) -> bool:
@@ -77,13 +78,13 @@ class Settings:
         return self[name].source != "default"
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
-        """Return the value, which is of that type or None."""
+        """Return the value, which must be of that type, or None."""
         value = self[name].value
         assert value is None or isinstance(value, kind), f"{name} is not a {kind.__name__}"
         return value
 
     def need(self, name: str, kind: type[Kind]) -> Kind:
-        """Return the value of an option that always has one."""
+        """Return the value of an option that is never None."""
         value = self.get(name, kind)
         assert value is not None, f"{name} has no default"
         return value
@@ -98,7 +99,7 @@ class Settings:
 
     @property
     def rules(self) -> list[Rule]:
-        """The rules of the gate."""
+        """Rules of the gate from all origins, joined."""
         return list(cast("list[Rule]", self["rules"].value))
 
     @property
@@ -149,7 +150,7 @@ def load_settings(
     """Load the options for this workspace, in this order: flag, environment, project (if trusted), user, default.
 
     `flags`: by option name, with `_` or `-` between words. None, False and empty lists count as not set; other names
-    are ignored. The values of `ADDED_UP` are joined. Raises UserError for a flag or a variable, ConfigError for a
+    are ignored. The values of `JOINED_OPTIONS` are joined. Raises UserError for a flag or a variable, ConfigError for a
     file, with the key and the fix.
     """
     now = time.time() if now is None else now
@@ -166,7 +167,7 @@ def load_settings(
     user = _from_user(env, now)
     given = _from_flags(flags, now)
     found = {**user, **project, **_from_env(env, now), **given}
-    for name in ADDED_UP:
+    for name in JOINED_OPTIONS:
         set_in = [place[name] for place in (user, project, given) if name in place]
         if len(set_in) > 1:
             value = reduce(_joined, (setting.value for setting in set_in))
@@ -175,7 +176,7 @@ def load_settings(
 
 
 def _last_choice(found: Mapping[str, Setting], env: Mapping[str, str]) -> dict[str, Setting]:
-    """Return the model that was chosen on the screen, if nothing else names a model or a server."""
+    """Return the model that the user last chose on the screen, if no option names a model or a server."""
     chosen = None if "model" in found or "api_base" in found else remembered_model(env)
     if chosen is None:
         return {}
@@ -234,10 +235,10 @@ def _from_file(path: Path, data: bytes, source: Source, now: float) -> dict[str,
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {str(error)[:1].lower()}{str(error)[1:]}") from error
     found: dict[str, Setting] = {}
-    for place, value in _places(cast("dict[str, object]", table)):
-        name = BY_PLACE.get(place)
+    for place, value in _config_keys(cast("dict[str, object]", table)):
+        name = BY_CONFIG_KEY.get(place)
         if name is None:
-            raise ConfigError(f"{path}: {place} is not an option{_near(place)}")
+            raise ConfigError(f"{path}: {place} is not an option{_suggestion(place)}")
         if name in found:
             raise ConfigError(f"{path}: {place} is given twice: keep one")
         if OPTIONS[name].user_only and source == "project":
@@ -245,29 +246,29 @@ def _from_file(path: Path, data: bytes, source: Source, now: float) -> dict[str,
         try:
             found[name] = Setting(OPTIONS[name].read(value, now), source)
             if name == "params" and source == "project":
-                refuse_foreign(cast("dict[str, object]", found[name].value))
+                refuse_account_fields(cast("dict[str, object]", found[name].value))
         except UserError as error:
             raise ConfigError(f"{path}: {place}: {error}") from error
     return found
 
 
-def _places(table: Mapping[str, object]) -> Iterable[tuple[str, object]]:
+def _config_keys(table: Mapping[str, object]) -> Iterable[tuple[str, object]]:
     for key, value in table.items():
         if key in GROUPS and isinstance(value, dict):
             for inner, deeper in cast("dict[str, object]", value).items():
                 yield f"{key}.{inner}", deeper
         else:
-            yield SHORT.get(key, key), value
+            yield TOP_LEVEL_KEYS.get(key, key), value
 
 
-def _near(place: str) -> str:
+def _suggestion(place: str) -> str:
     from difflib import get_close_matches  # only needed for errors
 
     last = place.rpartition(".")[2]
     if last in OPTIONS:
-        return f": did you mean {OPTIONS[last].place}?"
-    near = get_close_matches(place, [*BY_PLACE, *SHORT], 1) or [
-        OPTIONS[name].place for name in get_close_matches(last, OPTIONS, 1)
+        return f": did you mean {OPTIONS[last].config_key}?"
+    near = get_close_matches(place, [*BY_CONFIG_KEY, *TOP_LEVEL_KEYS], 1) or [
+        OPTIONS[name].config_key for name in get_close_matches(last, OPTIONS, 1)
     ]
     return f": did you mean {near[0]}?" if near else ": `rundry doctor` lists them all"
 

@@ -1,4 +1,4 @@
-"""Build the specification of a run from the options of one call."""
+"""Build the spec of a run from its settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ from ..protocol import (
 )
 from .handoff_models import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
-from .loop_flags import commit_hooks, commits, home_of, improve_of, interval_of, loop_by_flags, paced_of, placed
+from .loop_flags import (
+    commit_hooks,
+    commits,
+    improve_of,
+    in_worktree,
+    interval_of,
+    loop_by_flags,
+    paced_of,
+    pass_branch,
+)
 from .settings import Settings
 
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
@@ -47,7 +56,7 @@ def to_spec(
     """Return the run spec. Raises UserError for a headless chat, and for a headless run without a task.
 
     `prints_answer`: without a check, an answer in text ends the run.
-    `worktrees`: the folder for the worktrees of `--worktree`; None: no run is created.
+    `worktrees`: the folder for the worktrees of `--worktree`; None: the spec is not used to create a run.
     """
     root = workspace.resolve()
     spec = RunSpec(
@@ -69,10 +78,10 @@ def to_spec(
         attended=not headless,
         instructions=_instructions(root),
     )
-    branch = home_of(settings, root, run_id)
+    branch = pass_branch(settings, root, run_id)
     spec = _for_loop(spec, settings, branch)
     ends_on_text = prints_answer and spec.loop is LoopKind.GOAL and not spec.predicates.exist
-    return placed(msgspec.structs.replace(spec, answers_in_text=ends_on_text), branch, worktrees)
+    return in_worktree(msgspec.structs.replace(spec, answers_in_text=ends_on_text), branch, worktrees)
 
 
 def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
@@ -124,7 +133,7 @@ def budget_of(settings: Settings, loop: LoopKind) -> Budget:
 
 
 def _loop(settings: Settings, task: str, *, headless: bool) -> LoopKind:
-    """Return the requested loop; otherwise `goal` if there is a check or nobody to talk to, else `chat`.
+    """Return the requested loop; otherwise `goal` if there is a check or the run is headless, else `chat`.
 
     Raises UserError for a loop that is impossible without a person or without a task.
     """
@@ -139,7 +148,7 @@ def _loop(settings: Settings, task: str, *, headless: bool) -> LoopKind:
 def _chosen_loop(settings: Settings, *, headless: bool) -> LoopKind:
     asked = settings.get("loop", LoopKind)
     if asked is LoopKind.CHAT and headless:
-        raise UserError("a chat needs a person: leave --headless out, or take --loop goal")
+        raise UserError("a chat needs a person: leave --headless out, or use --loop goal")
     by_flags = loop_by_flags(settings, asked)
     if by_flags is not None:
         return by_flags
@@ -153,7 +162,7 @@ def _edit_format(settings: Settings, loop: LoopKind) -> EditFormat:
     asked = settings["edit_format"]
     fits = loop is LoopKind.GOAL and _predicates(settings).exist
     if asked.value == CONSTRAINED and asked.source == "flag" and not fits:
-        raise UserError("--edit-format constrained: it works towards a check, give one with --until CMD")
+        raise UserError("--edit-format constrained needs a check: give one with --until CMD")
     return CONSTRAINED if asked.value == CONSTRAINED and fits else BY_TOOLS
 
 
@@ -172,7 +181,7 @@ def _predicates(settings: Settings) -> Predicates:
 
 
 def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
-    """Return the predicates with their confirmation. Raises UserError for a confirmation that is impossible."""
+    """Return the predicates, with their confirmation if one is set. Raises UserError for an impossible confirmation."""
     wanted = _predicates(settings)
     with_ = settings.get("confirm_with", str)
     asked = next((name for name in ("confirm_with", "confirm") if settings[name].source == "flag"), None)
@@ -191,7 +200,10 @@ def _confirmed(settings: Settings, loop: LoopKind) -> Predicates:
 
 
 def _instructions(root: Path) -> str | None:
-    """Return the project instructions, except a link out of the workspace, whose target would be sent to the model."""
+    """Return the path of the project instructions, or None.
+
+    A link out of the workspace is ignored, because its target would be sent to the model.
+    """
     for name in _INSTRUCTIONS:
         path = root / name
         if path.is_file() and path.resolve().is_relative_to(root):

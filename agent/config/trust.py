@@ -1,4 +1,4 @@
-"""Trust in a workspace's config, which applies only after a person trusted its content (docs/requirements.md 11.4)."""
+"""Trust in the config files of a workspace: they apply only after a person trusted them (docs/requirements.md 11.4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _paths(place: Path) -> list[Path]:
 
 
 class Content:
-    """The files of a workspace that need trust, read once, so that the checked content is the content that is used."""
+    """The files of a workspace that need trust. They are read once, so that the checked content is what is used."""
 
     def __init__(self, workspace: Path) -> None:
         """Raises ConfigError for a file that cannot be read."""
@@ -44,7 +44,7 @@ class Content:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of names and content, in hex."""
+        """SHA-256 of names and contents, in hex."""
         whole = hashlib.sha256()
         for name, data in sorted(self.files.items()):
             whole.update(f"{len(name)}:{name}:{len(data)}:".encode())
@@ -53,14 +53,14 @@ class Content:
 
 
 class Trust:
-    """The workspaces that the person trusts, with the digests of their files."""
+    """The store of trusted workspaces, with the digests of their files."""
 
     def __init__(self, store: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         """`store`: default is `trust.json` in the user's data folder."""
         self.store = store or user_folder("data", os.environ if env is None else env) / "trust.json"
 
     def trusted(self, workspace: Path, content: Content | None = None) -> bool:
-        """Return whether the person trusted exactly these files; also True if there is nothing to trust."""
+        """Return whether the person trusted exactly these files, or there are none."""
         content = content or Content(workspace)
         return not content.files or self._load().get(_name(workspace)) == content.digest
 
@@ -104,7 +104,7 @@ def _name(workspace: Path) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content, or None if there is no file. A pipe or a device is never opened: reading could hang."""
+    """Return the content, or None if this is not a regular file. Opening never blocks. Raises ConfigError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

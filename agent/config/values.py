@@ -1,4 +1,4 @@
-"""Parse values that people write: durations, numbers, money, prices, times. Each UserError names the fix."""
+"""Parse durations, numbers, money, prices and times as people write them. All functions raise UserError."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def check_amount(value: float) -> float:
 
 def _upcoming(moment: float, text: str, now: float) -> float:
     if moment <= now:
-        raise UserError(f"{text!r} is already past: write a later deadline")
+        raise UserError(f"{text!r} is in the past: write a later deadline")
     return moment
 
 

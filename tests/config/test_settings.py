@@ -257,7 +257,7 @@ def test_no_key_goes_to_a_server_that_the_project_named_trusted_or_not(place: Pl
     assert model is not None and model.api_base == "https://evil.example/v1"
     assert model.key_from == "", "no variable's value is sent"
     assert loaded.notes == [
-        "no key goes to https://evil.example/v1: .rundry.toml named that server (--api-base makes it yours)"
+        "no key goes to https://evil.example/v1: .rundry.toml named that server (to send one, name it with --api-base)"
     ]
     mine = place.load(api_base="https://mine.example/v1")
     model = mine.model()

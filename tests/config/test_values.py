@@ -80,7 +80,7 @@ def test_a_deadline_is_a_duration_a_time_or_a_date() -> None:
     assert parse_deadline("2026-11-23T08:00", now) == datetime(2026, 11, 23, 8, 0).timestamp()
     assert parse_deadline("2026-11-23T08:00:00Z", now) == datetime(2026, 11, 23, 8, tzinfo=UTC).timestamp()
     assert parse_deadline("none", now) is None
-    with pytest.raises(UserError, match="is already past"):
+    with pytest.raises(UserError, match="is in the past"):
         parse_deadline("2026-11-20", now)
     for wrong in ("tomorrow", "25:00", "2026-13-01", ""):
         with pytest.raises(UserError, match="not a deadline: write"):

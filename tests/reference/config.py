@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rundry.agent.config.limits import FIELDS, default_budget
-from rundry.agent.config.options import BY_PLACE, OPTIONS, SHORT, Option
+from rundry.agent.config.options import BY_CONFIG_KEY, OPTIONS, TOP_LEVEL_KEYS, Option
 from rundry.agent.protocol import LoopKind
 from rundry.tui.cli.root import cli
 
@@ -21,10 +21,10 @@ from .words import WORDS, head
 
 def pages() -> dict[str, str]:
     groups: dict[str, list[tuple[str, ...]]] = {}
-    for place, name in BY_PLACE.items():
+    for place, name in BY_CONFIG_KEY.items():
         group, _, _ = place.rpartition(".")
         groups.setdefault(group, []).append(_row(place, name))
-    lines = head("config", joined=", ".join(map(code, WORDS["joined"])), short=", ".join(map(code, SHORT)))
+    lines = head("config", joined=", ".join(map(code, WORDS["joined"])), short=", ".join(map(code, TOP_LEVEL_KEYS)))
     for group in sorted(groups):
         lines += [f"## [{group}]" if group else "## Top level", ""]
         lines += table(("key", "meaning", "type", "default", "option", "variable", "own config only"), groups[group])
@@ -52,7 +52,7 @@ def _meaning(name: str, option: Option) -> str:
         for param in command.params:
             if isinstance(param, click.Option) and flag in param.opts and param.help:
                 return param.help
-    raise LookupError(f"no text for {option.place}: add {name} to [meanings] in tests/reference/words.toml")
+    raise LookupError(f"no text for {option.config_key}: add {name} to [meanings] in tests/reference/words.toml")
 
 
 def type_of(read: Any) -> str:

@@ -1,1 +1,1 @@
-"""The search that a command line or a spec file requests."""
+"""Read the search that a command line or a spec file requests."""

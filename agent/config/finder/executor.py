@@ -1,4 +1,4 @@
-"""Where the items of a search are worked: on this machine, or on the workers of a Dask cluster (`--executor`)."""
+"""Parse `--executor`: the Dask cluster that works the items of a search."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import msgspec
 from ...protocol import UserError
 
 CLUSTER_CONCURRENCY = 256
-"""Items that are worked at the same time on a cluster, if neither the user nor a spec file says how many."""
+"""Default number of items that a cluster works at the same time."""
 _FORMS = "dask, dask:WORKERSxTHREADS, dask://127.0.0.1:8786 or tls://HOST:8786"
 _LOCAL = re.compile(r"dask(?::([0-9]{1,4})x([0-9]{1,4}))?")
 _THREADS = 8
 """Threads of each process of a local cluster: items mostly wait for a page, a command or a function's process."""
 _MOST = 1_024
-"""Threads of a local cluster."""
+"""Maximum number of threads of a local cluster."""
 
 
 class Executor(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +29,9 @@ class Executor(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
     """Address of the scheduler as Dask writes it, `tcp://...` or `tls://...`; None: a local cluster is started."""
     workers: int = 0
-    """Processes of the local cluster."""
+    """Number of processes of the local cluster."""
     threads: int = 0
-    """Threads of each of them."""
+    """Number of threads of each process."""
 
     @property
     def is_encrypted(self) -> bool:
@@ -51,7 +51,7 @@ def read_executor(text: str) -> Executor:
     scheme, _, rest = text.partition("://")
     if scheme not in ("dask", "tls") or not rest:
         raise UserError(f"--executor {text}: write {_FORMS}")
-    host, port = _place(text, rest)
+    host, port = _host_and_port(text, rest)
     shown = f"[{host}]" if ":" in host else host
     if scheme == "dask" and not is_loopback(host):
         raise UserError(
@@ -61,7 +61,7 @@ def read_executor(text: str) -> Executor:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host of an address is this machine, and cannot be reached from another one."""
+    """Return whether a host is a loopback address, which other machines cannot reach."""
     if host == "localhost":
         return True
     try:
@@ -70,7 +70,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _place(text: str, rest: str) -> tuple[str, int]:
+def _host_and_port(text: str, rest: str) -> tuple[str, int]:
     try:
         place = urlsplit(f"//{rest.removesuffix('/')}")
         host, port = place.hostname, place.port

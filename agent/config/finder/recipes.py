@@ -12,7 +12,7 @@ from ..settings import Settings
 
 SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
 EVERY_FILE = "**/*"
-"""migrate: default if no glob is given."""
+"""Default glob of the recipe `migrate`."""
 
 RESEARCH_LENSES = (
     Lens(
@@ -39,7 +39,7 @@ RESEARCH_LENSES = (
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A requested search, and options that a flag can still override."""
+    """A requested search, with the options that a flag can still override."""
 
     task: str
     finder: FinderSpec
@@ -47,13 +47,13 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[str] = []
     """Limits that the spec file sets; a config file does not override these."""
     requires_verifiers: bool = False
-    """The user asked for verifiers: without a model the search is refused, instead of skipping the verdicts."""
+    """The user requested verifiers: without a model, the search is refused instead of skipping the verdicts."""
 
 
 def search_request(
     recipe: Recipe, words: Sequence[str], *, task: str | None, check: str | None, workspace: Path
 ) -> SearchRequest:
-    """Return the search of a recipe. `words`: addresses, paths or globs, depending on the recipe. Raises UserError."""
+    """Return the search for a recipe. `words`: addresses, paths or globs, depending on the recipe. Raises UserError."""
     match recipe:
         case Recipe.CRAWL:
             return crawl_request(words)
@@ -97,15 +97,15 @@ def migrate_request(task: str | None, check: str | None, globs: Sequence[str]) -
 
 
 def migration_concurrency(trees: int) -> int:
-    """Return how many files a migration with this number of worktrees works at the same time.
+    """Return how many files a migration works at the same time. `trees`: its number of worktrees.
 
-    While a worktree works one file, the next one is checked in the run's tree, or the last one after its merge.
+    While a worktree works on one file, another file is checked in the run's tree.
     """
     return 1 if trees == 1 else 2 * trees
 
 
 def with_limits(wanted: SearchRequest, settings: Settings) -> FinderSpec:
-    """Return the search with the limits of flags and config files. Raises UserError for an invalid limit."""
+    """Apply the limits of flags and config files to the search. Raises UserError for an invalid limit."""
     finder = wanted.finder
     asked = {name for name in SEARCH_LIMITS if settings[name].source == "flag"}
     is_judged = finder.traits.has_findings
@@ -118,7 +118,7 @@ def with_limits(wanted: SearchRequest, settings: Settings) -> FinderSpec:
 
 
 def require_address(url: str) -> None:
-    """Raise UserError if this is not the address of a page."""
+    """Raise UserError if this is not an HTTP address."""
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in ("http", "https") or not rest.strip("/"):
         raise UserError(f"{url}: a crawl starts at an address, such as http://localhost:8000/")

@@ -16,7 +16,7 @@ from ..options import MOST_WORKERS, read_rate
 from ..request_params import read_params
 from ..values import parse_duration, parse_money, parse_number, parse_price
 from .recipes import SearchRequest, require_address
-from .tables import SpecFile, Table, WorkerTable, readable
+from .tables import SpecFile, Table, WorkerTable, readable_error
 
 
 def _effort(text: str) -> str:
@@ -51,7 +51,7 @@ def read_finder(path: Path) -> SearchRequest:
     try:
         return _wanted(path, msgspec.convert(raw, SpecFile))
     except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {readable(str(error))}") from None
+        raise UserError(f"{path}: {readable_error(str(error))}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
 
@@ -61,11 +61,11 @@ def _wanted(path: Path, file: SpecFile) -> SearchRequest:
     _require_numbers(file)
     worker, recipe = (None, None) if file.worker is None else _worker(file.worker)
     if file.lens and file.worker is not None:
-        raise UserError("a [worker] works items, [[lens]] searches: leave one of them out")
+        raise UserError("[worker] and [[lens]] cannot be combined: leave one of them out")
     if file.leads.work and not file.lens:
         raise UserError("[leads] work = true: leads come from lenses, so add a [[lens]], or leave [leads] out")
     if not (file.lens or file.seed):
-        raise UserError("nothing is searched: add a [[lens]], or a [[seed]] to be worked")
+        raise UserError("nothing is searched: add a [[lens]], or a [[seed]] for the worker")
     if recipe is Recipe.CRAWL:
         for seed in file.seed:
             require_address(seed.value)
@@ -96,7 +96,7 @@ def _wanted(path: Path, file: SpecFile) -> SearchRequest:
 
 
 def _all_options(file: SpecFile) -> dict[str, object]:
-    """Return the options that the file sets. Without a model, a worker needs none."""
+    """Return the options that the file sets. A search with a worker and without a model gets `model = none`."""
     options = {**_options("budget", file.budget), **_options("model", file.model)}
     if "name" in options:
         options["model"] = options.pop("name")
@@ -115,14 +115,14 @@ def _require_texts(file: SpecFile) -> None:
         texts += [(f"[[lens]] {number} name", lens.name), (f"[[lens]] {number} prompt", lens.prompt)]
     for number, seed in enumerate(file.seed, 1):
         if seed.kind not in ITEM_KINDS:
-            raise UserError(f"[[seed]] {number} kind = {seed.kind!r}: there are {', '.join(ITEM_KINDS)}")
+            raise UserError(f"[[seed]] {number} kind = {seed.kind!r}: use one of {', '.join(ITEM_KINDS)}")
         texts.append((f"[[seed]] {number} value", seed.value))
     for place, text in texts:
         if not text.strip():
             raise UserError(f"{place} is empty")
     names = [lens.name.strip() for lens in file.lens]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(f"two lenses are called {twice!r}: each needs a name of its own")
+        raise UserError(f"two lenses have the name {twice!r}: give each lens its own name")
 
 
 def _require_numbers(file: SpecFile) -> None:
@@ -137,11 +137,12 @@ def _require_numbers(file: SpecFile) -> None:
         if number is None:
             continue
         if number < least or (most is not None and number > most):
-            raise UserError(f"{name} = {number}: {least} or more" if most is None else f"{name}: {least} to {most}")
+            allowed = f"{least} or more" if most is None else f"{least} to {most}"
+            raise UserError(f"{name} = {number} is out of range: write {allowed}")
 
 
 def _options(table: str, given: Table) -> dict[str, object]:
-    """Parse options as on the command line, where each value is a text. Raises UserError."""
+    """Check the values of a table as if they were flags, and return them as texts by option name. Raises UserError."""
     found: dict[str, object] = {}
     for name, value in msgspec.to_builtins(given).items():
         if value is None:
@@ -164,14 +165,14 @@ def _options(table: str, given: Table) -> dict[str, object]:
 def _worker(worker: WorkerTable) -> tuple[WorkerSpec | None, Recipe | None]:
     given = [name for name in ("command", "python", "recipe") if getattr(worker, name)]
     if len(given) != 1:
-        here = " and ".join(given) if given else "none of them"
-        raise UserError(f"[worker] takes one of command, python and recipe; here is {here}")
+        found = " and ".join(given) if given else "none of them"
+        raise UserError(f"[worker] needs exactly one of command, python and recipe, but has {found}")
     if worker.recipe is not None:
         if worker.recipe != Recipe.CRAWL:
-            raise UserError(f"[worker] recipe = {worker.recipe!r}: there is crawl")
+            raise UserError(f"[worker] recipe = {worker.recipe!r}: the only possible value is crawl")
         return None, Recipe.CRAWL
     if worker.command and not worker.command[0].strip():
-        raise UserError('[worker] command names no program: command = ["python3", "worker.py"]')
+        raise UserError('[worker] command does not name a program: write command = ["python3", "worker.py"]')
     if worker.python is not None and not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", worker.python):
         raise UserError(f"[worker] python = {worker.python!r}: write module:function")
     return WorkerSpec(command=worker.command, python=worker.python, timeout=_timeout(worker.timeout)), None
@@ -183,5 +184,5 @@ def _timeout(given: float | str) -> float:
     except UserError as error:
         raise UserError(f"[worker] timeout: {error}") from None
     if seconds is None or not 0 < seconds < float("inf"):
-        raise UserError(f"[worker] timeout = {given}: an item needs some time, such as 30s")
+        raise UserError(f"[worker] timeout = {given} is out of range: write a positive duration, such as 30s")
     return float(seconds)

@@ -1,4 +1,4 @@
-"""The tables of a spec file, and readable errors about them."""
+"""The tables of a spec file, and readable messages for errors in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 class Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Base class of tables, in which unknown fields are errors."""
+    """Base class of the tables. An unknown field is an error."""
 
 
 class _Model(Table, frozen=True):
@@ -64,7 +64,7 @@ class WorkerTable(Table, frozen=True):
 
 
 class SpecFile(Table, frozen=True):
-    """All tables of a spec file, with the fields at its top."""
+    """A whole spec file: its top-level fields and its tables."""
 
     task: str
     concurrency: int | None = None
@@ -106,8 +106,11 @@ _WORDS = {
 }
 
 
-def readable(text: str) -> str:
-    """Convert an error to a readable form: `[[lens]] 1 has no field promt` instead of a path in a structure."""
+def readable_error(text: str) -> str:
+    """Return a validation error as a readable message, such as `[[lens]] 1 has an unknown field 'promt'`.
+
+    `text`: the message of msgspec, which names a path in a structure.
+    """
     what, _, where = text.partition(" - at `")
     steps = re.findall(r"\w+|\[\d+\]|\[\.\.\.\]", where.rstrip("`").removeprefix("$"))
     table = steps[0] if steps and steps[0] in TABLES else ""
@@ -118,7 +121,7 @@ def readable(text: str) -> str:
     if unknown := re.search(r"unknown field `(.*)`", what):
         known = TABLES[table].__struct_fields__
         near = difflib.get_close_matches(unknown[1], known, 1)
-        there = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        there = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
         return f"{place or 'the file'} has an unknown field {unknown[1]!r}: {there}"
     if missing := re.search(r"missing required field `(.*)`", what):
         return f"{place or 'the file'} needs a {missing[1]}"
@@ -130,8 +133,8 @@ def readable(text: str) -> str:
 def _fix(table: str, inner: str, wanted: str, got: str) -> str:
     if not inner and table:
         wanted_form = f"[[{table}]]" if table in _LISTED else f"[{table}]"
-        return f"this is a table of its own, written under {wanted_form}"
+        return f"write this as a table, under {wanted_form}"
     if inner == "command":
         return 'write a list of words: command = ["python3", "worker.py"]'
     kinds = [_WORDS.get(kind, kind) for kind in wanted.split(" | ") if kind != "null"]
-    return f"{' or '.join(kinds)} belongs here, not {_WORDS.get(got, got)}"
+    return f"write {' or '.join(kinds)}, not {_WORDS.get(got, got)}"

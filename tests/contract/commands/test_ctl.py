@@ -222,7 +222,7 @@ def test_undo_needs_no_runner(home: Home, project: Path):
             (("r1", "steer"), "needs a text"),
             (("r1", "limit", "steps"), "NAME=VALUE"),
             (("r1", "limit", "steps=many"), "steps"),
-            (("r1", "limit", "hope=3"), "there are steps"),
+            (("r1", "limit", "hope=3"), "use one of steps"),
             (("r1", "gate", "open"), "read, ask, edits or auto"),
             (("r1", "judge", "k", "maybe"), "confirmed, refuted or evidence"),
             (("r1", "undo", "-1"), "undo"),

@@ -21,7 +21,7 @@ from fakes.turns import say
 from sampling import sampled
 
 from rundry.agent.config.finder.tables import TABLES
-from rundry.agent.config.options import BY_PLACE, OPTIONS
+from rundry.agent.config.options import BY_CONFIG_KEY, OPTIONS
 from rundry.tui.cli.root import cli
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -197,7 +197,7 @@ def test_a_wrong_key_of_the_config_is_one_line_and_changes_nothing(place: Place,
     place.home.config_file.parent.mkdir(parents=True)
     argv = [*BASES["run"], *with_model(cli.commands["run"])]
     found = list[str]()
-    for key, value in list(product(BY_PLACE, TOML))[share::SHARED]:
+    for key, value in list(product(BY_CONFIG_KEY, TOML))[share::SHARED]:
         group, _, name = key.rpartition(".")
         place.home.config_file.write_text(f"{f'[{group}]' if group else ''}\n{name} = {value}\n")
         found.append(place.problems(argv))

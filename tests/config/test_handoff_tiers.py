@@ -88,7 +88,7 @@ def test_notify_is_a_command_or_none(spec_of):
         ("[[handoff.tier]]\nkind = 'dog'", "kind of tier"),
         ("[[handoff.tier]]\nkind = 'model'", "a model needs a name"),
         ("[[handoff.tier]]\nkind = 'command'", "needs a command"),
-        ("[[handoff.tier]]\nkind = 'person'\nrun = 'x'", "run is not known"),
+        ("[[handoff.tier]]\nkind = 'person'\nrun = 'x'", "unknown field 'run'"),
         ("[[handoff.tier]]\nkind = 'person'\nafter = 'soon'", "not a duration"),
         ("[[handoff.tier]]\nkind = 'person'\nafter = -5", "out of range"),
         ("escalate = 5", "not a model"),
