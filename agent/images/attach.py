@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..protocol import ImageRef, UserError
 from ..system import real_path
-from ..workspace.names import forbidden
+from ..workspace.names import why_forbidden
 from .headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions
 
@@ -134,7 +134,7 @@ def _refuse_place(path: Path, root: Path) -> None:
     name = path.name
     real = real_path(path)
     for parts in (path.parts[1:], real.parts[1:]):
-        if why := forbidden(parts):
+        if why := why_forbidden(parts):
             raise UserError(f"{name} cannot be attached: {why}")
     inside = Path(os.path.normpath(path)).is_relative_to(root)
     if inside and not real.is_relative_to(os.path.realpath(root)):  # somebody else may have created the link

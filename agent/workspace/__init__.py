@@ -14,7 +14,7 @@ from .processes.process_tree import ProcessTree
 from .processes.processes import Finished, run_process, shell
 from .sandbox.access import Access
 from .sandbox.bubblewrap import Stage
-from .sandbox.confined import OWN_GIT, HideRules, command_env, denied_paths, expanded, left_out, path_globs
+from .sandbox.confined import OWN_GIT, HideRules, command_env, denied_paths, expand_home, omitted_variables, path_globs
 from .sandbox.refused import MissingAccess
 from .sandbox.sandbox import Sandbox
 from .snapshots.objects import blob_id
@@ -50,8 +50,8 @@ __all__ = [
     "blob_id",
     "command_env",
     "denied_paths",
-    "expanded",
-    "left_out",
+    "expand_home",
+    "omitted_variables",
     "path_globs",
     "read_state",
     "remove_file",

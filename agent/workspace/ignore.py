@@ -44,7 +44,7 @@ class Ignore:
         self._root = str(root)
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
-        self._ruling: dict[str, GitIgnoreSpec] = {}
+        self._specs: dict[str, GitIgnoreSpec] = {}
         """Folders whose `.gitignore` has patterns."""
         self._known: dict[str, bool] = {}
         self._always: GitIgnoreSpec | None = None
@@ -57,9 +57,9 @@ class Ignore:
         parts = path.split("/")
         here = ""
         for count, part in enumerate(parts):
-            self.notice(here)
+            self.refresh(here)
             last = count == len(parts) - 1
-            if self.names(here, part, is_dir or not last):
+            if self.ignores_entry(here, part, is_dir or not last):
                 return True
             here = f"{here}{part}/"
         return False
@@ -70,7 +70,7 @@ class Ignore:
         Links to folders are yielded, not followed. An unreadable folder is left out.
         """
         first = f"{start.strip('/')}/" if start.strip("/") not in ("", ".") else ""
-        waiting = [(first, self._noticed(first))]
+        waiting = [(first, self._entries_of(first))]
         while waiting:
             folder, entries = waiting[-1]
             entry = next(entries, None)
@@ -78,16 +78,16 @@ class Ignore:
                 waiting.pop()
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            if self.names(folder, entry.name, is_folder):
+            if self.ignores_entry(folder, entry.name, is_folder):
                 continue
             if is_folder:
                 below = f"{folder}{entry.name}/"
-                waiting.append((below, self._noticed(below)))
+                waiting.append((below, self._entries_of(below)))
             else:
                 yield folder + entry.name, entry
 
-    def _noticed(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        self.notice(folder)
+    def _entries_of(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        self.refresh(folder)
         return iter(self.entries(folder))
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
@@ -98,17 +98,17 @@ class Ignore:
         except OSError:
             return []
 
-    def names(self, folder: str, name: str, is_dir: bool) -> bool:
+    def ignores_entry(self, folder: str, name: str, is_dir: bool) -> bool:
         """Apply the files noticed so far to one name in a folder that is itself not ignored."""
         if name == ".git":
             return True
         path = f"{folder}{name}/" if is_dir else folder + name
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = self._judge(path)
+            known = self._known[path] = self._is_ignored(path)
         return known
 
-    def notice(self, folder: str) -> bool:
+    def refresh(self, folder: str) -> bool:
         """Read the `.gitignore` of a folder. Return whether it changed: answers for paths below are then invalid."""
         file = f"{self._root}/{folder}.gitignore"
         try:
@@ -122,33 +122,33 @@ class Ignore:
         spec = self._read(file) if mark else None
         self._marks[folder] = mark
         if spec is None:
-            self._ruling.pop(folder, None)
+            self._specs.pop(folder, None)
         else:
-            self._ruling[folder] = spec
+            self._specs[folder] = spec
         if is_first and mark is None:
             return False
         self._known = {path: known for path, known in self._known.items() if not path.startswith(folder)}
         return True
 
-    def _judge(self, path: str) -> bool:
+    def _is_ignored(self, path: str) -> bool:
         """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
-        for folder in self._above(path.rstrip("/")):
-            verdict = self._ruling[folder].check_file(path[len(folder) :]).include
+        for folder in self._specs_above(path.rstrip("/")):
+            verdict = self._specs[folder].check_file(path[len(folder) :]).include
             if verdict is not None:
                 return verdict
         if self._always is None:
             self._always = _compiled(_ALWAYS)
         return bool(self._always.check_file(path).include)
 
-    def _above(self, path: str) -> Iterator[str]:
+    def _specs_above(self, path: str) -> Iterator[str]:
         """Yield the folders around a path whose `.gitignore` has patterns, the deepest first."""
-        if len(self._ruling) <= path.count("/"):
-            yield from sorted((folder for folder in self._ruling if path.startswith(folder)), key=len, reverse=True)
+        if len(self._specs) <= path.count("/"):
+            yield from sorted((folder for folder in self._specs if path.startswith(folder)), key=len, reverse=True)
             return
         end = len(path)
         while end > 0:
             end = path.rfind("/", 0, end) + 1
-            if path[:end] in self._ruling:
+            if path[:end] in self._specs:
                 yield path[:end]
             end -= 1
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from .auto_loaded import reason
+from .auto_loaded import why_auto_loaded
 
 CONFIG = ".rundry.toml"
 """Name of rundry's own settings file in a workspace."""
@@ -56,7 +56,7 @@ def fold(name: str) -> str:
     return shown.casefold().rstrip(". ")
 
 
-def forbidden(parts: Sequence[str]) -> str | None:
+def why_forbidden(parts: Sequence[str]) -> str | None:
     """Return why no tool may access the path made of these parts below the workspace, or None."""
     folded = [fold(part) for part in parts]
     for name in folded:
@@ -81,4 +81,4 @@ def is_secret(name: str) -> bool:
 
 def why_cautioned(parts: Sequence[str]) -> str | None:
     """Return why a change of this path always needs approval, even for a new file; None if it does not."""
-    return reason([fold(part) for part in parts])
+    return why_auto_loaded([fold(part) for part in parts])

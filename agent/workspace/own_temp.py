@@ -27,7 +27,7 @@ _MAKING_SECONDS = 600.0
 def own_temp(owner: object) -> Path:
     """Make a temporary folder that lasts as long as its owner."""
     whole, lock = _make("commands")
-    weakref.finalize(owner, _give_up, whole, lock)
+    weakref.finalize(owner, _remove, whole, lock)
     return whole / "tmp"
 
 
@@ -43,7 +43,7 @@ def temp_folder(kind: str, below: Path | None = None) -> Generator[Path]:
     try:
         yield whole / "tmp"
     finally:
-        _give_up(whole, lock)
+        _remove(whole, lock)
 
 
 def sweep_temp(below: Path | None = None) -> None:
@@ -71,7 +71,7 @@ def _sweep(folder: Path) -> None:
     except OSError:  # the owner is still running
         os.close(lock)
     else:
-        _give_up(folder, lock)
+        _remove(folder, lock)
 
 
 def _make(kind: str, below: Path | None = None) -> tuple[Path, int]:
@@ -91,6 +91,6 @@ def _lock_for(folder: Path) -> int:
     return lock
 
 
-def _give_up(folder: Path, lock: int) -> None:
+def _remove(folder: Path, lock: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     os.close(lock)

@@ -11,7 +11,7 @@ from ..system import real_path
 from .errors import PathRefused
 from .files.own_writes import OwnWrites
 from .leftovers import Leftovers
-from .names import forbidden, why_cautioned
+from .names import why_cautioned, why_forbidden
 
 
 class Workspace:
@@ -32,7 +32,7 @@ class Workspace:
         parts = self._parts(given)
         real = self._follow(given, self.root / given)
         self.refuse(real, given)
-        why = forbidden(parts)
+        why = why_forbidden(parts)
         if why:
             raise PathRefused(f"{given}: refused, {why}")
         return real
@@ -42,7 +42,7 @@ class Workspace:
         shown = given or str(real)
         if not real.is_relative_to(self.root):
             raise PathRefused(f"{shown}: outside of the workspace {self.root}")
-        why = forbidden(real.relative_to(self.root).parts) or self._private(real)
+        why = why_forbidden(real.relative_to(self.root).parts) or self._private(real)
         if why:
             raise PathRefused(f"{shown}: refused, {why}")
 

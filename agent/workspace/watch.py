@@ -34,7 +34,7 @@ async def watch(
         theirs = frozenset(
             ws.relative(path)
             for path in touched
-            if path.is_relative_to(ws.root) and not ws.own_writes.is_ours(path) and _counts(ws, ignore, path)
+            if path.is_relative_to(ws.root) and not ws.own_writes.is_ours(path) and _is_reported(ws, ignore, path)
         )
         if theirs:
             on_change(theirs)
@@ -50,51 +50,53 @@ async def watch_files(paths: Collection[Path], on_change: Callable[[], None], st
     if not folders:
         return
 
-    def tell(touched: set[Path]) -> None:
+    def report(touched: set[Path]) -> None:
         if any(path.is_relative_to(changed) for changed in touched for path in paths):
             on_change()
 
     if sys.platform == "linux":  # watchfiles wakes its thread twenty times a second
-        await _watch_by_inotify(folders, tell, stop)
+        await _watch_by_inotify(folders, report, stop)
         return
     async for touched in _changes(folders, stop, recursive=False, polling=False):
-        tell(touched)
+        report(touched)
 
 
-async def _watch_by_inotify(folders: Collection[Path], tell: Callable[[set[Path]], None], stop: asyncio.Event) -> None:
+async def _watch_by_inotify(
+    folders: Collection[Path], report: Callable[[set[Path]], None], stop: asyncio.Event
+) -> None:
     """Report changes after a short pause without new ones, because an editor writes a file in several steps."""
     touched: set[Path] = set()
-    news = asyncio.Event()
+    changed = asyncio.Event()
 
-    def take(changed: set[Path]) -> None:
-        touched.update(changed)
-        news.set()
+    def add(paths: set[Path]) -> None:
+        touched.update(paths)
+        changed.set()
 
-    inotify = Inotify(take)
+    inotify = Inotify(add)
     stopping = asyncio.ensure_future(stop.wait())
     try:
         for folder in folders:
             inotify.watch(folder)
         while not stop.is_set():
-            news.clear()
+            changed.clear()
             if not touched:
-                await _first(news, stopping)
+                await _wait_for(changed, stopping)
             last = time.monotonic() + _DEBOUNCE_MS / 1000
-            while not stop.is_set() and news.is_set() and time.monotonic() < last:
-                news.clear()
-                await _first(news, stopping, _STEP_MS / 1000)
+            while not stop.is_set() and changed.is_set() and time.monotonic() < last:
+                changed.clear()
+                await _wait_for(changed, stopping, _STEP_MS / 1000)
             if touched:
-                told = set(touched)
+                reported = set(touched)
                 touched.clear()
-                tell(told)
+                report(reported)
     finally:
         stopping.cancel()
         inotify.close()
 
 
-async def _first(news: asyncio.Event, stopping: asyncio.Future[Any], seconds: float | None = None) -> None:
+async def _wait_for(changed: asyncio.Event, stopping: asyncio.Future[Any], seconds: float | None = None) -> None:
     """Wait for the first event, for the end of the watch, or for this many seconds."""
-    waiting = asyncio.ensure_future(news.wait())
+    waiting = asyncio.ensure_future(changed.wait())
     try:
         await asyncio.wait({waiting, stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -124,5 +126,5 @@ def _nearest(folder: Path) -> Path:
     return folder
 
 
-def _counts(ws: Workspace, ignore: Ignore, path: Path) -> bool:
+def _is_reported(ws: Workspace, ignore: Ignore, path: Path) -> bool:
     return path != ws.root and not path.is_dir() and not ignore.ignored(ws.relative(path))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...workspace import HideRules, Sandbox, command_env, denied_paths, expanded
+from ...workspace import HideRules, Sandbox, command_env, denied_paths, expand_home
 from ..crawl import Crawler
 from ..workers import CommandWorker, ItemResult, PythonWorker, Worker, WorkItem
 from .order import LARGEST, NOT_BEGUN, Job, SandboxJob, decode_items, encode_answer, join_answers, own_versions
@@ -163,8 +163,8 @@ async def _sandbox(job: SandboxJob, workspace: Path) -> Sandbox:
     sandbox = await Sandbox.detect(
         hide_rules=HideRules(
             own=tuple(map(Path, job.own)),
-            hide=expanded(job.hide),
-            show=expanded(job.show),
+            hide=expand_home(job.hide),
+            show=expand_home(job.show),
             denied=lambda root: denied_paths(job.rules, root),
         ),
         network=job.network,

@@ -23,23 +23,23 @@ class Child:
     """One process and all that it starts. The caller must end it."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, family: ProcessTree
+        self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, processes: ProcessTree
     ) -> None:
-        self._process, self._transport, self._family = process, transport, family
+        self._process, self._transport, self._processes = process, transport, processes
         self._said = HeadTail(_SAID)
         self._listening = asyncio.create_task(self._listen())
 
     @staticmethod
     async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
         """Start a child. Raises ChildEnded if that fails."""
-        family = ProcessTree()
+        processes = ProcessTree()
         loop = asyncio.get_running_loop()
         starting = asyncio.create_task(
             loop.subprocess_exec(
                 lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=LONGEST, loop=loop),
                 *argv,
                 cwd=cwd,
-                env={**env, **family.mark},
+                env={**env, **processes.mark},
                 start_new_session=True,
             )
         )
@@ -52,10 +52,10 @@ class Child:
         try:
             transport, protocol = starting.result()
         except OSError as error:
-            family.close()
+            processes.close()
             raise cancelled or ChildEnded(f"it could not be started: {error.strerror or error}") from None
-        family.register_root(transport.get_pid())
-        child = Child(asyncio.subprocess.Process(transport, protocol, loop), transport, family)
+        processes.register_root(transport.get_pid())
+        child = Child(asyncio.subprocess.Process(transport, protocol, loop), transport, processes)
         if cancelled is not None:
             await child.end()
             raise cancelled
@@ -89,12 +89,12 @@ class Child:
 
     async def end(self) -> bytes:
         """Kill the child and all that it started. Returns the end of its standard error since the last question."""
-        self._family.kill()
+        self._processes.kill()
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._process.wait()
                 await asyncio.wait([self._listening])
-        self._family.close()
+        self._processes.close()
         self._listening.cancel()
         await asyncio.wait([self._listening])
         self._transport.close()

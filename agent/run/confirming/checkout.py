@@ -14,7 +14,7 @@ from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...stops import Guard
 from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
-from ...workspace.checkout import OBJECTS, activate_submodules, add_tracked_files, create_git_folder, leads_back
+from ...workspace.checkout import OBJECTS, activate_submodules, add_tracked_files, create_git_folder, first_backlink
 from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ..setup.tree_tools import guard_of
@@ -145,5 +145,5 @@ def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
     if mounted.empty:
         raise NotSetUp(f"{mounted.empty[0]} holds caches, and only bubblewrap can leave them out")
     for path in mounted.paths:
-        if (found := leads_back(root / path, root)) is not None:
+        if (found := first_backlink(root / path, root)) is not None:
             raise NotSetUp(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")

@@ -131,7 +131,7 @@ class PassRepository:
             return ["git: the repository is gone"]
         aside = self._ctx.journal.path.with_suffix(".kept") / f"pass-{started.number}"
         want, have = self._state(started.git), self._state(after)
-        load = self._ctx.snapshots.kept
+        load = self._ctx.snapshots.load
         return await rewind(found, want, have, load, aside=aside, history_only=history_only)
 
     async def _return_home(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
@@ -152,7 +152,7 @@ class PassRepository:
         want = msgspec.structs.replace(now, refs=refs, operations=start.operations)
         if want == now:
             return []
-        left = await rewind(found, want, now, self._ctx.snapshots.kept, aside=Path(), history_only=True)
+        left = await rewind(found, want, now, self._ctx.snapshots.load, aside=Path(), history_only=True)
         return [*(f"the protected branch {name.removeprefix('refs/heads/')} was restored" for name in moved), *left]
 
     async def _record(self, found: Repository) -> str:
@@ -183,4 +183,4 @@ class PassRepository:
 
 def stored_state(snapshots: Snapshots, name: str) -> GitState:
     """Return a state from the snapshot store. Raises SnapshotDamaged."""
-    return msgspec.json.decode(snapshots.kept(name), type=GitState)
+    return msgspec.json.decode(snapshots.load(name), type=GitState)

@@ -12,7 +12,7 @@ from ...facts.facts import RunFacts
 from ...gate import changed_draft
 from ...journal import Journal
 from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
-from ...workspace.seals import KEPT, Difference, Mark, SealRestorer, Seals
+from ...workspace.seals import LARGEST_STORED, Difference, Mark, SealRestorer, Seals
 from ..resources.activity import Activity
 from ..resources.recorder import with_waiting
 from ..resources.tree import Tree
@@ -33,8 +33,8 @@ class Guarded:
         self._seals = Seals(
             self._root, guard.seals, journal.keep, private, installed=depends.places, goals=depends.goals
         )
-        attic = journal.path.with_suffix(".kept")
-        self._restorer = SealRestorer(self._root, attic, workspace.own_writes, journal.keep, workspace.leftovers)
+        overflow = journal.path.with_suffix(".kept")
+        self._restorer = SealRestorer(self._root, overflow, workspace.own_writes, journal.keep, workspace.leftovers)
         self._one_at_a_time = asyncio.Lock()
         self.has_earlier_seal = False
         """Whether an earlier runner recorded the approved content."""
@@ -125,7 +125,7 @@ class Guarded:
         """Return guarded paths that differ from their approved content. `full`: compare content."""
         if not self._guard:
             return []
-        look = self._seals.compare if full else self._seals.glance
+        look = self._seals.compare if full else self._seals.compare_changed
         return await asyncio.to_thread(look)
 
     def touched_since(self, before: dict[str, object]) -> list[str]:
@@ -141,7 +141,7 @@ class Guarded:
         """Leave out new data files that the check itself made below the tests."""
         made = [d.path for d in found if d.approved.kind == "absent" and self._guard.is_output(d.path)]
         if made:
-            await asyncio.to_thread(self._seals.tolerate, made)
+            await asyncio.to_thread(self._seals.accept_outputs, made)
         return [d for d in found if d.path not in made]
 
     async def settle(self, record: Record, command: str, *, full: bool) -> list[str]:
@@ -295,4 +295,4 @@ class Guarded:
 
 
 def _blob_of(mark: Mark) -> str | None:
-    return mark.digest if mark.kind in ("file", "link") and mark.size <= KEPT else None
+    return mark.digest if mark.kind in ("file", "link") and mark.size <= LARGEST_STORED else None

@@ -33,7 +33,7 @@ class _Job:
         self.ended_by = ""
         """How the command was ended, in words; empty if it ended by itself."""
         self.task: asyncio.Task[Finished]
-        self.family: ProcessTree | None = None
+        self.processes: ProcessTree | None = None
         """Its processes."""
         self._say, self._said, self._pause = say, "", _FIRST
         self._timer: asyncio.TimerHandle | None = None
@@ -44,9 +44,9 @@ class _Job:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
 
-    def started(self, family: ProcessTree) -> None:
+    def started(self, processes: ProcessTree) -> None:
         """Note its processes."""
-        self.family = family
+        self.processes = processes
 
     def stop_reports(self) -> None:
         """Stop reporting its output."""
@@ -153,11 +153,11 @@ class Background:
                 return []
             stopped: list[str] = []
             for job in self._jobs.values():
-                if job.family is None:
+                if job.processes is None:
                     continue
-                hold = WriteHold(job.family, self._tree.workspace.root)
+                hold = WriteHold(job.processes, self._tree.workspace.root)
                 self._holds.append((job.name, hold))
-                if not await asyncio.to_thread(hold.take):
+                if not await asyncio.to_thread(hold.acquire):
                     stopped.append(job.name)
             return stopped
 

@@ -1,5 +1,5 @@
 """Files that a tool, an editor, a shell or an agent loads when it starts in a folder."""
 
-from .table import reason
+from .table import why_auto_loaded
 
-__all__ = ["reason"]
+__all__ = ["why_auto_loaded"]

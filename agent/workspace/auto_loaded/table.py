@@ -61,7 +61,7 @@ class _Row:
         return self._names.match(name) and (not self._below or not self._below.isdisjoint(folded[:-1]))
 
 
-def reason(folded: Sequence[str]) -> str | None:
+def why_auto_loaded(folded: Sequence[str]) -> str | None:
     """Return why a program obeys the file at this path (its parts, folded by `names.fold`), or None."""
     return next((row.why for row in _rows() if row.fits(folded)), None) if folded else None
 

@@ -1,6 +1,6 @@
 """Make a clean checkout of a run's result: its files, its dependency folders, its repository."""
 
-from .backlinks import leads_back
+from .backlinks import first_backlink
 from .clean_git import OBJECTS, add_tracked_files, create_git_folder
 from .folders import FolderKind, dependency_folders, ignored_names
 from .manifest import Compared, Manifest, TooManyFiles, compare, record
@@ -17,7 +17,7 @@ __all__ = [
     "compare",
     "create_git_folder",
     "dependency_folders",
+    "first_backlink",
     "ignored_names",
-    "leads_back",
     "record",
 ]

@@ -10,7 +10,7 @@ _NAMES = re.compile(r".*\.(pth|egg-link)|__editable__.*|direct_url\.json")
 _MOST_BYTES = 200_000
 
 
-def leads_back(folder: Path, workspace: Path) -> str | None:
+def first_backlink(folder: Path, workspace: Path) -> str | None:
     """Return the first file below the folder that leads to other files of the workspace; None: none does.
 
     In a checkout in another place, such a file leads to the original and not to the checkout.

@@ -55,14 +55,14 @@ def ignored_names(root: Path) -> Iterator[tuple[str, str, list[str]]]:
     while waiting and entered < _MOST_ENTERED:
         folder = waiting.pop()
         entered += 1
-        ignore.notice(folder)
+        ignore.refresh(folder)
         entries = ignore.entries(folder)
         siblings = [entry.name for entry in entries]
         for entry in entries:
             inside = entry.is_dir(follow_symlinks=False)
             if entry.name == ".git":
                 continue
-            if ignore.names(folder, entry.name, inside):
+            if ignore.ignores_entry(folder, entry.name, inside):
                 yield folder + entry.name, entry.name, siblings
             elif inside:
                 waiting.append(f"{folder}{entry.name}/")

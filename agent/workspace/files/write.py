@@ -52,9 +52,9 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
     `mode` is for a new file; None: 0666 less the umask.
     """
     made: list[Path] = []
-    with _told(before, made):
+    with _translated_errors(before, made):
         with folder_of(ws.root, before.real, None if before.exists else made) as folder:
-            status = _Landing(ws, before, data, folder, mode).land()
+            status = _FileWrite(ws, before, data, folder, mode).write()
             os.fsync(folder)
             crash_point("write: folder forced out")
         state = state_of(before.path, before.real, data, status)
@@ -64,9 +64,9 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
 
 def remove_any_file(ws: Workspace, before: FileState) -> None:
     """Remove like `remove_file`, but any file."""
-    with _told(before, []), folder_of(ws.root, before.real) as folder:
+    with _translated_errors(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
-        with ws.leftovers.noted(before.real, aside, "moved", before.sha256):
+        with ws.leftovers.recorded(before.real, aside, "moved", before.sha256):
             with locked(folder, name, before) as old:
                 rename_new(folder, name, aside)
                 crash_point("removal: moved aside")
@@ -79,14 +79,14 @@ def remove_any_file(ws: Workspace, before: FileState) -> None:
         ws.own_writes.removed(before.real, old.status)
 
 
-class _Landing:
+class _FileWrite:
     """One write, with its folder open."""
 
     def __init__(self, ws: Workspace, before: FileState, data: bytes, folder: int, mode: int | None) -> None:
         self.ws, self.before, self.data, self.folder, self.mode = ws, before, data, folder, mode
         self.name = before.real.name
 
-    def land(self) -> os.stat_result:
+    def write(self) -> os.stat_result:
         """Write the file and return its new status."""
         if not self.before.exists:
             return self._create()
@@ -100,7 +100,7 @@ class _Landing:
         return self._swap(old)
 
     def _create(self) -> os.stat_result:
-        with self._written_beside(0o666 if self.mode is None else 0o600, None, "made") as (fd, aside):
+        with self._temporary_file(0o666 if self.mode is None else 0o600, None, "made") as (fd, aside):
             if self.mode is not None:
                 os.fchmod(fd, self.mode)
             try:
@@ -111,7 +111,7 @@ class _Landing:
             return os.fstat(fd)
 
     def _swap(self, old: os.stat_result) -> os.stat_result:
-        with self._written_beside(0o600, old, "swapped") as (fd, aside):
+        with self._temporary_file(0o600, old, "swapped") as (fd, aside):
             if copy_metadata(fd, self.folder, self.name, old):
                 self._exchange(fd, aside)
                 return os.fstat(fd)
@@ -124,11 +124,11 @@ class _Landing:
                 os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
             elif not kept.was_moved_to(aside):
                 exchange(self.folder, aside, self.name)
-                self._keep_what_may_be_lost(fd, aside, lease)
+                self._keep_concurrent_versions(fd, aside, lease)
                 raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
             crash_point("write: exchanged")
 
-    def _keep_what_may_be_lost(self, fd: int, aside: str, lease: Lease) -> None:
+    def _keep_concurrent_versions(self, fd: int, aside: str, lease: Lease) -> None:
         """Keep copies if others wrote, or opened our version, before the swap was reverted.
 
         A program that read our version may replace the file with it at any moment, without the change of the other
@@ -193,9 +193,9 @@ class _Landing:
                 raise
 
     @contextmanager
-    def _written_beside(self, mode: int, old: os.stat_result | None, use: Use) -> Generator[tuple[int, str]]:
+    def _temporary_file(self, mode: int, old: os.stat_result | None, use: Use) -> Generator[tuple[int, str]]:
         aside, new = temporary_name(), hashlib.sha256(self.data).hexdigest()
-        noted = self.ws.leftovers.noted(self.before.real, aside, use, self.before.sha256, new)
+        noted = self.ws.leftovers.recorded(self.before.real, aside, use, self.before.sha256, new)
         with noted, self._new_file(aside, mode, old) as fd:
             yield fd, aside
 
@@ -212,7 +212,7 @@ class _Landing:
             yield fd
         finally:
             os.close(fd)
-            _forget(self.folder, aside)
+            _remove_quietly(self.folder, aside)
 
     def _set_time(self, fd: int, old: os.stat_result | None) -> None:
         status = os.fstat(fd)
@@ -222,7 +222,7 @@ class _Landing:
 
 
 @contextmanager
-def _told(before: FileState, made: list[Path]) -> Generator[None]:
+def _translated_errors(before: FileState, made: list[Path]) -> Generator[None]:
     """Translate system errors into one line for a person; remove folders that were made without use."""
     try:
         yield
@@ -237,7 +237,7 @@ def _told(before: FileState, made: list[Path]) -> Generator[None]:
 def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO):
         return StaleFile(f"{path}: it, or a folder on its way, was removed or replaced meanwhile")
-    mends = {
+    fixes = {
         errno.ENOSPC: "the disk is full: make room; the old content is intact",
         errno.EDQUOT: "your disk quota is used up: make room; the old content is intact",
         errno.EACCES: "its permissions, or its folder's, forbid it",
@@ -245,7 +245,7 @@ def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
         errno.EROFS: "it is on a read-only file system",
         errno.ENAMETOOLONG: "its name is too long",
     }
-    return WriteFailed(f"{path}: not written, {mends.get(error.errno or 0) or error.strerror or error}")
+    return WriteFailed(f"{path}: not written, {fixes.get(error.errno or 0) or error.strerror or error}")
 
 
 def _digest(folder: int, name: str) -> str | None:
@@ -271,7 +271,7 @@ def temporary_name() -> str:
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
-def _forget(folder: int, name: str) -> None:
+def _remove_quietly(folder: int, name: str) -> None:
     _quietly(lambda: os.unlink(name, dir_fd=folder))
 
 

@@ -29,7 +29,7 @@ lock of another process. `in_place`: there is no temporary file, because the fil
 """
 
 
-class _Noted(msgspec.Struct, frozen=True, array_like=True):
+class _Entry(msgspec.Struct, frozen=True, array_like=True):
     folder: str
     aside: str
     name: str
@@ -51,24 +51,26 @@ class Leftovers:
         self._lock = threading.Lock()
         self._open = 0
 
-    def noted(
+    def recorded(
         self, real: Path, aside: str, use: Use, old: str | None = None, new: str | None = None
     ) -> AbstractContextManager[None]:
         """Record the temporary file `aside` of the file `real` during the block. Raises OSError."""
-        return self._noted(_Noted(os.fsencode(real.parent).hex(), aside, os.fsencode(real.name).hex(), use, old, new))
+        return self._recorded(
+            _Entry(os.fsencode(real.parent).hex(), aside, os.fsencode(real.name).hex(), use, old, new)
+        )
 
     def in_place(self, real: Path, before: bytes, after: bytes) -> AbstractContextManager[None]:
         """Record during the block that the content of the file is overwritten. Raises OSError."""
         folder, name = os.fsencode(real.parent).hex(), os.fsencode(real.name).hex()
-        return self._noted(_Noted(folder, "", name, "in_place", None, None, (before, after)))
+        return self._recorded(_Entry(folder, "", name, "in_place", None, None, (before, after)))
 
     @contextmanager
-    def _noted(self, noted: _Noted) -> Generator[None]:
+    def _recorded(self, entry: _Entry) -> Generator[None]:
         if self._path is None:
             yield
             return
         with self._lock:
-            self._append(msgspec.json.encode(noted))
+            self._append(msgspec.json.encode(entry))
             self._open += 1
         crash_point("temporary file: recorded")
         try:
@@ -88,15 +90,15 @@ class Leftovers:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
             return []
-        said = [line for noted in _read(lines) if (line := _settle(noted))]
+        kept = [line for entry in _read(lines) if (line := _clean_up(entry))]
         os.truncate(self._path, 0)
-        return said
+        return kept
 
     def _append(self, line: bytes) -> None:
         assert self._path is not None  # the caller checked
         if not self._open and self._path.exists() and self._path.stat().st_size:
-            for noted in _read(self._path.read_bytes().splitlines()):
-                _settle(noted)
+            for entry in _read(self._path.read_bytes().splitlines()):
+                _clean_up(entry)
             os.truncate(self._path, 0)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self._path, flags, 0o600)
@@ -106,41 +108,41 @@ class Leftovers:
             os.close(descriptor)
 
 
-def _read(lines: Sequence[bytes]) -> list[_Noted]:
+def _read(lines: Sequence[bytes]) -> list[_Entry]:
     """Read the newest first. A line that a kill or a full disk cut names a file that was not made yet."""
-    found: list[_Noted] = []
+    found: list[_Entry] = []
     for line in reversed(lines):
         try:
-            found.append(msgspec.json.decode(line, type=_Noted))
+            found.append(msgspec.json.decode(line, type=_Entry))
         except msgspec.DecodeError:
             continue
     return found
 
 
-def _settle(noted: _Noted) -> str | None:
+def _clean_up(entry: _Entry) -> str | None:
     """Remove the file or restore it; return a line if it is kept."""
-    place, name = Path(os.fsdecode(bytes.fromhex(noted.folder))), os.fsdecode(bytes.fromhex(noted.name))
+    place, name = Path(os.fsdecode(bytes.fromhex(entry.folder))), os.fsdecode(bytes.fromhex(entry.name))
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:  # the folder is gone, and so is the file
         return None
     try:
-        if noted.contents is not None:
-            return _complete(folder, place / name, *noted.contents)
-        if not _exists(folder, noted.aside) or (noted.use == "lock" and _digest(folder, noted.aside) != noted.new):
+        if entry.contents is not None:
+            return _complete(folder, place / name, *entry.contents)
+        if not _exists(folder, entry.aside) or (entry.use == "lock" and _digest(folder, entry.aside) != entry.new):
             return None
-        if noted.use == "displacing" and _digest(folder, name) == noted.new and _exists(folder, name):
-            exchange(folder, noted.aside, name)  # the resumed run displaces it again, and keeps it
-        if _is_known(folder, name, noted):
-            os.unlink(noted.aside, dir_fd=folder)
+        if entry.use == "displacing" and _digest(folder, name) == entry.new and _exists(folder, name):
+            exchange(folder, entry.aside, name)  # the resumed run displaces it again, and keeps it
+        if _is_known(folder, name, entry):
+            os.unlink(entry.aside, dir_fd=folder)
             return None
         if not _exists(folder, name):
-            rename_new(folder, noted.aside, name)
+            rename_new(folder, entry.aside, name)
             return None
         kept = f"{name}.kept-{secrets.token_hex(4)}"
-        rename_new(folder, noted.aside, kept)
+        rename_new(folder, entry.aside, kept)
     except OSError as error:
-        return f"{place / noted.aside}: a temporary file of this run could not be removed: {error.strerror}"
+        return f"{place / entry.aside}: a temporary file of this run could not be removed: {error.strerror}"
     finally:
         os.close(folder)
     return f"{place / name}: someone else changed it while it was written; their version is {kept}"
@@ -172,14 +174,14 @@ def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
     return now[written:] == before.ljust(len(after), b"\0")[written : len(now)]
 
 
-def _is_known(folder: int, name: str, noted: _Noted) -> bool:
+def _is_known(folder: int, name: str, entry: _Entry) -> bool:
     """Return whether everything in the temporary file is stored elsewhere."""
-    if noted.use == "made":
+    if entry.use == "made":
         return True
-    aside = _digest(folder, noted.aside)
-    if aside is not None and aside in (noted.old, noted.new):
+    aside = _digest(folder, entry.aside)
+    if aside is not None and aside in (entry.old, entry.new):
         return True
-    return noted.use == "swapped" and noted.old is not None and _digest(folder, name) == noted.old
+    return entry.use == "swapped" and entry.old is not None and _digest(folder, name) == entry.old
 
 
 def _exists(folder: int, name: str) -> bool:

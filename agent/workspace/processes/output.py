@@ -39,7 +39,7 @@ class HeadTail:
     def value(self) -> bytes:
         """Return head and tail; a line between them says how much is missing, if anything is."""
         tail = b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
-        return bytes(self._head) + left_out(self.dropped) + tail
+        return bytes(self._head) + omission_line(self.dropped) + tail
 
 
 def shorten(data: bytes, limit: int) -> tuple[bytes, int]:
@@ -51,6 +51,6 @@ def shorten(data: bytes, limit: int) -> tuple[bytes, int]:
     return kept.value(), kept.dropped
 
 
-def left_out(count: int) -> bytes:
+def omission_line(count: int) -> bytes:
     """Return the line that replaces missing bytes; empty if none are missing."""
     return f"\n[... {count:,} bytes left out ...]\n".encode() if count else b""

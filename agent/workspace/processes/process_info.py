@@ -71,7 +71,7 @@ def session(pid: int) -> int:
     return int(fields[3]) if len(fields) > 3 else 0
 
 
-def words(pid: int) -> list[bytes]:
+def arguments(pid: int) -> list[bytes]:
     """Return the arguments that a process was started with; empty if they are not readable."""
     if sys.platform == "linux":
         with suppress(OSError):
@@ -107,10 +107,10 @@ def _is_exiting(pid: int) -> bool:
 def leads_a_namespace(pid: int) -> bool:
     """Return whether it is the first process of a pid namespace below ours: all processes in it end with it."""
     numbers = _numbers(pid)
-    return len(numbers) > depth(os.getpid()) and numbers[-1] == "1"
+    return len(numbers) > namespace_depth(os.getpid()) and numbers[-1] == "1"
 
 
-def depth(pid: int) -> int:
+def namespace_depth(pid: int) -> int:
     """Return how many pid namespaces deep it is; a sandbox's first process is one deeper than this one."""
     return len(_numbers(pid))
 

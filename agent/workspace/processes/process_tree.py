@@ -18,23 +18,23 @@ from contextlib import suppress
 from functools import cache
 
 from .process_info import (
+    arguments,
     children,
-    depth,
     environment,
     leads_a_namespace,
+    namespace_depth,
     parent,
     session,
     settled_environment,
     started,
     state,
-    words,
 )
 
 _MARK = "RUNDRY_COMMAND"
-_LINE = [b"--noprofile", b"--norc", b"-c"]
+_SHELL_OPTIONS = [b"--noprofile", b"--norc", b"-c"]
 """Arguments with which the shell of a command line is started."""
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_ANYONES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
+_SHELL_VARIABLES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
 """Variables that any shell sets itself: they may be equal by chance."""
 _ROUNDS = 50
 _POLL = 0.02
@@ -43,8 +43,8 @@ _POLL = 0.02
 class ProcessTree:
     """The processes of one command. `mark` goes into the command's environment before it starts."""
 
-    _living: set[ProcessTree] = set()
-    """Families that are not closed. If there is only one, an orphan without a mark belongs to it."""
+    _open_trees: set[ProcessTree] = set()
+    """Trees that are not closed. If there is only one, an orphan without a mark belongs to it."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
@@ -53,7 +53,7 @@ class ProcessTree:
         self._before = {pid: started(pid) for pid in children(os.getpid())} if sys.platform == "linux" else {}
         if sys.platform == "linux":
             _adopt_orphans()
-        ProcessTree._living.add(self)  # before its first process, so that no process is assigned to another family
+        ProcessTree._open_trees.add(self)  # before its first process, so that no process is assigned to another tree
 
     @property
     def mark(self) -> dict[str, str]:
@@ -65,12 +65,12 @@ class ProcessTree:
         self._root = root
 
     def close(self) -> None:
-        """Close the family: no process of the command is left, or the rest was given up."""
-        ProcessTree._living.discard(self)
+        """Close the tree: no process of the command is left, or the rest was given up."""
+        ProcessTree._open_trees.discard(self)
 
     def members(self) -> list[int]:
-        """Return the pids that are alive now; dead orphans of any family are reaped at the same time."""
-        return _living(self._members())
+        """Return the pids that are alive now; dead orphans of any tree are reaped at the same time."""
+        return _open_trees(self._members())
 
     async def end(self, grace: float) -> int:
         """Ask all processes to end, and kill the rest after `grace` seconds. Returns the number that was alive.
@@ -79,9 +79,9 @@ class ProcessTree:
         for has ended, it would run the rest of the line. A sandbox's own first process ends a moment after the
         command and is not counted. Processes in the sandbox end with it and are counted, even if they are dead by now.
         """
-        below = _below_heads()  # immediately, because they are gone in a moment
+        below = _children_in_sandboxes()  # immediately, because they are gone in a moment
         members = self._members()
-        alive = _living(members)
+        alive = _open_trees(members)
         dying = {child for head in below.keys() & set(members) for child in below[head]}
         left = len((set(alive) | dying) - below.keys())
         if not members and not self.members():
@@ -145,11 +145,11 @@ class ProcessTree:
             return False
         if f"{_MARK}={self._token}".encode() in found or session(child) == self._root:
             return True
-        if len(ProcessTree._living) > 1:
+        if len(ProcessTree._open_trees) > 1:
             return False
         # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
         # has its environment, or its session.
-        mine = {item for item in environment(os.getpid()) if not item.startswith(_ANYONES)}
+        mine = {item for item in environment(os.getpid()) if not item.startswith(_SHELL_VARIABLES)}
         return not mine.intersection(found) and session(child) != os.getsid(0)
 
     def _reap(self) -> None:
@@ -182,13 +182,13 @@ def _adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _living(pids: list[int]) -> list[int]:
+def _open_trees(pids: list[int]) -> list[int]:
     return [pid for pid in pids if state(pid) not in ("Z", "X", "")]
 
 
 def _shells(pids: Iterable[int]) -> set[int]:
     """Return those that run the command line itself (`processes.shell`)."""
-    return {pid for pid in pids if words(pid)[1:4] == _LINE}
+    return {pid for pid in pids if arguments(pid)[1:4] == _SHELL_OPTIONS}
 
 
 def _with_ancestors(pids: set[int]) -> set[int]:
@@ -202,7 +202,7 @@ def _with_ancestors(pids: set[int]) -> set[int]:
     return found
 
 
-def _below_heads() -> dict[int, list[int]]:
+def _children_in_sandboxes() -> dict[int, list[int]]:
     """Map the first process of each sandbox whose command has ended, a child of this process, to its children."""
     if sys.platform != "linux":
         return {}
@@ -214,7 +214,7 @@ def _was_adopted(pid: int) -> bool:
 
     Works for a zombie without an environment too. False for a dead orphan that led its own session.
     """
-    return session(pid) not in (0, pid, os.getsid(0)) or depth(pid) > depth(os.getpid())
+    return session(pid) not in (0, pid, os.getsid(0)) or namespace_depth(pid) > namespace_depth(os.getpid())
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -116,7 +116,7 @@ async def run_process(
         seconds = time.monotonic() - started
         return Finished(exit_code=None, output=b"", dropped=0, timed_out=False, seconds=seconds, error=str(error))
     if on_start is not None:
-        on_start(running.family)
+        on_start(running.tree)
     return await running.finish(timeout, limit)
 
 
@@ -136,18 +136,18 @@ async def _start(
     if longest > _LONGEST:
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
     pipes = _pipes(2 if separate_errors else 1)
-    family = ProcessTree()
-    process, cancelled = await _spawn(argv, pipes, family, cwd=cwd, env=env, takes_input=stdin is not None)
-    family.register_root(process.pid)
+    tree = ProcessTree()
+    process, cancelled = await _spawn(argv, pipes, tree, cwd=cwd, env=env, takes_input=stdin is not None)
+    tree.register_root(process.pid)
     if process.stdin is not None:
         process.stdin.write(stdin or b"")
         process.stdin.close()
     output, *errors = pipes
     running = _Running(
-        process, [Reader(output[0], on_output, keep), *(Reader(pipe[0], None, FULL) for pipe in errors)], family
+        process, [Reader(output[0], on_output, keep), *(Reader(pipe[0], None, FULL) for pipe in errors)], tree
     )
     if cancelled is not None:
-        await running.wind_up(GRACE)
+        await running.end_all(GRACE)
         raise cancelled
     return running
 
@@ -155,7 +155,7 @@ async def _start(
 async def _spawn(
     argv: list[str],
     pipes: list[tuple[int, int]],
-    family: ProcessTree,
+    tree: ProcessTree,
     *,
     cwd: Path,
     env: Mapping[str, str],
@@ -167,23 +167,23 @@ async def _spawn(
         asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
-            env={**env, **family.mark},
+            env={**env, **tree.mark},
             stdin=asyncio.subprocess.PIPE if takes_input else asyncio.subprocess.DEVNULL,
             stdout=writing[0],
             stderr=writing[-1],
             start_new_session=True,
         )
     )
-    cancelled = await _outlast(starting)
+    cancelled = await _wait_for_start(starting)
     try:
         return starting.result(), cancelled
     except (OSError, ValueError) as error:
-        family.close()
+        tree.close()
         _close(pipe[0] for pipe in pipes)
-        raise cancelled or CommandNotStarted(_why_not(error, argv, cwd)) from None
+        raise cancelled or CommandNotStarted(_start_error(error, argv, cwd)) from None
     except asyncio.CancelledError:  # the whole loop ends
-        family.kill()
-        family.close()
+        tree.kill()
+        tree.close()
         _close(pipe[0] for pipe in pipes)
         raise
     finally:
@@ -206,7 +206,7 @@ def _close(ends: Iterable[int]) -> None:
         os.close(end)
 
 
-async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
+async def _wait_for_start(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
     """Wait for the start even when cancelled meanwhile, and return the cancellation.
 
     When a start is cancelled, asyncio ends only the first process: its children would live on.
@@ -223,9 +223,9 @@ async def _outlast(starting: asyncio.Task[asyncio.subprocess.Process]) -> asynci
 class _Running:
     """A running command."""
 
-    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], family: ProcessTree) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], tree: ProcessTree) -> None:
         """`readers`: for its output, and for its standard error if that is separate."""
-        self._process, self._readers, self.family = process, readers, family
+        self._process, self._readers, self.tree = process, readers, tree
         self._started = time.monotonic()
 
     async def finish(self, seconds: float, limit: int) -> Finished:
@@ -238,13 +238,13 @@ class _Running:
             timed_out = True
         finally:
             # Also when the task was cancelled: no process outlives its command.
-            left = await self.wind_up(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
+            left = await self.end_all(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
         return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
 
-    async def wind_up(self, grace: float) -> int:
+    async def end_all(self, grace: float) -> int:
         """End the whole tree; return the number of processes that were still alive."""
         try:
-            left = await self.family.end(grace)
+            left = await self.tree.end(grace)
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
                     await self._process.wait()
@@ -252,8 +252,8 @@ class _Running:
                         await reader.drained.wait()
             return left
         finally:
-            self.family.kill()
-            self.family.close()
+            self.tree.kill()
+            self.tree.close()
             for reader in self._readers:
                 reader.close()
 
@@ -277,7 +277,7 @@ class _Running:
         )
 
 
-def _why_not(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:
+def _start_error(error: OSError | ValueError, argv: list[str], cwd: Path) -> str:
     program = argv[0] if argv else ""
     if isinstance(error, ValueError):
         return f"the command cannot be run: {error}"

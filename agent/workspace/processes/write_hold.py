@@ -24,15 +24,15 @@ _ROUNDS = 50
 class WriteHold:
     """Keeps the processes of one command from writing."""
 
-    def __init__(self, family: ProcessTree, ws: Path) -> None:
-        self._family, self._ws = family, ws
+    def __init__(self, tree: ProcessTree, ws: Path) -> None:
+        self._tree, self._ws = tree, ws
         self._mounts: list[str] = []
         self._pid = 0
         self._stopped: set[int] = set()
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Hold the processes. True: they continue but cannot write. False: they are stopped."""
-        pids = self._family.members()
+        pids = self._tree.members()
         if not pids:
             return True
         # The first process of the sandbox lives as long as all the others.
@@ -60,7 +60,7 @@ class WriteHold:
     def _stop(self) -> None:
         """Stop processes until no new one appears, because one that is not stopped yet could start another."""
         for _ in range(_ROUNDS):
-            new = set(self._family.members()) - self._stopped
+            new = set(self._tree.members()) - self._stopped
             if not new:
                 return
             for pid in new:

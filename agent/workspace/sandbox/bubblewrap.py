@@ -79,7 +79,7 @@ def bubblewrap(
         *_mounts(layout, access),
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *(_JOINED if joined else ["--unshare-all", *(["--share-net"] if access.network else [])]),
-        *("--die-with-parent", "--new-session", *mounts.as_root()),
+        *("--die-with-parent", "--new-session", *mounts.drop_capabilities()),
         *("--", bash(layout.ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv),
     ]
 
@@ -96,7 +96,7 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
         words += _resolver()
     for place in access.writable:
         words += ["--bind-try", str(place), str(place)]
-    words += mounts.above(hidden_places, ws)
+    words += mounts.hide_parents(hidden_places, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
     for place in access.readable:

@@ -30,7 +30,7 @@ def why_no_landlock() -> str:
     return f"this kernel's Landlock is too old (ABI {abi})" if abi < LEAST else ""
 
 
-def holds_network() -> bool:
+def can_block_tcp() -> bool:
     """Return whether Landlock can refuse TCP connections here."""
     return abi_here() >= _TCP
 

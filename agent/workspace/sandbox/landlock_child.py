@@ -80,7 +80,7 @@ def abi_here() -> int:
     return max(0, found)
 
 
-def hold(settings: dict[str, object], abi: int) -> None:
+def restrict(settings: dict[str, object], abi: int) -> None:
     """Restrict this process and its future children. Raises OSError."""
     network = bool(settings["network"])
     files = handled(abi, network=network)[0]
@@ -149,7 +149,7 @@ def _checked(number: int, *arguments: object) -> int:
     return result
 
 
-def _bound(processes: int) -> None:
+def _limit_processes(processes: int) -> None:
     """Limit the user's processes to the present number plus this many, because the limit counts all of them."""
     try:
         with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
@@ -168,11 +168,11 @@ def main() -> None:
     try:
         if abi < 1:
             raise OSError("this kernel has no Landlock")
-        hold(settings, abi)
+        restrict(settings, abi)
     except OSError as error:
         print(f"rundry: the sandbox could not be set up, nothing was run: {error}", file=sys.stderr)
         sys.exit(NOT_HELD)
-    _bound(int(settings["processes"]))
+    _limit_processes(int(settings["processes"]))
     try:
         os.execvp(command[0], command)
     except OSError as error:

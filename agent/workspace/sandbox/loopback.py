@@ -43,8 +43,8 @@ class Loopback:
         finally:
             os.close(writing)
         self._end = weakref.finalize(self, _stop, waiting)
-        with os.fdopen(reading, "rb") as told:
-            pid = _child(told.read())
+        with os.fdopen(reading, "rb") as info:
+            pid = _child(info.read())
         if waiting.stdout is None or not waiting.stdout.readline():  # after this line, the namespace exists
             self._end()
             raise PermissionError("bubblewrap made no network")
@@ -60,9 +60,9 @@ class Loopback:
         self._end()
 
 
-def _child(told: bytes) -> int:
+def _child(info: bytes) -> int:
     try:
-        return int(json.loads(told)["child-pid"])
+        return int(json.loads(info)["child-pid"])
     except (ValueError, KeyError) as e:
         raise PermissionError("bubblewrap made no network") from e
 

@@ -138,13 +138,13 @@ class Sandbox(Confinement):
             wrapped = self.wrap(argv, ws, access, git=git)
             done = await run_process(wrapped, cwd=cwd, env=env, timeout=timeout, **settings)
         finally:
-            settled = await asyncio.shield(checks.settle())
-        lines = [*settled.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
-        said = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
-        done = msgspec.structs.replace(done, repositories=settled.repositories, restored=settled.changed_programs)
+            checked = await asyncio.shield(checks.finish())
+        lines = [*checked.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
+        notes = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
+        done = msgspec.structs.replace(done, repositories=checked.repositories, restored=checked.changed_programs)
         if settings.get("separate_errors"):
-            return msgspec.structs.replace(done, errors=done.errors + said)
-        return msgspec.structs.replace(done, output=done.output + said, full=done.full + said) if said else done
+            return msgspec.structs.replace(done, errors=done.errors + notes)
+        return msgspec.structs.replace(done, output=done.output + notes, full=done.full + notes) if notes else done
 
     def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
         """Return the places, in addition to the protected ones, that must be restored after a command."""
@@ -184,8 +184,8 @@ async def _problem(kind: SandboxKind, program: Path | None, settings: SandboxSet
         tried = await run_process(argv, cwd=folder, env=command_env(os.environ), timeout=_TRIED_SECONDS)
     if tried.exit_code == 0:
         return ""
-    said = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
-    return f"{kind} is installed but does not work here ({said})"
+    notes = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
+    return f"{kind} is installed but does not work here ({notes})"
 
 
 def _identity(program: Path) -> str:

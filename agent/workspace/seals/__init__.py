@@ -1,8 +1,19 @@
 """Record the approved state of guarded files by digest, compare the files with it, and restore it."""
 
-from .marks import Mark, Seen, read_mark
+from .marks import Mark, StampedMark, read_mark
 from .names import SKIPPED, NameIndex
 from .restore import SealRestorer
-from .seals import KEPT, Difference, Sealed, Seals
+from .seals import LARGEST_STORED, Difference, Sealed, Seals
 
-__all__ = ["KEPT", "SKIPPED", "Difference", "Mark", "NameIndex", "SealRestorer", "Sealed", "Seals", "Seen", "read_mark"]
+__all__ = [
+    "LARGEST_STORED",
+    "SKIPPED",
+    "Difference",
+    "Mark",
+    "NameIndex",
+    "SealRestorer",
+    "Sealed",
+    "Seals",
+    "StampedMark",
+    "read_mark",
+]

@@ -18,7 +18,7 @@ from .marks import Stamp, stamp_of
 from .names import CACHE
 
 _ENDINGS = (".pyc", ".pyo")
-_Standing = tuple[Stamp, Stamp | None]
+_Stamps = tuple[Stamp, Stamp | None]
 """The stamps of the bytecode and of its source."""
 
 
@@ -27,13 +27,13 @@ class Bytecode:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._known: dict[str, _Standing] = {}
+        self._known: dict[str, _Stamps] = {}
 
     def remember(self, folders: Iterable[str]) -> None:
         """Record the bytecode in these folders (`x/__pycache__`, relative), which stays while it is unchanged."""
         for folder in folders:
             with suppress(OSError), folder_of(self._root, self._root / folder / "x") as fd:
-                self._known.update((f"{folder}/{name}", standing) for name, standing in _standing(fd))
+                self._known.update((f"{folder}/{name}", stamps) for name, stamps in _stamps(fd))
 
     def drop(self, folders: Iterable[str]) -> list[str]:
         """Remove bytecode that is new, changed, or has a changed source. Return the files that could not be removed."""
@@ -49,8 +49,8 @@ class Bytecode:
     def _drop(self, folder: str) -> Iterator[str]:
         left: list[str] = []
         with folder_of(self._root, self._root / folder / "x") as fd:
-            for name, standing in list(_standing(fd)):
-                if self._known.get(f"{folder}/{name}") == standing:
+            for name, stamps in list(_stamps(fd)):
+                if self._known.get(f"{folder}/{name}") == stamps:
                     continue
                 try:
                     os.unlink(name, dir_fd=fd)
@@ -77,7 +77,7 @@ def caches_below(folder: Path) -> Iterator[Path]:
             yield Path(top, CACHE)
 
 
-def _standing(folder: int) -> Iterator[tuple[str, _Standing]]:
+def _stamps(folder: int) -> Iterator[tuple[str, _Stamps]]:
     with os.scandir(folder) as listing:
         names = [entry.name for entry in listing if entry.name.endswith(_ENDINGS)]
     for name in names:

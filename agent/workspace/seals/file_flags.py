@@ -13,7 +13,7 @@ _GET, _SET = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS, FS_IOC_SETFLAGS of linux
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 
 
-def release(root: Path, path: str) -> bool:
+def clear_flags(root: Path, path: str) -> bool:
     """Make the path and its parent folders changeable. Return whether one of them was not.
 
     Links below `root` are not followed.
@@ -23,7 +23,7 @@ def release(root: Path, path: str) -> bool:
     found = False
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        found = _release(fd)
+        found = _clear_flags(fd)
         for part in path.split("/"):
             status = os.stat(part, dir_fd=fd, follow_symlinks=False)
             if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
@@ -31,7 +31,7 @@ def release(root: Path, path: str) -> bool:
             inner = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
             os.close(fd)
             fd = inner
-            found |= _release(fd)
+            found |= _clear_flags(fd)
     except FileNotFoundError:
         return found
     finally:
@@ -39,7 +39,7 @@ def release(root: Path, path: str) -> bool:
     return found
 
 
-def _release(fd: int) -> bool:
+def _clear_flags(fd: int) -> bool:
     """Remove the flags of an open file or folder. Return False if it has none, or they cannot be changed."""
     import fcntl
 

@@ -42,7 +42,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     size: int = 0
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Return a description for people, such as `a file of 120 bytes`."""
         match self.kind:
             case "file":
@@ -55,7 +55,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
                 return f"a {self.kind}"
 
 
-class Seen(msgspec.Struct):
+class StampedMark(msgspec.Struct):
     """A mark and the stat fields at the time when it was read."""
 
     mark: Mark
@@ -83,7 +83,7 @@ def is_racy(stamp: Stamp, read_ns: int) -> bool:
     return ctime > read_ns - (_RACY_NS if ctime % 1_000_000_000 else _COARSE_NS)
 
 
-def read_mark(root: Path, path: str, keep: list[bytes] | None = None, most: int = 0) -> Seen:
+def read_mark(root: Path, path: str, keep: list[bytes] | None = None, most: int = 0) -> StampedMark:
     """Return the state of a path below `root`. Links are not followed. Never raises OSError.
 
     `keep` receives the bytes of a file, or the target of a link, if they have at most `most` bytes.
@@ -93,14 +93,14 @@ def read_mark(root: Path, path: str, keep: list[bytes] | None = None, most: int 
         with folder_of(root, root / path) as folder:
             return _read(folder, os.path.basename(path), keep, most, now)  # noqa: PTH119 - a hot path
     except FileNotFoundError:
-        return Seen(Mark(ABSENT), None)
+        return StampedMark(Mark(ABSENT), None)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            return Seen(Mark(DIVERTED), None)
-        return Seen(Mark(UNREADABLE, error.strerror or str(error)), None)
+            return StampedMark(Mark(DIVERTED), None)
+        return StampedMark(Mark(UNREADABLE, error.strerror or str(error)), None)
 
 
-def _read(folder: int, name: str, keep: list[bytes] | None, most: int, now: int) -> Seen:
+def _read(folder: int, name: str, keep: list[bytes] | None, most: int, now: int) -> StampedMark:
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     stamp = stamp_of(status)
     racy = is_racy(stamp, now)
@@ -108,22 +108,22 @@ def _read(folder: int, name: str, keep: list[bytes] | None, most: int, now: int)
         target = os.fsencode(os.readlink(name, dir_fd=folder))
         if keep is not None:
             keep.append(target)
-        return Seen(Mark(LINK, hashlib.sha256(target).hexdigest(), 0, len(target)), stamp, racy)
+        return StampedMark(Mark(LINK, hashlib.sha256(target).hexdigest(), 0, len(target)), stamp, racy)
     if stat.S_ISDIR(status.st_mode):
-        return Seen(Mark(FOLDER), stamp, racy)
+        return StampedMark(Mark(FOLDER), stamp, racy)
     if not stat.S_ISREG(status.st_mode):
-        return Seen(Mark(OTHER, str(stat.S_IFMT(status.st_mode))), stamp, racy)
+        return StampedMark(Mark(OTHER, str(stat.S_IFMT(status.st_mode))), stamp, racy)
     fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         opened = os.fstat(fd)
         if not stat.S_ISREG(opened.st_mode):
-            return Seen(Mark(OTHER), stamp_of(opened), True)
+            return StampedMark(Mark(OTHER), stamp_of(opened), True)
         digest, size = _digest(fd, keep if opened.st_size <= most else None)
         after = os.fstat(fd)
     finally:
         os.close(fd)
     moved = stamp_of(after) != stamp
-    return Seen(Mark(FILE, digest, stat.S_IMODE(after.st_mode), size), stamp_of(after), racy or moved)
+    return StampedMark(Mark(FILE, digest, stat.S_IMODE(after.st_mode), size), stamp_of(after), racy or moved)
 
 
 def _digest(fd: int, keep: list[bytes] | None) -> tuple[str, int]:

@@ -110,11 +110,11 @@ class NameIndex:
         folder.below, folder.found, folder.caches = [], [], []
         # The top and the installed folders are searched even if they are links.
         if stat.S_ISDIR(status.st_mode) or folder is self._top:
-            self._take_in(folder, old)
+            self._read_entries(folder, old)
         folder.stamp = None if is_racy(stamp, now) else stamp
         return (folder.found, [child.path for child in folder.below]) != before
 
-    def _take_in(self, folder: _Folder, old: dict[str, _Folder]) -> None:
+    def _read_entries(self, folder: _Folder, old: dict[str, _Folder]) -> None:
         try:
             with os.scandir(folder.path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)

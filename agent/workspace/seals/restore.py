@@ -16,12 +16,12 @@ from ..errors import StaleFile
 from ..files.beneath import exchange
 from ..files.own_writes import OwnWrites
 from ..leftovers import Leftovers
-from .file_flags import release
+from .file_flags import clear_flags
 from .marks import ABSENT, FILE, LINK, Mark
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST = 64_000_000
-"""Maximum bytes of a file that is read into memory; a larger one is moved to the attic."""
+"""Maximum bytes of a file that is read into memory; a larger one is moved to the overflow."""
 
 
 class Displaced(msgspec.Struct, frozen=True):
@@ -40,16 +40,16 @@ class SealRestorer:
     def __init__(
         self,
         root: Path,
-        attic: Path,
+        overflow: Path,
         own_writes: OwnWrites,
         keep: Callable[[bytes], str],
         leftovers: Leftovers | None = None,
     ) -> None:
-        """`attic`: a private folder outside of the workspace for large files and for folders.
+        """`overflow`: a private folder outside of the workspace for large files and for folders.
 
         `keep` stores bytes durably and is called before anything is removed.
         """
-        self._root, self._attic, self._own_writes, self._keep = root, attic, own_writes, keep
+        self._root, self._overflow, self._own_writes, self._keep = root, overflow, own_writes, keep
         self._leftovers = leftovers or Leftovers(None)
 
     def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
@@ -63,7 +63,7 @@ class SealRestorer:
         try:
             return self._restore(path, want, data)
         except PermissionError:
-            if not release(self._root, path):
+            if not clear_flags(self._root, path):
                 raise
         return self._restore(path, want, data)
 
@@ -104,7 +104,7 @@ class SealRestorer:
 
     def _swap(self, folder: int, path: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
         real, aside = self._root / path, f".rundry-{secrets.token_hex(6)}.tmp"
-        with self._leftovers.noted(real, aside, "made"):
+        with self._leftovers.recorded(real, aside, "made"):
             self._replace(folder, path, aside, want, data, displaced)
         if want.kind == FILE:
             self._own_writes.wrote(real, os.stat(real.name, dir_fd=folder, follow_symlinks=False), want.digest)
@@ -148,7 +148,7 @@ class SealRestorer:
     def _exchange(self, folder: int, aside: str, path: str, want: Mark) -> Displaced | None:
         """Swap the restored file with the present one atomically. Return None if the file system cannot do this."""
         name, real = Path(path).name, self._root / path
-        with self._leftovers.noted(real, aside, "displacing", new=want.digest):
+        with self._leftovers.recorded(real, aside, "displacing", new=want.digest):
             if not exchange(folder, aside, name):
                 return None
             crash_point("restore: exchanged")
@@ -161,7 +161,7 @@ class SealRestorer:
     def _displace(self, folder: int, name: str, path: str) -> Displaced:
         """Move the entry to a temporary name before reading it, so that exactly the stored content is removed."""
         aside = f".rundry-{secrets.token_hex(6)}.tmp"
-        with self._leftovers.noted(self._root / path, aside, "moved"):
+        with self._leftovers.recorded(self._root / path, aside, "moved"):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
             crash_point("restore: moved aside")
             return self._keep_moved(folder, aside, name, path)
@@ -176,7 +176,7 @@ class SealRestorer:
                 with os.fdopen(fd, "rb") as file:
                     data = file.read()
             else:
-                return Displaced(path, None, self._to_attic(folder, aside, name))
+                return Displaced(path, None, self._to_overflow(folder, aside, name))
             found = Displaced(path, self._keep(data))
             os.unlink(aside, dir_fd=folder)
         except BaseException:
@@ -185,9 +185,9 @@ class SealRestorer:
             raise
         return found
 
-    def _to_attic(self, folder: int, aside: str, name: str) -> Path:
-        self._attic.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place = self._attic / f"{name}.{secrets.token_hex(4)}"
+    def _to_overflow(self, folder: int, aside: str, name: str) -> Path:
+        self._overflow.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = self._overflow / f"{name}.{secrets.token_hex(4)}"
         try:
             os.rename(aside, place, src_dir_fd=folder)
         except OSError:  # another file system

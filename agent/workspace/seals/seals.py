@@ -14,12 +14,12 @@ import msgspec
 
 from .bytecode import Bytecode, caches_below
 from .links import LinkedFiles, through_links
-from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Seen, Stamp, read_mark, stamp_of
+from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Stamp, StampedMark, read_mark, stamp_of
 from .names import NameIndex
 
-KEPT = 16_000_000
+LARGEST_STORED = 16_000_000
 """Maximum bytes of a file whose approved content is stored."""
-KEPT_IN_ALL = 256_000_000
+MOST_STORED = 256_000_000
 ALWAYS_READ = 64_000_000
 """Bytes that each full comparison reads. Further files are read only if their stat fields changed."""
 _NOTHING = Mark(ABSENT)
@@ -67,10 +67,10 @@ class Seals:
         self._unkept: list[bytes] = []
         self._index = NameIndex(root, self._accepts_name, private, installed)
         self._marks: dict[str, Mark] = {}
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, StampedMark] = {}
         self._outputs: dict[str, Mark] = {}
         """New data files that checks created."""
-        self._room = KEPT_IN_ALL
+        self._room = MOST_STORED
         self._lock = threading.Lock()
         self._private = frozenset(str(Path(path).parent.resolve()) for path in private)
         self._linked = LinkedFiles(self._private)
@@ -149,7 +149,7 @@ class Seals:
             self._outputs.pop(path, None)
             self.lost.discard(path)
 
-    def tolerate(self, paths: Iterable[str]) -> None:
+    def accept_outputs(self, paths: Iterable[str]) -> None:
         """Accept new files that a check created: they are not a difference until their content changes."""
         with self._lock:
             for path in paths:
@@ -170,10 +170,10 @@ class Seals:
     def bytes_at(self, path: str) -> bytes | None:
         """Return the bytes of the file or the target of the link; None if it is neither or too large to store."""
         found: list[bytes] = []
-        read_mark(*self._place(path), found, KEPT)
+        read_mark(*self._place(path), found, LARGEST_STORED)
         return found[0] if found else None
 
-    def glance(self) -> list[Difference]:
+    def compare_changed(self) -> list[Difference]:
         """Compare the stat fields, and read only files whose fields changed. For use between verdicts."""
         with self._lock:
             return [*self._new_names(), *self._compare(self._moved())]
@@ -199,7 +199,7 @@ class Seals:
 
     def _approve(self, path: str) -> None:
         found: list[bytes] = []
-        seen = read_mark(*self._place(path), found, min(KEPT, self._room))
+        seen = read_mark(*self._place(path), found, min(LARGEST_STORED, self._room))
         self.lost.discard(path)
         if found:
             self._room -= len(found[0])
@@ -269,7 +269,7 @@ class Seals:
         root, below = self._place(path)
         return approved.kind == ABSENT and now.kind == DIVERTED and not (root / below).exists()
 
-    def _is_still(self, path: str, known: Seen) -> bool:
+    def _is_still(self, path: str, known: StampedMark) -> bool:
         root, below = self._place(path)
         try:
             return known.stamp == stamp_of(os.lstat(root / below))

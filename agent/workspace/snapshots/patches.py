@@ -28,16 +28,16 @@ def change_hash(changes: Sequence[Change]) -> str:
     """Return a hash of the added and removed lines of each file, without their positions; empty for no change."""
     if not changes:
         return ""
-    told = hashlib.sha256()
+    found = hashlib.sha256()
     for change in changes:
-        told.update(b"\0" + change.path.encode("utf-8", "surrogateescape") + b"\0" + str(change.after_mode).encode())
+        found.update(b"\0" + change.path.encode("utf-8", "surrogateescape") + b"\0" + str(change.after_mode).encode())
         if _is_text(change):
             for line in _lines_of(change):
                 if line[:1] in (b"+", b"-"):
-                    told.update(line.rstrip() + b"\n")
+                    found.update(line.rstrip() + b"\n")
         else:
-            told.update(blob_id(change.before or b"").encode() + blob_id(change.after or b"").encode())
-    return told.hexdigest()
+            found.update(blob_id(change.before or b"").encode() + blob_id(change.after or b"").encode())
+    return found.hexdigest()
 
 
 def _one(change: Change) -> Iterator[bytes]:

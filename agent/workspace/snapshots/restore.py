@@ -144,7 +144,7 @@ class Restorer:
 
     def _link(self, real: Path, want: FileVersion) -> None:
         aside = temporary_name()
-        with folder_of(self._ws.root, real, []) as folder, self._ws.leftovers.noted(real, aside, "made"):
+        with folder_of(self._ws.root, real, []) as folder, self._ws.leftovers.recorded(real, aside, "made"):
             os.symlink(os.fsdecode(want.load()), aside, dir_fd=folder)
             try:
                 rename_new(folder, aside, real.name)

@@ -40,7 +40,7 @@ def measure(root: Path, most_files: int = MOST_FILES, skipped: frozenset[str] = 
     ignore, size, waiting = Ignore(root), _Size(most_files), [""]
     while waiting:
         path = waiting.pop()
-        ignore.notice(path)
+        ignore.refresh(path)
         for entry in _listing(f"{root}/{path}"):
             is_folder = entry.is_dir(follow_symlinks=False)
             if f"{root}/{path}{entry.name}" in skipped or _is_ignored(ignore, path, entry.name, is_folder):
@@ -74,7 +74,7 @@ class Scanner:
 
     def _folder(self, path: str, old: _Folder | None) -> _Scan:
         """Return the present content; the same object if nothing below it changed."""
-        if self._ignore.notice(path):
+        if self._ignore.refresh(path):
             old = None
         mark = _folder_mark(f"{self._root}/{path}")
         if old is not None and mark is not None and mark == old.mark:
@@ -193,7 +193,7 @@ class _Size:
 
 def _is_ignored(ignore: Ignore, path: str, name: str, is_folder: bool) -> bool:
     """Leave ignored files out, except those that programs obey: their author must be known."""
-    return ignore.names(path, name, is_folder) and (is_folder or why_cautioned((name,)) is None)
+    return ignore.ignores_entry(path, name, is_folder) and (is_folder or why_cautioned((name,)) is None)
 
 
 def _listing(folder: str) -> list[os.DirEntry[str]]:

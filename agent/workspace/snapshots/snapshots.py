@@ -85,7 +85,7 @@ class Snapshots:
         with self._lock:
             return self._store().put_blob(data)
 
-    def kept(self, name: str) -> bytes:
+    def load(self, name: str) -> bytes:
         """Return the bytes that `keep` stored. Raises SnapshotDamaged."""
         with self._lock:
             return self._store().blob(name)

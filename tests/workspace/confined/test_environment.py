@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import command_env, left_out, run_process
+from rundry.agent.workspace import command_env, omitted_variables, run_process
 
 SECRETS = {
     "GITHUB_TOKEN": "abc",
@@ -72,5 +72,5 @@ def test_a_url_with_an_account_that_is_not_a_secret_passes():
 
 def test_what_was_left_out_is_listed_by_name():
     env = {"HOME": "/h", "MYAPP_MODE": "fast", "PGPASSWORD": "pw", "OPENAI_API_KEY": "k" * 20, "TMUX": "x", "CI": "1"}
-    assert left_out(env) == ["MYAPP_MODE", "PGPASSWORD"]
-    assert left_out(env, more=["MYAPP_*"]) == ["PGPASSWORD"]
+    assert omitted_variables(env) == ["MYAPP_MODE", "PGPASSWORD"]
+    assert omitted_variables(env, more=["MYAPP_*"]) == ["PGPASSWORD"]

@@ -8,7 +8,7 @@ import pytest
 from fakes.places import lasting
 
 from rundry.agent.workspace import Sandbox, command_env, run_process
-from rundry.agent.workspace.sandbox.probe import AttackStage, Probed, cache_folder, not_held, run
+from rundry.agent.workspace.sandbox.probe import AttackStage, ProbeResult, cache_folder, not_held, run
 from rundry.agent.workspace.sandbox.probe.guarantees import names
 
 ATTACKS = Path(run.__file__).with_name("attacks.py")
@@ -125,4 +125,4 @@ async def test_a_sandbox_that_stops_to_work_holds_nothing(tmp_path):
 
 
 def test_a_result_without_verdicts_is_not_held():
-    assert [one.name for one in not_held(Probed().verdicts, offline=True, denied=True)] == names()
+    assert [one.name for one in not_held(ProbeResult().verdicts, offline=True, denied=True)] == names()

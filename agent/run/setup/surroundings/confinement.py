@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ....config import config_file
 from ....protocol import GatePolicy, Rule
-from ....workspace import HideRules, Leftovers, Sandbox, denied_paths, expanded, path_globs
+from ....workspace import HideRules, Leftovers, Sandbox, denied_paths, expand_home, path_globs
 
 
 async def detect_sandbox(
@@ -29,8 +29,8 @@ async def detect_sandbox(
 
     hide_rules = HideRules(
         own=(runs, config_file(os.environ).parent),
-        hide=expanded(gate.sandbox.hide),
-        show=expanded(gate.sandbox.show),
+        hide=expand_home(gate.sandbox.hide),
+        show=expand_home(gate.sandbox.show),
         denied=denied,
     )
     return await Sandbox.detect(

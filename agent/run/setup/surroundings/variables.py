@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ....model import KEY_NAMES, secret_names
 from ....protocol import GatePolicy, ModelSpec
-from ....workspace import command_env, left_out
+from ....workspace import command_env, omitted_variables
 
 
 def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -> dict[str, str]:
@@ -16,7 +16,7 @@ def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -
 
 def variables_left_out(env: Mapping[str, str], more: Sequence[str]) -> list[str]:
     """Return the names of the user's variables that commands do not receive, besides the keys of providers."""
-    return left_out(env, provider_key_names=key_names(), more=more)
+    return omitted_variables(env, provider_key_names=key_names(), more=more)
 
 
 def key_names(*specs: ModelSpec) -> set[str]:

@@ -16,11 +16,11 @@ from ...processes.processes import Finished
 from ..access import Access
 from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress import Egress, HostList
-from ..landlock import holds_network, landlock
+from ..landlock import can_block_tcp, landlock
 from ..loopback import Loopback
 from ..private_git import GitMounts
 from ..private_git.folders import repository_places
-from ..probe import NotHeld, Probed, not_held
+from ..probe import NotHeld, ProbeResult, not_held
 from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
 from .programs import program_places
@@ -61,18 +61,18 @@ class Confinement:
         settings: SandboxSettings = _DEFAULTS,
         *,
         program: Path | None = None,
-        probed: Probed | None = None,
+        probed: ProbeResult | None = None,
     ) -> None:
         """`program`: path of bubblewrap. `probed`: the result of `probe`."""
         self.kind: SandboxKind | None = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
         """Why there is no sandbox, or why it is not bubblewrap: one line that says how to fix it."""
-        self.network = settings.network or kind is None or (kind == "landlock" and not holds_network())
+        self.network = settings.network or kind is None or (kind == "landlock" and not can_block_tcp())
         """Whether commands reach the network: it is allowed, or the sandbox cannot prevent it."""
         self._settings = settings
         self._program = program or Path("bwrap")
-        self._probed = probed or Probed()
+        self._probed = probed or ProbeResult()
         self.hosts = HostList(settings.hosts)
         self._egress: Egress | None = None
         self._temp: Path | None = None

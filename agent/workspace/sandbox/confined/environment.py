@@ -97,7 +97,9 @@ def command_env(
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", **{name: env[name] for name in passing}, **_FIXED}
 
 
-def left_out(env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()) -> list[str]:
+def omitted_variables(
+    env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()
+) -> list[str]:
     """Return the sorted names of the variables that were left out and that the user can add with `more`."""
     keys = set(provider_key_names)
     passing = _passing(env, keys, tuple(more))

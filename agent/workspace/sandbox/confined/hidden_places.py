@@ -58,7 +58,7 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def expanded(places: Iterable[str]) -> tuple[Path, ...]:
+def expand_home(places: Iterable[str]) -> tuple[Path, ...]:
     """Return the paths that a user wrote, with `~` replaced by the home folder."""
     return tuple(Path(place).expanduser() for place in places)
 

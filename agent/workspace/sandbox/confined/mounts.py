@@ -36,7 +36,7 @@ PACKAGE = Path(__file__).resolve().parents[4]
 _KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "NET_BIND_SERVICE")
 
 
-def as_root() -> list[str]:
+def drop_capabilities() -> list[str]:
     """Return the arguments that drop the capabilities with which a command of root could unmount its mounts."""
     kept = [word for name in _KEPT_BY_ROOT for word in ("--cap-add", f"CAP_{name}")]
     return ["--cap-drop", "ALL", *kept] if os.geteuid() == 0 else []
@@ -67,7 +67,7 @@ def kept_below_temp(temp: Path) -> list[Path]:
     return sorted(kept)
 
 
-def above(hidden_places: HiddenPlaces, ws: Path) -> list[str]:
+def hide_parents(hidden_places: HiddenPlaces, ws: Path) -> list[str]:
     """Return the arguments that hide the parent folders of the workspace, before it is mounted."""
     return [word for place in hidden_places.hidden if ws.is_relative_to(place) for word in ("--tmpfs", str(place))]
 

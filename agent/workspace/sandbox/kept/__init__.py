@@ -2,6 +2,6 @@
 
 from .copies import Copies
 from .other_names import HiddenNames
-from .restore import KeptPlaces, Protected, moved_aside
+from .restore import KeptPlaces, Protected, move_config_aside
 
-__all__ = ["Copies", "HiddenNames", "KeptPlaces", "Protected", "moved_aside"]
+__all__ = ["Copies", "HiddenNames", "KeptPlaces", "Protected", "move_config_aside"]

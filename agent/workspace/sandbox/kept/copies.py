@@ -44,7 +44,7 @@ class Copies:
         self._known: dict[Path, Kept] = {}
         self._in_memory = self._on_disk = self._made = 0
 
-    def look(self, path: Path) -> Kept:
+    def read(self, path: Path) -> Kept:
         """Return the entry as it is now. Its content is read again only if the entry changed. Raises OSError."""
         status = path.lstat()
         known = self._known.get(path)

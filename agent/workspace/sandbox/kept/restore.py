@@ -129,7 +129,7 @@ class Protected:
         while waiting and len(found) <= _MOST:
             path = waiting.pop()
             try:
-                found[path] = self._copies.look(path)
+                found[path] = self._copies.read(path)
                 if stat.S_ISDIR(found[path].mode):
                     waiting += path.iterdir()
             except OSError:
@@ -222,7 +222,7 @@ def _beneath(path: Path, ws: Path) -> bool:
     return path.parent.resolve().is_relative_to(ws) and path.parent.resolve() == path.parent
 
 
-def moved_aside(config: Path) -> str:
+def move_config_aside(config: Path) -> str:
     """Rename a config that a command created. Return a line that reports it."""
     aside = config.with_name(config.name + _ASIDE)
     try:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from ...names import CONFIG
 from ...processes.processes import NewRepository
-from ..kept import Copies, HiddenNames, KeptPlaces, Protected, moved_aside
+from ..kept import Copies, HiddenNames, KeptPlaces, Protected, move_config_aside
 from .guard import GitGuard, GitMounts
 
 
-class Settled(NamedTuple):
+class CheckResults(NamedTuple):
     """Results of the checks after a command."""
 
     lines: list[str]
@@ -31,7 +31,7 @@ class CommandChecks:
         self._ws = Path(os.path.realpath(ws))
         self._config = self._ws / CONFIG
         self._writable, self._guard = writable, guard
-        self._unborn = not judged and not os.path.lexists(self._config)
+        self._had_no_config = not judged and not os.path.lexists(self._config)
         self._git: GitMounts | None = None
         self._kept: Protected | None = None
         self._names: HiddenNames | None = None
@@ -60,15 +60,15 @@ class CommandChecks:
             raise
 
     def _config_aside(self) -> list[str]:
-        return [moved_aside(self._config)] if self._unborn and os.path.lexists(self._config) else []
+        return [move_config_aside(self._config)] if self._had_no_config and os.path.lexists(self._config) else []
 
-    async def settle(self) -> Settled:
+    async def finish(self) -> CheckResults:
         """Import git changes, restore protected places, and move new repositories aside."""
         lines = self._config_aside()
         lines += await asyncio.to_thread(self._names.restore) if self._names else []
         lines += await asyncio.to_thread(self._kept.restore) if self._kept else []
         changed = self._kept.changed_programs if self._kept else None
         if self._guard is None or self._git is None:
-            return Settled(lines, (), changed)
+            return CheckResults(lines, (), changed)
         more, repositories = await asyncio.to_thread(self._guard.end, self._git, self._writable)
-        return Settled(lines + more, tuple(repositories), changed)
+        return CheckResults(lines + more, tuple(repositories), changed)

@@ -46,44 +46,44 @@ _HARMLESS = frozenset(
 class FolderWriter:
     """Writes the parts of a private git folder. It moves each finished part in, so that it does not follow links."""
 
-    def __init__(self, real: GitFolders, box: GitFolders, aside: Path) -> None:
+    def __init__(self, real: GitFolders, private: GitFolders, aside: Path) -> None:
         """`aside`: a folder on the same file system that commands cannot see."""
-        self._real, self._box, self._aside = real, box, aside
+        self._real, self._private, self._aside = real, private, aside
         self._count = 0
 
     def write_folders(self, stores: int) -> None:
         """Make a new private folder. `stores`: number of object stores to be mounted in it."""
-        box, common = self._box, self._box.common
+        private, common = self._private, self._private.common
         for name in (*EMPTY_FOLDERS, "objects/info", "objects/pack", "refs/heads", "refs/tags", "logs"):
             (common / name).mkdir(parents=True, exist_ok=True)
         names = [f"{STORE}-{n}" for n in range(stores)]
         for name in names:
             (common / name).mkdir(exist_ok=True)
         (common / "objects/info/alternates").write_text("".join(f"../{name}\n" for name in names))
-        if box.is_linked:
-            (box.own / "logs").mkdir(parents=True, exist_ok=True)
-            (box.own / "commondir").write_text("../..\n")
-            (box.own / "gitdir").write_bytes(read_plain(self._real.own / "gitdir"))
+        if private.is_linked:
+            (private.own / "logs").mkdir(parents=True, exist_ok=True)
+            (private.own / "commondir").write_text("../..\n")
+            (private.own / "gitdir").write_bytes(read_plain(self._real.own / "gitdir"))
 
     def write_settings(self, listed: bytes) -> None:
         """Write the config and the folder `info`. `listed`: output of `git config --list -z`."""
         for name in _COPIED_INFO:
             for folder in {self._real.common, self._real.own}:
                 with suppress(FileNotFoundError):
-                    self._file(self._box.common / "info" / name, read_plain(folder / "info" / name))
-        self._file(self._box.common / "config", render_config(listed))
+                    self._file(self._private.common / "info" / name, read_plain(folder / "info" / name))
+        self._file(self._private.common / "config", render_config(listed))
 
     def write_state(self, state: RepositoryState, old: RepositoryState | None) -> None:
         """Write HEAD, refs, logs, index and the files of an operation, except for those that are the same in `old`."""
-        own, common = self._box.own, self._box.common
+        own, common = self._private.own, self._private.common
         if old is None or old.refs != state.refs:
             self._refs(state)
         if old is None or (old.refs, old.head) != (state.refs, state.head):
             self._logs()
         if old is None or old.head != state.head:
             self._file(own / "HEAD", f"{state.head}\n".encode())
-            if box_head := self._other_head():
-                self._file(common / "HEAD", box_head)
+            if other_head := self._other_head():
+                self._file(common / "HEAD", other_head)
         if old is None or old.index != state.index:
             self._copy(self._real.own / "index", own / "index")
             for shared in self._real.own.glob("sharedindex.*"):
@@ -95,20 +95,20 @@ class FolderWriter:
             self._operation(state)
         self._copy(self._real.common / "shallow", common / "shallow")
 
-    def clear_strange(self, allowed: frozenset[str]) -> list[str]:
+    def remove_unknown(self, allowed: frozenset[str]) -> list[str]:
         """Remove unknown entries and the lock files of commands that ended. Return the names of the unknown entries."""
         strange = list[str]()
-        for folder in {self._box.common, self._box.own}:
+        for folder in {self._private.common, self._private.own}:
             for path in sorted(folder.iterdir()):
                 name = path.name
                 is_known = name in _COMMON or name in _HARMLESS or name.startswith((STORE, "BISECT_", "sharedindex."))
-                linked = self._box.is_linked and folder == self._box.own and name in ("commondir", "gitdir")
+                linked = self._private.is_linked and folder == self._private.own and name in ("commondir", "gitdir")
                 if is_known or linked or name in allowed:
                     continue
                 self._drop(path)
                 if not name.endswith((".lock", ".pid", ".tmp")) and not name.startswith(("tmp_", ".tmp", "next-index")):
                     strange.append(name)
-        for place, _, files in walk_folders(self._box.common / "refs"):
+        for place, _, files in walk_folders(self._private.common / "refs"):
             for name in files:
                 if name.endswith(".lock"):
                     Path(place, name).unlink(missing_ok=True)
@@ -116,7 +116,7 @@ class FolderWriter:
 
     def _other_head(self) -> bytes | None:
         """Return the HEAD of the main working tree, if this is a linked one."""
-        return read_plain(self._real.common / "HEAD") if self._box.is_linked else None
+        return read_plain(self._real.common / "HEAD") if self._private.is_linked else None
 
     def _refs(self, state: RepositoryState) -> None:
         packed = ["# pack-refs with: sorted \n"]
@@ -129,8 +129,8 @@ class FolderWriter:
             elif (fresh.parent / name).resolve().is_relative_to(fresh):
                 (fresh.parent / name).parent.mkdir(parents=True, exist_ok=True)
                 (fresh.parent / name).write_text(f"{value}\n")
-        self._file(self._box.common / "packed-refs", "".join(packed).encode("utf-8", "surrogateescape"))
-        self._into(fresh, self._box.common / "refs")
+        self._file(self._private.common / "packed-refs", "".join(packed).encode("utf-8", "surrogateescape"))
+        self._into(fresh, self._private.common / "refs")
 
     def _logs(self) -> None:
         fresh = self._new("logs")
@@ -138,16 +138,16 @@ class FolderWriter:
         source = self._real.common / "logs"
         if source.is_dir():
             shutil.copytree(source, fresh, dirs_exist_ok=True, symlinks=True)
-        self._into(fresh, self._box.common / "logs")
-        if self._box.is_linked:
+        self._into(fresh, self._private.common / "logs")
+        if self._private.is_linked:
             own = self._new("logs")
             own.mkdir(parents=True)
             with suppress(FileNotFoundError):
                 shutil.copyfile(self._real.own / "logs/HEAD", own / "HEAD")
-            self._into(own, self._box.own / "logs")
+            self._into(own, self._private.own / "logs")
 
     def _operation(self, state: RepositoryState) -> None:
-        own = self._box.own
+        own = self._private.own
         for path in (*own.glob("BISECT_*"), *(own / name for name in ("rebase-merge", "rebase-apply", "sequencer"))):
             self._drop(path)
         tops = {name.partition("/")[0] for name in state.operation}

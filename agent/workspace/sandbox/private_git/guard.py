@@ -33,24 +33,24 @@ class GitGuard:
     def __init__(self, ws: Path, temp: Path, leftovers: Leftovers, *, mounts: bool) -> None:
         """`temp`: an owner-only folder that commands do not see. `mounts`: the sandbox can mount."""
         self._ws = ws
-        self._box = PrivateGit(ws, temp, leftovers) if mounts else None
+        self._private = PrivateGit(ws, temp, leftovers) if mounts else None
         self._repositories = Repositories(ws)
 
     def begin(self, writable: Sequence[Path]) -> GitMounts:
         """Prepare a command; call `end` later. `writable`: places that the command may also write to."""
-        before = self._repositories.look()
+        before = self._repositories.find()
         nested = [_folder_of(one) for one in before if one.path.parent != self._ws]
         nested = [path for path in nested if not any(_meet(path, place) for place in writable)]
-        if self._box is None or self._box.concerns(writable):
+        if self._private is None or self._private.concerns(writable):
             return GitMounts(None, nested[:MOST_READ_ONLY], before)
-        return GitMounts(self._box.begin(), nested[:MOST_READ_ONLY], before)
+        return GitMounts(self._private.begin(), nested[:MOST_READ_ONLY], before)
 
     def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[NewRepository]]:
         """Import the changes of the command, and move new repositories aside. Return a line for each problem."""
-        lines = self._box.end() if self._box is not None and mounts.words is not None else []
+        lines = self._private.end() if self._private is not None and mounts.words is not None else []
         made = list[NewRepository]()
-        is_restored = self._box is None or mounts.words is None
-        for one in new_ones(mounts.before, self._repositories.look(), is_restored=is_restored):
+        is_restored = self._private is None or mounts.words is None
+        for one in new_ones(mounts.before, self._repositories.find(), is_restored=is_restored):
             if any(_meet(_folder_of(one), place) for place in writable):
                 continue
             name = one.path.relative_to(self._ws)

@@ -27,9 +27,9 @@ class Importer:
     """One import. `lines` names the changes that were not imported, and why."""
 
     def __init__(
-        self, real: GitFolders, box: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
+        self, real: GitFolders, private: GitFolders, git: RealGit, base: RepositoryState, leftovers: Leftovers
     ) -> None:
-        self._real, self._box, self._git, self._base = real, box, git, base
+        self._real, self._private, self._git, self._base = real, private, git, base
         self._leftovers = leftovers
         self.lines: list[str] = []
         self.is_damaged = False
@@ -52,9 +52,9 @@ class Importer:
         self._import_files(made, now)
         self._end_operation(made, now)
         for name in moved:
-            self._import_log(self._box.common / "logs" / name, self._real.common / "logs" / name, logs[name])
+            self._import_log(self._private.common / "logs" / name, self._real.common / "logs" / name, logs[name])
         if is_moved or made.head in {f"ref: {name}" for name in moved}:
-            self._import_log(self._box.own / "logs/HEAD", self._real.own / "logs/HEAD", head_log)
+            self._import_log(self._private.own / "logs/HEAD", self._real.own / "logs/HEAD", head_log)
 
     def _import_objects(self, objects: Objects, width: int) -> bool:
         """Return False if the objects are invalid: then nothing that names them may be imported."""
@@ -134,7 +134,7 @@ class Importer:
         if now.index != self._base.index:
             self.lines.append("the index was not imported: another program changed it meanwhile")
             return
-        data = read_index(self._box)
+        data = read_index(self._private)
         try:
             checked = render(parse(data, width), width) if data else b""
         except BadIndex as error:

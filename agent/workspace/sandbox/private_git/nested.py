@@ -42,7 +42,7 @@ class Repositories:
         self.is_complete = True
         """False if there are more folders than rundry searches."""
 
-    def look(self) -> list[NestedGit]:
+    def find(self) -> list[NestedGit]:
         """Return all repositories, sorted by path."""
         with self._lock:
             known, found = dict[str, _Folder](), list[NestedGit]()

@@ -28,7 +28,7 @@ class PrivateGit:
         """`temp`: an owner-only folder that commands do not see. `ws` is resolved."""
         self._ws, self._temp, self._leftovers = ws, temp, leftovers
         self._lock = threading.Lock()
-        self._box: _PrivateFolder | None = None
+        self._private: _PrivateFolder | None = None
         self._running = 0
         self._made = 0
         self._waiting: list[str] = []
@@ -42,19 +42,19 @@ class PrivateGit:
             self._running += 1
             found = find_folders(self._ws)
             if found is None or _is_unsupported(found):
-                self._box = None
+                self._private = None
                 return []
             try:
-                if self._box is not None:
-                    self._waiting += self._box.settle(is_last=self._running == 1)
-                if self._box is None or self._box.real != found or not self._box.is_usable:
+                if self._private is not None:
+                    self._waiting += self._private.settle(is_last=self._running == 1)
+                if self._private is None or self._private.real != found or not self._private.is_usable:
                     self._made += 1
-                    self._box = _PrivateFolder(self._ws, found, self._temp / str(self._made), self._leftovers)
-                self._box.refresh()
-                return self._box.words()
+                    self._private = _PrivateFolder(self._ws, found, self._temp / str(self._made), self._leftovers)
+                self._private.refresh()
+                return self._private.words()
             except (OSError, RealGitFailed) as error:
                 self._waiting.append(f".git is read-only for this command: {error}")
-                self._box = None
+                self._private = None
                 return []
 
     def end(self) -> list[str]:
@@ -62,12 +62,12 @@ class PrivateGit:
         with self._lock:
             self._running -= 1
             lines, self._waiting = self._waiting, []
-            if self._box is not None:
+            if self._private is not None:
                 try:
-                    lines += self._box.settle(is_last=self._running == 0)
+                    lines += self._private.settle(is_last=self._running == 0)
                 except OSError as error:
                     lines.append(f"the changes in .git were not imported: {error}")
-                    self._box = None
+                    self._private = None
             return lines
 
     def concerns(self, places: Sequence[Path]) -> bool:
@@ -85,7 +85,7 @@ class _PrivateFolder:
         self._leftovers = leftovers
         common = place / "common"
         own = place / "own" if real.is_linked else common
-        self._box = GitFolders(own, common)
+        self._private = GitFolders(own, common)
         self._aside = place / "aside"
         self._git = RealGit(real, ws)
         self._stores = [real.objects, *real.alternates]
@@ -93,8 +93,8 @@ class _PrivateFolder:
         for folder in (own, common, self._aside):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._empty.touch()
-        self._writer = FolderWriter(real, self._box, self._aside)
-        self._reader, self._own_reader = StateReader(real), StateReader(self._box)
+        self._writer = FolderWriter(real, self._private, self._aside)
+        self._reader, self._own_reader = StateReader(real), StateReader(self._private)
         self._objects = Objects(common / "objects")
         self._writer.write_folders(len(self._stores))
         self._config_marks: list[tuple[int, ...]] = []
@@ -128,13 +128,13 @@ class _PrivateFolder:
         if base is None or self._is_dropped:
             return []
         made = self._own_reader.read()
-        if not made.head or not all(is_real_folder(self._box.common / name) for name in ("objects", "refs")):
+        if not made.head or not all(is_real_folder(self._private.common / name) for name in ("objects", "refs")):
             self._is_dropped = True
             return [_MISSING]
         lines = self._import(made, base, is_last=is_last) if made != base else []
         if is_last and not self._is_dropped:
             allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset[str]()
-            if strange := self._writer.clear_strange(allowed):
+            if strange := self._writer.remove_unknown(allowed):
                 lines.append(f"not imported into .git: {', '.join(strange[:5])} (git might execute or obey it)")
         return lines
 
@@ -146,9 +146,9 @@ class _PrivateFolder:
                 return ["a rebase or cherry-pick in the private .git was dropped, because the repository changed"]
             what = "a rebase, cherry-pick or bisection is in progress in the private .git of commands"
             return [] if was_held else [f"{what}: its result is imported when it is finished or aborted"]
-        if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._box):
+        if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._private):
             return []  # another command is still running: import when it ends
-        importer = Importer(self.real, self._box, self._git, base, self._leftovers)
+        importer = Importer(self.real, self._private, self._git, base, self._leftovers)
         importer.run(made, self._reader.read(), self._objects)
         self._is_dropped = importer.is_damaged
         after = self._reader.read()
@@ -161,21 +161,21 @@ class _PrivateFolder:
     def words(self) -> list[str]:
         """Return the mount arguments. Lists of further object stores appear empty, so that git does not follow them."""
         common, own = str(self.real.common), str(self.real.own)
-        words = ["--bind", str(self._box.common), common]
+        words = ["--bind", str(self._private.common), common]
         for n, store in enumerate(self._stores):
             seen = f"{common}/{STORE}-{n}"
             words += ["--ro-bind", str(store), seen]
             if (store / "info/alternates").is_file():
                 words += ["--ro-bind", str(self._empty), f"{seen}/info/alternates"]
         for name in ("config", "hooks", "info", "objects/info"):
-            words += ["--ro-bind", str(self._box.common / name), f"{common}/{name}"]
+            words += ["--ro-bind", str(self._private.common / name), f"{common}/{name}"]
         for name in ("modules", "worktrees"):
             source = self.real.common / name
-            words += ["--ro-bind", str(source if source.is_dir() else self._box.common / name), f"{common}/{name}"]
+            words += ["--ro-bind", str(source if source.is_dir() else self._private.common / name), f"{common}/{name}"]
         if self.real.is_linked:
-            words += ["--bind", str(self._box.own), own]
+            words += ["--bind", str(self._private.own), own]
             for name in ("commondir", "gitdir"):
-                words += ["--ro-bind", str(self._box.own / name), f"{own}/{name}"]
+                words += ["--ro-bind", str(self._private.own / name), f"{own}/{name}"]
         return words
 
 

@@ -19,7 +19,7 @@ _NOTHING = b"rundry\n"
 def replace_file(place: Path, data: bytes, leftovers: Leftovers) -> None:
     """Replace the file without git's lock. Raises OSError."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _written_beside(place, data, leftovers) as beside:
+    with _temporary_file(place, data, leftovers) as beside:
         beside.replace(place)
         crash_point("import: file replaced")
 
@@ -30,8 +30,8 @@ def replace_locked(place: Path, data: bytes, leftovers: Leftovers, is_unchanged:
     Raises FileExistsError if another process holds the lock, or another OSError.
     """
     lock, content = place.with_name(f"{place.name}.lock"), data or _NOTHING
-    noted = leftovers.noted(place, lock.name, "lock", new=hashlib.sha256(content).hexdigest())
-    with _written_beside(place, content, leftovers) as beside, noted:
+    noted = leftovers.recorded(place, lock.name, "lock", new=hashlib.sha256(content).hexdigest())
+    with _temporary_file(place, content, leftovers) as beside, noted:
         with folder_of(place.parent, place) as folder:
             rename_new(folder, beside.name, lock.name)
         try:
@@ -51,9 +51,9 @@ def replace_locked(place: Path, data: bytes, leftovers: Leftovers, is_unchanged:
 
 
 @contextmanager
-def _written_beside(place: Path, data: bytes, leftovers: Leftovers) -> Generator[Path]:
+def _temporary_file(place: Path, data: bytes, leftovers: Leftovers) -> Generator[Path]:
     beside = place.with_name(f"{place.name}.{secrets.token_hex(4)}.lock")
-    with leftovers.noted(place, beside.name, "made"):
+    with leftovers.recorded(place, beside.name, "made"):
         try:
             beside.write_bytes(data)
             crash_point("import: written next to it")

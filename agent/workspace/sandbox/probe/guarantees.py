@@ -54,7 +54,7 @@ def not_held(verdicts: Mapping[str, Verdict], *, offline: bool, denied: bool) ->
     return found
 
 
-def in_short(missing: Iterable[NotHeld]) -> str:
+def short_list(missing: Iterable[NotHeld]) -> str:
     """Return a short list of the missing guarantees."""
     return ", ".join(one.short for one in missing)
 

@@ -30,7 +30,7 @@ RunAttacks = Callable[[AttackStage, list[str]], Awaitable[Finished]]
 """Run a command on a stage in the sandbox that is being tested."""
 
 
-class Probed(msgspec.Struct, frozen=True):
+class ProbeResult(msgspec.Struct, frozen=True):
     """The results of the attacks, by the name of the guarantee."""
 
     verdicts: dict[str, Verdict] = {}
@@ -44,7 +44,7 @@ def cache_folder() -> Path:
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "rundry"
 
 
-async def probe(run: RunAttacks, about: str, *, workspace: Path | None, fresh: bool) -> Probed:
+async def probe(run: RunAttacks, about: str, *, workspace: Path | None, fresh: bool) -> ProbeResult:
     """Return which guarantees the sandbox gives.
 
     `about`: identifies this sandbox. `workspace`: a folder that commands can write to, so results are not stored there.
@@ -67,24 +67,26 @@ def _is_below(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-async def _attack(run: RunAttacks) -> Probed:
+async def _attack(run: RunAttacks) -> ProbeResult:
     try:
         with temp_folder("probe", _stage_folder()) as folder, AttackStage(folder) as stage:
             targets = msgspec.json.encode(stage.targets).decode()
             done = await run(stage, [sys.executable, "-I", "-S", "-B", "-c", _text(), targets])
             return _judge(stage, done)
     except OSError as error:
-        return Probed(why=f"the sandbox was not tested: {error.strerror or error}")
+        return ProbeResult(why=f"the sandbox was not tested: {error.strerror or error}")
 
 
-def _judge(stage: AttackStage, done: Finished) -> Probed:
+def _judge(stage: AttackStage, done: Finished) -> ProbeResult:
     try:
         inside = msgspec.json.decode(done.output.strip().rpartition(b"\n")[2], type=dict[str, bool])
     except BROKEN_JSON:
         said = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
-        return Probed(why=f"the sandbox was not tested: the attacks did not run ({said})")
+        return ProbeResult(why=f"the sandbox was not tested: the attacks did not run ({said})")
     verdicts = stage.verdicts(inside)
-    return Probed(verdicts, "" if verdicts else "the sandbox was not tested: a command cannot write in its workspace")
+    return ProbeResult(
+        verdicts, "" if verdicts else "the sandbox was not tested: a command cannot write in its workspace"
+    )
 
 
 def _stage_folder() -> Path | None:
@@ -107,15 +109,15 @@ def _key(about: str) -> str:
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
 
 
-def _read(path: Path) -> dict[str, Probed]:
+def _read(path: Path) -> dict[str, ProbeResult]:
     """Return the stored results; none if the file is damaged."""
     try:
-        return msgspec.json.decode(read_plain(path), type=dict[str, Probed])
+        return msgspec.json.decode(read_plain(path), type=dict[str, ProbeResult])
     except (OSError, *BROKEN_JSON):
         return {}
 
 
-def _write(path: Path, known: dict[str, Probed]) -> None:
+def _write(path: Path, known: dict[str, ProbeResult]) -> None:
     """Store the newest results. If that fails, the next start runs the attacks again."""
     kept = dict(list(known.items())[-_MOST_KEPT:])
     beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
