@@ -37,10 +37,10 @@ if TYPE_CHECKING:
         to_spec,
         with_limits,
     )
-    from .facts.changes import Changes, Landed, standing_changes
+    from .facts.changes import Changes, RecordedChange, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
-    from .facts.search.cited import Cited, cited_line, is_address
+    from .facts.search.cited_line import CitedLine, cited_line, is_address
     from .facts.search.cited_place import line_of_place
     from .facts.search.finder_facts import FinderFacts
     from .facts.search.finding import Finding, Flight, LensFacts

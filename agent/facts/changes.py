@@ -28,7 +28,7 @@ from ..protocol import (
 from .logs import PackedLog
 from .step_places import StepPlaces
 
-_OF_CHANGES = (
+_CHANGE_EVENTS = (
     FileChanged,
     PassFinished,
     PassStarted,
@@ -44,7 +44,7 @@ _BY_TOOLS = ("model", "person", "command", "background", "restore", "undo")
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class FileEffect:
     """Effect of a change on one file."""
 
     before: str | None
@@ -55,7 +55,7 @@ class Moved:
 
 
 @dataclass(slots=True)
-class Landed:
+class RecordedChange:
     """One change: an edit of one file, or a command with all files that it changed."""
 
     seq: int
@@ -66,7 +66,7 @@ class Landed:
     """Snapshot of the workspace before the change: the last one before an edit, or a new one right before a command."""
     world_after: str | None = None
     """Snapshot right after a command."""
-    files: dict[str, Moved] = field(default_factory=dict[str, Moved])
+    files: dict[str, FileEffect] = field(default_factory=dict[str, FileEffect])
     """Changed files by path. Empty for a command in a workspace that is too large for snapshots."""
     is_background: bool = False
     """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
@@ -78,19 +78,19 @@ class Landed:
 
 
 @dataclass(slots=True, eq=False)
-class LandedLog(PackedLog[Landed]):
+class ChangeLog(PackedLog[RecordedChange]):
     """List of changes with older ones packed."""
 
     packed: list[bytes | None] = field(default_factory=list[bytes | None])
-    newest: list[Landed] = field(default_factory=list[Landed])
+    newest: list[RecordedChange] = field(default_factory=list[RecordedChange])
 
-    def decoder(self) -> msgspec.msgpack.Decoder[list[Landed]]:
+    def decoder(self) -> msgspec.msgpack.Decoder[list[RecordedChange]]:
         """Return the decoder for the changes of a chunk."""
         return _decoder()
 
-    def after(self, seq: int) -> Sequence[Landed]:
+    def after(self, seq: int) -> Sequence[RecordedChange]:
         """Return the changes after that position in the journal."""
-        return [*takewhile(lambda landed: landed.seq > seq, reversed(self))][::-1]
+        return [*takewhile(lambda change: change.seq > seq, reversed(self))][::-1]
 
 
 @dataclass(slots=True)
@@ -102,14 +102,14 @@ class _Running:
     is_looked_at: bool = False
     world: str | None = None
     """Snapshot of the workspace right before the command."""
-    landed: Landed | None = None
+    change: RecordedChange | None = None
 
 
 @dataclass(slots=True)
 class Changes:
     """Changes of a run. An undone change is removed, so that the next undo reverts an earlier one."""
 
-    standing: LandedLog = field(default_factory=LandedLog)
+    standing: ChangeLog = field(default_factory=ChangeLog)
     """Changes that are not undone, oldest first."""
     undone: int = 0
     """Number of undone changes."""
@@ -133,7 +133,7 @@ class Changes:
     @property
     def paths_in_pass(self) -> frozenset[str]:
         """Files with changes since the newest pass started that are not undone."""
-        return frozenset(path for landed in self.standing[self._before_pass :] for path in landed.files)
+        return frozenset(path for change in self.standing[self._before_pass :] for path in change.files)
 
     @property
     def is_look_due(self) -> bool:
@@ -148,11 +148,11 @@ class Changes:
         """Return the position at which a step started; 0 for None."""
         return self._steps.get(step) or 0
 
-    def after(self, seq: int) -> Sequence[Landed]:
+    def after(self, seq: int) -> Sequence[RecordedChange]:
         """Return the changes after that position in the journal that are not undone."""
         return self.standing.after(seq)
 
-    def since(self, step: int) -> Sequence[Landed] | None:
+    def since(self, step: int) -> Sequence[RecordedChange] | None:
         """Return the changes since the start of a step that are not undone; None: there is no such step."""
         return None if (start := self._steps.get(step)) is None else self.standing.after(start)
 
@@ -189,12 +189,12 @@ class Changes:
         if path is None:
             self.standing.cut(max(0, len(self.standing) - undone.changes))
         elif path in undone.files:
-            kept = [landed for landed in self.standing if {*landed.files} != {path}]
-            self._before_pass = sum({*landed.files} != {path} for landed in self.standing[: self._before_pass])
+            kept = [change for change in self.standing if {*change.files} != {path}]
+            self._before_pass = sum({*change.files} != {path} for change in self.standing[: self._before_pass])
             self.standing.cut(0)
-            for landed in kept:
-                landed.files.pop(path, None)
-                self._land(landed)
+            for change in kept:
+                change.files.pop(path, None)
+                self._add_change(change)
 
     def _look(self, world: str | None) -> None:
         if world != self.world:
@@ -218,8 +218,8 @@ class Changes:
         if running is None or running.call_id != call_id:
             return
         del self._running[key]
-        if running.landed is None and self.world is None:
-            self._land(Landed(stamped.seq, stamped.step, running.command, None))
+        if running.change is None and self.world is None:
+            self._add_change(RecordedChange(stamped.seq, stamped.step, running.command, None))
 
     def _change(self, stamped: Stamped, changed: FileChanged) -> None:
         path, by = changed.path, changed.by
@@ -228,9 +228,9 @@ class Changes:
         known = self.files.get(path)
         if by not in ("restore", "undo") or known is not None:
             self.files[path] = (known[0] if known is not None else changed.before, changed.after)
-        moved = Moved(changed.before, changed.after, changed.added, changed.removed)
+        moved = FileEffect(changed.before, changed.after, changed.added, changed.removed)
         if by in ("model", "person"):
-            self._land(Landed(stamped.seq, stamped.step, None, self.world, files={path: moved}))
+            self._add_change(RecordedChange(stamped.seq, stamped.step, None, self.world, files={path: moved}))
         elif by == "command":
             self._command(stamped, path, moved)
         elif by == "background":
@@ -238,28 +238,28 @@ class Changes:
         elif by == "restore":
             self._restored(stamped, path)
 
-    def _land(self, landed: Landed) -> None:
-        self.standing.append(landed)
-        running = [one.landed for one in self._running.values()]
+    def _add_change(self, change: RecordedChange) -> None:
+        self.standing.append(change)
+        running = [one.change for one in self._running.values()]
         self.standing.pack_older(lambda old: any(old is one for one in running))
 
-    def _command(self, stamped: Stamped, path: str, moved: Moved) -> None:
+    def _command(self, stamped: Stamped, path: str, moved: FileEffect) -> None:
         """Record a file change by a command. If reported twice (after a crash), keep the first and last state."""
         key = (stamped.step, stamped.work)
         running = self._running.setdefault(key, _Running("", "a command"))
-        landed = running.landed
-        if landed is None:
-            landed = running.landed = Landed(stamped.seq, stamped.step, running.command, running.world)
-            self._land(landed)
-        landed.world_after = self.world
-        first = landed.files.get(path, moved)
-        landed.files[path] = Moved(first.before, moved.after, moved.added, moved.removed)
+        change = running.change
+        if change is None:
+            change = running.change = RecordedChange(stamped.seq, stamped.step, running.command, running.world)
+            self._add_change(change)
+        change.world_after = self.world
+        first = change.files.get(path, moved)
+        change.files[path] = FileEffect(first.before, moved.after, moved.added, moved.removed)
 
-    def _background(self, stamped: Stamped, changed: FileChanged, moved: Moved) -> None:
+    def _background(self, stamped: Stamped, changed: FileChanged, moved: FileEffect) -> None:
         """Record a change by a background command. All files found by one look are one change."""
         last = self.standing[-1] if self.standing else None
         if last is None or not last.is_background or last.world_after != self.world or last.command != changed.command:
-            last = Landed(
+            last = RecordedChange(
                 stamped.seq,
                 stamped.step,
                 changed.command or "in the background",
@@ -267,26 +267,26 @@ class Changes:
                 self.world,
                 is_background=True,
             )
-            self._land(last)
+            self._add_change(last)
         last.files[changed.path] = moved
 
     def _restored(self, stamped: Stamped, path: str) -> None:
         """Remove the change of a guarded file that was already restored."""
         running = self._running.get((stamped.step, stamped.work))
-        if running is None or running.landed is None:
+        if running is None or running.change is None:
             last = self.standing[-1] if self.standing else None
             if last is not None and last.is_background and last.files.pop(path, None) and not last.files:
                 self.standing.cut(len(self.standing) - 1)
             return
-        running.landed.files.pop(path, None)
-        if not running.landed.files:
-            self.standing.newest.remove(running.landed)
-            running.landed = None
+        running.change.files.pop(path, None)
+        if not running.change.files:
+            self.standing.newest.remove(running.change)
+            running.change = None
 
 
 def standing_changes(journal: Journal) -> Changes:
     """Return the changes that a view needs before an undo. Reads no other events. Raises JournalError."""
-    changes, kinds = Changes(), [str(kind.__struct_config__.tag) for kind in _OF_CHANGES]
+    changes, kinds = Changes(), [str(kind.__struct_config__.tag) for kind in _CHANGE_EVENTS]
     marks = ", ".join("?" for _ in kinds)
     query = f"SELECT seq, at, step, work, type, body FROM events WHERE type IN ({marks}) ORDER BY seq"
     for seq, at, step, work, kind, body in journal.rows(query, kinds):
@@ -296,5 +296,5 @@ def standing_changes(journal: Journal) -> Changes:
 
 
 @cache
-def _decoder() -> msgspec.msgpack.Decoder[list[Landed]]:
-    return msgspec.msgpack.Decoder(list[Landed])
+def _decoder() -> msgspec.msgpack.Decoder[list[RecordedChange]]:
+    return msgspec.msgpack.Decoder(list[RecordedChange])

@@ -71,19 +71,19 @@ class Conversation:
 
     def apply(self, event: Event, seq: int = 0) -> None:
         """Fold the event at position `seq`. Events that do not concern the conversation are ignored."""
-        self._take_in(event, seq)
+        self._apply_event(event, seq)
         self._place(seq)
 
     def _place(self, seq: int) -> None:
         """Record the position of the newest message."""
         self.seqs += [seq] * (len(self.messages) - len(self.seqs))
 
-    def _take_in(self, event: Event, seq: int) -> None:
+    def _apply_event(self, event: Event, seq: int) -> None:
         match event:
             case Prompted(kind="system", text=text):
                 self.messages.append(Message(role="system", text=text))
             case Prompted(text=text, images=images) | Said(text=text, images=images):
-                self._settle()
+                self._end_answer()
                 self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):
                 pass  # the model is informed when it gets control back
@@ -91,16 +91,16 @@ class Conversation:
                 self.pending += text
             case Fault(retry_in=wait):
                 self.pending = self.pending if wait is None else ""
-                self._break_off()
+                self._keep_incomplete()
             case RunResumed(damaged=damaged, missing=missing):
-                self._break_off()
+                self._keep_incomplete()
                 if damaged or missing:
                     self._place(seq)
                     self.messages, self.seqs = with_results(self.messages, self.seqs)
             case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):
-                self._settle(with_calls=calls > 0)
+                self._end_answer(with_calls=calls > 0)
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
                 self._add_call(ToolCall(call_id, tool, raw))
@@ -108,13 +108,13 @@ class Conversation:
                 self._add_result(Message(role="tool", text=result, call_id=call_id))
             case Interrupted(what="model"):
                 self.pending = f"{self.pending} {INTERRUPTED}".strip()
-                self._settle()
+                self._end_answer()
             case ContextTrimmed() | ConversationCut() | ConversationRestored() | Rewound() | PassStarted():
-                self._take_cut(event, seq)
+                self._apply_cut(event, seq)
             case _:
                 pass
 
-    def _take_cut(
+    def _apply_cut(
         self, event: ContextTrimmed | ConversationCut | ConversationRestored | Rewound | PassStarted, seq: int
     ) -> None:
         """Fold an event that changes which messages are sent to the model."""
@@ -122,19 +122,19 @@ class Conversation:
             case ContextTrimmed(upto=upto):
                 self.upto = max(0, upto - self.forgotten)
             case ConversationCut(summary=summary, kept=kept):
-                self._settle()
+                self._end_answer()
                 self._place(seq)
                 self.cuts.append(Cut(seq, self.messages, self.seqs, self.upto, 0, summary is not None))
                 self._cut(summary, kept, seq)
                 self.cuts[-1].after = len(self.messages)
             case ConversationRestored():
-                self._settle()
+                self._end_answer()
                 self._place(seq)
                 self._restore()
             case Rewound(upto=upto):
                 self._rewind(upto)
             case PassStarted(fresh=True):
-                self._settle()
+                self._end_answer()
                 self._place(seq)
                 self.cuts.clear()
                 self._cut(None, 0, seq)
@@ -170,18 +170,18 @@ class Conversation:
             self.is_partial = self.is_partial or bool(cut.messages)
             cut.messages, cut.seqs = [], []
 
-    def _settle(self, *, with_calls: bool = False) -> None:
+    def _end_answer(self, *, with_calls: bool = False) -> None:
         """End the answer. An answer that has only reasoning is not a message, unless calls follow."""
         if self.pending.strip() or (with_calls and self.opaque is not None):
             self.messages.append(Message(role="assistant", text=self.pending, opaque=self.opaque))
         self.pending, self.opaque = "", None
 
-    def _break_off(self) -> None:
+    def _keep_incomplete(self) -> None:
         """Keep what arrived of an unfinished answer, and mark it as incomplete."""
         self.opaque = None
         if self.pending.strip():
             self.pending = f"{self.pending} {CUT_OFF}"
-        self._settle()
+        self._end_answer()
 
     def _add_call(self, call: ToolCall) -> None:
         last = self.messages[-1] if self.messages else None
@@ -237,7 +237,7 @@ class Conversation:
             self.upto = 0
 
 
-SPOKEN = frozenset[type[Event]](
+CONVERSATION_EVENTS = frozenset[type[Event]](
     (
         Prompted,
         Said,
@@ -267,7 +267,7 @@ def last_text(messages: Sequence[Message]) -> str | None:
 def main_conversation(journal: Journal, upto: int) -> Conversation:
     """Return the main conversation after event number `upto`, folded from the events. Raises JournalError."""
     found = Conversation()
-    kinds = [str(kind.__struct_config__.tag) for kind in SPOKEN]
+    kinds = [str(kind.__struct_config__.tag) for kind in CONVERSATION_EVENTS]
     marks = ", ".join("?" for _ in kinds)
     query = f"SELECT seq, type, body FROM events WHERE seq <= ? AND work IS NULL AND type IN ({marks}) ORDER BY seq"
     for seq, kind, body in journal.rows(query, [upto, *kinds]):

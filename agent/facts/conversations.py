@@ -15,7 +15,7 @@ from ..protocol import (
     item_tree_name,
 )
 from .actions import answer_of
-from .conversation import SPOKEN, Conversation, last_text
+from .conversation import CONVERSATION_EVENTS, Conversation, last_text
 from .step_facts import StepFacts
 
 
@@ -42,14 +42,14 @@ class Conversations(StepFacts):
             found = self.conversations[work] = Conversation()
         return found
 
-    def stream(self, work: str | None, event: TextArrived) -> None:
+    def apply_text(self, work: str | None, event: TextArrived) -> None:
         """Fold streamed text, which is the most frequent event."""
         self.conversation(work).pending += event.text
 
-    def converse(self, stamped: Stamped) -> None:
+    def apply_to_conversation(self, stamped: Stamped) -> None:
         """Fold the next event into the conversation of its work. A resume concerns all conversations."""
         event = stamped.event
-        if type(event) in SPOKEN:
+        if type(event) in CONVERSATION_EVENTS:
             self.conversation(stamped.work).apply(event, stamped.seq)
         if isinstance(event, RunResumed):
             for work, conversation in self.conversations.items():

@@ -41,18 +41,18 @@ from ..protocol import (
 from .action_log import ActionLog
 from .actions import close_action, paths_read
 from .changes import Changes
-from .common.asking import Asking
 from .common.common_facts import COMMON_EVENTS, CommonFacts
 from .common.handoff import ESCALATE, HandoffFacts
 from .common.manual import ManualControl
+from .common.person_requests import PersonRequests
 from .common.spending import Spending
 from .conversations import Conversations
 from .guarded_files import SealFacts
-from .passes import OF_TRIES, PassFacts, passing_of
+from .passes import TRY_EVENTS, PassFacts, passing_of
 from .search.finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .settings import SETTINGS_EVENTS
 from .step_facts import STEP_EVENTS
-from .verdicts import JUDGED, Verdicts
+from .verdicts import VERDICT_EVENTS, Verdicts
 
 
 @dataclass(slots=True)
@@ -68,18 +68,18 @@ class RunFacts(Conversations):
     """Results of checks and predicates."""
     changes: Changes = field(default_factory=Changes)
     """Changes that can be undone, and files that differ from the start."""
-    sealing: SealFacts = field(default_factory=SealFacts)
+    seals: SealFacts = field(default_factory=SealFacts)
     """The approved content of guarded files."""
     paused: bool = False
     ended: RunEnded | None = None
     finder: FinderFacts | None = None
-    passing: PassFacts | None = None
+    pass_facts: PassFacts | None = None
     """State of passes, in a run with a clock, a delay or a score."""
 
     def __post_init__(self) -> None:
         if not hasattr(self, "budget"):  # otherwise it was read from a checkpoint
             self.finder = FinderFacts.of(self.spec.finder) if self.spec.finder is not None else None
-            self.passing = passing_of(self.spec)
+            self.pass_facts = passing_of(self.spec)
         Conversations.__post_init__(self)
 
     @property
@@ -94,12 +94,12 @@ class RunFacts(Conversations):
         return self.common.spending
 
     @property
-    def asking(self) -> Asking:
+    def requests(self) -> PersonRequests:
         """Proposals and questions that wait for the user."""
-        return self.common.asking
+        return self.common.requests
 
     @property
-    def hands(self) -> ManualControl:
+    def manual(self) -> ManualControl:
         """Actions of a person in control, and background commands."""
         return self.common.manual
 
@@ -109,7 +109,7 @@ class RunFacts(Conversations):
         return self.common.queue.messages
 
     @property
-    def handing(self) -> HandoffFacts:
+    def handoffs(self) -> HandoffFacts:
         """The tiers of a hand-off, and whether another model has taken over."""
         return self.common.handoff
 
@@ -158,12 +158,12 @@ class RunFacts(Conversations):
         self.last_seq = stamped.seq
         event = stamped.event
         if isinstance(event, TextArrived):  # most events are text
-            self.stream(stamped.work, event)
+            self.apply_text(stamped.work, event)
             return
         if isinstance(event, ReasoningArrived):
             return
-        if self.is_elsewhere(stamped.work):
-            self._apply_elsewhere(stamped)
+        if self.is_of_other_tree(stamped.work):
+            self._apply_of_other_tree(stamped)
             return
         kind = type(event)
         if self.finder is not None and kind in FINDER_EVENTS:
@@ -172,20 +172,20 @@ class RunFacts(Conversations):
                 self.forget_conversation(stamped)
             if kind in FINDER_ONLY:
                 return
-        self.converse(stamped)
-        if self.passing is not None:
-            self.passing.apply(stamped)
+        self.apply_to_conversation(stamped)
+        if self.pass_facts is not None:
+            self.pass_facts.apply(stamped)
         self._apply_common(stamped)
         if kind in SETTINGS_EVENTS:
             self.apply_settings(event)
-        if kind in _FRAME:
-            self._apply_frame(event)
+        if kind in _RUN_STATE_EVENTS:
+            self._apply_run_state(event)
         if self.may_change_files:
             self.changes.apply(stamped)
-            self.sealing.apply(stamped)
+            self.seals.apply(stamped)
         if kind in STEP_EVENTS:
             self.apply_step(stamped)
-        if kind in JUDGED:
+        if kind in VERDICT_EVENTS:
             self.verdicts.apply(stamped)
         if kind in _BY_PERSON:
             self._apply_person(event)
@@ -195,16 +195,16 @@ class RunFacts(Conversations):
         if type(stamped.event) in COMMON_EVENTS:
             self.common.apply(stamped)
 
-    def is_elsewhere(self, work: str | None) -> bool:
+    def is_of_other_tree(self, work: str | None) -> bool:
         """Return whether events of this work are about files of another tree."""
         return has_own_tree(work)
 
-    def _apply_elsewhere(self, stamped: Stamped) -> None:
+    def _apply_of_other_tree(self, stamped: Stamped) -> None:
         """Fold an event about the files of another tree: only steps, cost, calls and proposals count here."""
         event = stamped.event
-        self.converse(stamped)
-        if self.passing is not None and isinstance(event, OF_TRIES):
-            self.passing.apply(stamped)
+        self.apply_to_conversation(stamped)
+        if self.pass_facts is not None and isinstance(event, TRY_EVENTS):
+            self.pass_facts.apply(stamped)
         self._apply_common(stamped)
         match event:
             case StepStarted(number=number):
@@ -220,10 +220,10 @@ class RunFacts(Conversations):
             case _:
                 pass
 
-    def hear(self, stamped: Stamped) -> None:
+    def apply_run_event(self, stamped: Stamped) -> None:
         """Fold an event of the run to which these facts belong. Does nothing, except for a try."""
 
-    def _apply_frame(self, event: Event) -> None:
+    def _apply_run_state(self, event: Event) -> None:
         match event:
             case RunStarted(world=world):
                 self.started = True
@@ -280,7 +280,7 @@ class RunFacts(Conversations):
         self.actions = ActionLog.of(a for a in self.actions if self.changes.began(a.step) < upto)
 
 
-_FRAME = frozenset[type[Event]](
+_RUN_STATE_EVENTS = frozenset[type[Event]](
     (RunStarted, RunResumed, RunEnded, ModelSwitched, PassStarted, PassFinished, Paused, Unpaused, Interrupted)
 ) | {HandoffClosed}
 """The events that change the run as a whole."""

@@ -37,12 +37,12 @@ from ..protocol import (
     Woken,
 )
 
-OF_TRIES = (TryStarted, TryFinished, TryMeasured)
+TRY_EVENTS = (TryStarted, TryFinished, TryMeasured)
 """Events of a try that affect the state of its pass."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedDelay:
     """A delay that the model requested."""
 
     seconds: float
@@ -58,7 +58,7 @@ class PassFacts:
     """Number of steps in the open pass."""
     silences: int = 0
     """Number of answers without a tool call in a row, in the open pass."""
-    going_back: PatchKept | None = None
+    rolling_back: PatchKept | None = None
     """The open pass is being rolled back: its patch is stored, and its changes are no longer looked at."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
     """Candidates of the open pass that started, by number; None: not ended yet."""
@@ -87,7 +87,7 @@ class PassFacts:
     """Number of passes in a row whose score could not be measured; these do not count as stale."""
     skipped: int = 0
     """Number of passes in a row that could not start, since the last hand-off."""
-    asked: Asked | None = None
+    asked: RequestedDelay | None = None
     """The newest delay that the model requested, if it has not been slept yet."""
     asleep: Sleeping | None = None
     slept: Woken | None = None
@@ -97,7 +97,7 @@ class PassFacts:
     _at_start: tuple[int, int, float, float | None, int] = (0, 0, 0.0, None, 0)
     """Number of scores, `stale`, `reference`, `best_noise` and `unmeasured` when the open pass started."""
     _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
-    _calls: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    _calls: dict[str, RequestedDelay] = field(default_factory=dict[str, RequestedDelay])
 
     @property
     def number(self) -> int:
@@ -115,7 +115,7 @@ class PassFacts:
             case PassStarted() as started:
                 self._start(started)
             case PatchKept() as kept:
-                self.going_back = kept
+                self.rolling_back = kept
             case PassFinished() as finished:
                 self._finish(finished)
             case StepFinished():
@@ -153,7 +153,7 @@ class PassFacts:
         match event:
             case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
                 if tool == WAKE:
-                    self._calls[call_id] = _asked(arguments)
+                    self._calls[call_id] = _requested_delay(arguments)
             case ToolFinished(call_id=call_id, ok=ok):
                 asked = self._calls.pop(call_id, None)
                 self.asked = asked if ok and asked is not None else self.asked
@@ -187,7 +187,7 @@ class PassFacts:
 
     def _forget_measurement(self) -> None:
         """Drop the measurement of the open pass: the new runner measures it again, against the score before it."""
-        if self.open is not None and self.going_back is None:
+        if self.open is not None and self.rolling_back is None:
             count, self.stale, self.reference, self.best_noise, self.unmeasured = self._at_start
             del self.scores[count:]
 
@@ -195,13 +195,13 @@ class PassFacts:
         self.open = self.last = started
         self.steps = self.silences = 0
         self._at_start = (len(self.scores), self.stale, self.reference, self.best_noise, self.unmeasured)
-        self.slept = self.going_back = self.chosen = None
+        self.slept = self.rolling_back = self.chosen = None
         self._forget_tries()
         self.said.clear()
         self.images.clear()
 
     def _finish(self, finished: PassFinished) -> None:
-        self.open = self.going_back = self.chosen = None
+        self.open = self.rolling_back = self.chosen = None
         self._forget_tries()
         self.done.append(finished)
         if finished.change:
@@ -225,10 +225,10 @@ def passing_of(spec: RunSpec) -> PassFacts | None:
     return PassFacts() if spec.loop.traits.has_passes else None
 
 
-def _asked(arguments: Any) -> Asked:  # noqa: ANN401 - as the model gave them; the tool judged them before they count
+def _requested_delay(arguments: Any) -> RequestedDelay:  # noqa: ANN401 - as the model gave them; the tool judged them before they count
     given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
     try:
         seconds = float(given.get("seconds", 0.0))
     except (TypeError, ValueError):
         seconds = 0.0
-    return Asked(seconds, str(given.get("reason", "")))
+    return RequestedDelay(seconds, str(given.get("reason", "")))

@@ -36,7 +36,7 @@ class TryFacts(RunFacts):
         self.common = run.common
         self.verdicts = copy.deepcopy(run.verdicts)
         if started is not None:
-            self.passing = PassFacts(open=started, last=started)
+            self.pass_facts = PassFacts(open=started, last=started)
             self.world = started.world
 
     @property
@@ -49,12 +49,12 @@ class TryFacts(RunFacts):
         self._run.apply(stamped)
         super().apply(msgspec.structs.replace(stamped, work=None))
 
-    def hear(self, stamped: Stamped) -> None:
+    def apply_run_event(self, stamped: Stamped) -> None:
         """Fold an event of the run."""
         match stamped.event:
             case BudgetChanged() | LimitsChanged() | GateModeChanged() | ModelSwitched() | Paused() | Unpaused():
                 self.apply_settings(stamped.event)
-                self._apply_frame(stamped.event)
+                self._apply_run_state(stamped.event)
             case ImagesRefused():
                 self.refused_images = self._run.refused_images
             case Said(text=text):
@@ -62,7 +62,7 @@ class TryFacts(RunFacts):
             case _:
                 pass
 
-    def is_elsewhere(self, work: str | None) -> bool:
+    def is_of_other_tree(self, work: str | None) -> bool:
         """Return False: all events of these facts are about the files of its worktree."""
         del work
         return False

@@ -78,7 +78,7 @@ class Verdicts:
     """The dependency folders at the start."""
     prompted_seq: int = 0
     """Position of the newest message from the program to the model."""
-    told: dict[str, str] = field(default_factory=dict[str, str])
+    sent_outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Output of each check as it was last sent to the model, while that message is in the context window."""
     references: dict[str, str] = field(default_factory=dict[str, str])
     """Command to the blob of its reference counts: the first, or those at the start of the pass. Also for items."""
@@ -126,16 +126,16 @@ class Verdicts:
         return failed and not self.is_confirmation_due
 
     def apply(self, stamped: Stamped) -> None:
-        """Fold the next event of the types in `JUDGED`."""
+        """Fold the next event of the types in `VERDICT_EVENTS`."""
         match stamped.event:
             case StepStarted():
                 self.is_check_due = False
             case Prompted(kind=kind) if kind not in _BY_PERSON:
                 self.prompted_seq = stamped.seq
                 if kind != "system" and self.checked_seq:
-                    self.told = {command: check.output for command, check in self.checks.items()}
+                    self.sent_outputs = {command: check.output for command, check in self.checks.items()}
             case ContextTrimmed():
-                self.told.clear()
+                self.sent_outputs.clear()
             case CheckFinished(command=command, counted=counted) if stamped.work is not None:
                 if counted is not None:
                     self.references.setdefault(command, counted)
@@ -171,14 +171,14 @@ class Verdicts:
                 self.asked.clear()
                 self.accepted_results.clear()
                 self.references |= {name: check.counted for name, check in self.checks.items() if check.counted}
-                self.told.clear()
+                self.sent_outputs.clear()
                 self.checked_seq = self.prompted_seq = 0
             case Said():
                 self._forget(is_due=False)
             case Undone() | WheelGiven(finished=False):
                 self._forget(is_due=True)
             case Rewound():
-                self.told.clear()
+                self.sent_outputs.clear()
                 self._forget(is_due=True)
             case PassStarted() | WheelGiven():
                 pass
@@ -198,7 +198,7 @@ class Verdicts:
         self.is_check_due = is_due
 
 
-JUDGED = frozenset[type[Event]](
+VERDICT_EVENTS = frozenset[type[Event]](
     (
         StepStarted,
         Prompted,

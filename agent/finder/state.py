@@ -158,7 +158,7 @@ def streak_after(facts: FinderFacts) -> int:
 
 def lenses_to_retry(facts: FinderFacts) -> list[str]:
     """Return the lenses that failed permanently and were not tried again since the last discovery."""
-    if facts.chance_seq > facts.discovery_seq:
+    if facts.retry_seq > facts.discovery_seq:
         return []
     return [lens.name for lens in facts.lenses.values() if lens.failed is not None]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from ..facts.common.asking import next_proposal_id
+from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
 from ..workspace import Workspace
 from .answer import answer

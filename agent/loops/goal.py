@@ -46,7 +46,9 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     parts: list[tuple[PromptKind, str]] = []
     claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
     if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
-        parts += _checks(feedback(check, facts.verdicts.told.get(check.command)) for check in failing_checks(facts))
+        parts += _checks(
+            feedback(check, facts.verdicts.sent_outputs.get(check.command)) for check in failing_checks(facts)
+        )
     failed = facts.verdicts.confirmation
     if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
         parts.append(("check", unconfirmed(failed)))

@@ -22,8 +22,8 @@ SILENCES = 2
 
 def pass_facts(state: LoopState) -> PassFacts:
     """Return the facts of the passes, for a loop that has passes."""
-    assert state.facts.passing is not None  # set for every loop that calls this
-    return state.facts.passing
+    assert state.facts.pass_facts is not None  # set for every loop that calls this
+    return state.facts.pass_facts
 
 
 def continue_pass(state: LoopState, passing: PassFacts, cap: int) -> Decision:
@@ -31,7 +31,7 @@ def continue_pass(state: LoopState, passing: PassFacts, cap: int) -> Decision:
 
     `cap`: the maximum number of steps of a pass.
     """
-    if passing.going_back is not None:
+    if passing.rolling_back is not None:
         return Again([Work(kind=CLOSE)])
     doubt = undecided_handoff(state)
     why = pass_end_reason(state, passing, cap, met(state) or (doubt.detail if doubt else None))

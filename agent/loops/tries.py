@@ -10,7 +10,7 @@ from .state import LoopState, common_end
 
 def decide_tries(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:
     """Start the tries that have not ended, up to the concurrency limit; close the pass when all have ended."""
-    if passing.going_back is not None or passing.chosen is not None:
+    if passing.rolling_back is not None or passing.chosen is not None:
         return Again([Work(kind=CLOSE)])
     if end := common_end(state):
         return end

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from ..facts.common.spending import ModelUsage
-from ..facts.search.ended import Searched
+from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .listing import LIMITS, RunLine, RunsFolder, RunTally
@@ -110,7 +110,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     advice: list[Advice]
     evidenced: list[Evidenced] = []
     """Complete runs by kind of evidence, strongest kind first."""
-    searches: list[Searched] = []
+    searches: list[SearchResult] = []
     """Newest first."""
     by_day: list[GroupSpend] = []
     """Each day of the period, oldest first; a run counts on the day on which it began."""

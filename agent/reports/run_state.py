@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..facts.common.asking import ASKED
 from ..facts.common.common_facts import CommonFacts
 from ..facts.common.handoff import HANDOFF_EVENTS
+from ..facts.common.person_requests import REQUEST_EVENTS
 from ..facts.common.queue import QUEUE_EVENTS
 from ..journal.journal import Journal
 from ..protocol import (
@@ -28,7 +28,11 @@ from ..protocol import (
     ToolFinished,
 )
 
-_READ = (ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted}) - {Fault, StepStarted, ToolFinished}
+_READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted}) - {
+    Fault,
+    StepStarted,
+    ToolFinished,
+}
 """Events that change what waits for a person. Results are many: they are read only while a question is open."""
 
 
@@ -45,7 +49,7 @@ class RunState:
     """Unix time at which each of them was opened, by its id."""
     conflicts: Mapping[str, str]
     """Why a proposal is in conflict, by its id."""
-    passing: frozenset[str]
+    ends_with_runner: frozenset[str]
     """Proposals that end with their runner: those of search items, or of commands that already ran."""
     questions: Mapping[str, QuestionAsked]
     """Open questions by their id, unless the run has ended."""
@@ -60,7 +64,7 @@ class RunState:
 
     def lasting(self) -> dict[str, ProposalOpened]:
         """Return the proposals that can be decided without a runner."""
-        return {name: opened for name, opened in self.proposals.items() if name not in self.passing}
+        return {name: opened for name, opened in self.proposals.items() if name not in self.ends_with_runner}
 
     def without_runner(self) -> RunState:
         """Return the state with only the proposals that can be decided without a runner."""
@@ -72,7 +76,7 @@ def run_state(journal: Journal) -> RunState:
     fold = _Fold(journal.spec.budget, journal.spec.model)
     for stamped in journal.read_types(_READ):
         fold.apply(stamped)
-    if fold.common.asking.questions:  # the result of its call closes a question, too
+    if fold.common.requests.questions:  # the result of its call closes a question, too
         for stamped in journal.read_types([ToolFinished], after=fold.question_seq):
             fold.common.apply(stamped)
     return fold.state()
@@ -90,7 +94,7 @@ class _Fold:
     """Position of the oldest open question in the journal."""
 
     def apply(self, stamped: Stamped) -> None:
-        if isinstance(stamped.event, QuestionAsked) and not self.common.asking.questions:
+        if isinstance(stamped.event, QuestionAsked) and not self.common.requests.questions:
             self.question_seq = stamped.seq
         self.common.apply(stamped)
         match stamped.event:
@@ -110,16 +114,16 @@ class _Fold:
                 pass
 
     def state(self) -> RunState:
-        asking = self.common.asking
-        rebases = {name: rebase.event for name, rebase in asking.rebases.items()}
+        requests = self.common.requests
+        rebases = {name: rebase.event for name, rebase in requests.rebases.items()}
         return RunState(
             budget=self.budget,
             model=self.model,
-            proposals=asking.waiting(),
+            proposals=requests.waiting(),
             opened_at=self.opened_at,
             conflicts={name: event.why for name, event in rebases.items() if event.conflict},
-            passing=frozenset(asking.passing),
-            questions=asking.questions if self.ended is None else {},
+            ends_with_runner=frozenset(requests.ends_with_runner),
+            questions=requests.questions if self.ended is None else {},
             queue=self.common.queue.messages,
             handoff=self.common.handoff.opened,
             ended=self.ended,

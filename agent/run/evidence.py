@@ -93,7 +93,7 @@ def _sum(counts: Iterable[TestCounts | None]) -> TestCounts | None:
 
 
 def _not_guaranteed(facts: RunFacts, report: GuardReport | None, checks: list[CheckEvidence]) -> list[str]:
-    lines = list(facts.sealing.not_held if report is None else report.not_held)
+    lines = list(facts.seals.not_held if report is None else report.not_held)
     if "none" in facts.spec.predicates.guard:
         lines.append(NO_GUARD)
     lines += facts.verdicts.not_guaranteed

@@ -26,16 +26,16 @@ async def settled_by_person(run: LiveRun) -> bool:
         return False
     seq = facts.finder.suspects.seq if facts.finder is not None else facts.verdicts.checked_seq
     name = f"{SUSPECT_QUESTION}{seq}"
-    if name not in facts.asking.questions:  # otherwise an earlier runner asked it
+    if name not in facts.requests.questions:  # otherwise an earlier runner asked it
         ctx.events.record(QuestionAsked(question_id=name, question=_question(found), options=[ACCEPT, CONTINUE]))
     ctx.events.record(Waiting(why="question"))
-    await run.waits.until(lambda: name not in facts.asking.questions or bool(facts.queue) or not ctx.watched())
-    if name in facts.asking.questions:
+    await run.waits.until(lambda: name not in facts.requests.questions or bool(facts.queue) or not ctx.watched())
+    if name in facts.requests.questions:
         is_heard = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
         ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
         if not is_heard:
             return False
-    answer = facts.asking.answers[name].strip()
+    answer = facts.requests.answers[name].strip()
     if _accepts(answer):
         _accept(run, found)
     elif run.requests.stop is None:

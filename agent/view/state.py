@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..facts.common.asking import Rebase
 from ..facts.common.common_facts import CommonFacts
 from ..facts.common.manual import Background
+from ..facts.common.person_requests import Rebase
 from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     Budget,
@@ -116,7 +116,7 @@ class Shown:
     """Work to `try 2 of 3`, for tries that have not ended."""
     newest_try: str = ""
     """The try with the newest step; empty: no try is running."""
-    going_back: PatchKept | None = None
+    rolling_back: PatchKept | None = None
     """The changes of a pass that are being rolled back."""
     scores: list[ScoreMeasured] = field(default_factory=list[ScoreMeasured])
     unmeasured: int = 0
@@ -208,17 +208,17 @@ class ViewState(Shown):
     @property
     def proposals(self) -> Mapping[str, ProposalOpened]:
         """Open proposals, oldest first, with the changes of a rebase."""
-        return self.common.asking.waiting()
+        return self.common.requests.waiting()
 
     @property
     def rebased(self) -> Mapping[str, Rebasing]:
         """Proposal id to its newest rebase."""
-        return {name: Rebasing.of(rebase) for name, rebase in self.common.asking.rebases.items()}
+        return {name: Rebasing.of(rebase) for name, rebase in self.common.requests.rebases.items()}
 
     @property
     def question(self) -> QuestionAsked | None:
         """The newest open question, unless the run has ended."""
-        questions = self.common.asking.questions
+        questions = self.common.requests.questions
         return questions[next(reversed(questions))] if questions and self.outcome is None else None
 
     @property

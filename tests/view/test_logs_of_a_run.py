@@ -9,9 +9,9 @@ import pytest
 from fakes.played import spec
 
 from rundry.agent import Journal
-from rundry.agent.facts.changes import Changes, Landed, Moved, standing_changes
+from rundry.agent.facts.changes import Changes, FileEffect, RecordedChange, standing_changes
 from rundry.agent.facts.checkpoint import facts_of
-from rundry.agent.facts.common.asking import Asking, next_proposal_id
+from rundry.agent.facts.common.person_requests import PersonRequests, next_proposal_id
 from rundry.agent.facts.facts import RunFacts
 from rundry.agent.protocol import (
     Event,
@@ -138,14 +138,17 @@ def test_a_command_that_still_runs_is_not_packed_before_all_that_it_changed_is_k
     apply(FileChanged(path="second", by="command", before=None, after="z"), "item:a")
     assert not changes.standing.packed
     first = changes.standing[0]
-    assert isinstance(first, Landed) and first.files == {"first": Moved(None, "x"), "second": Moved(None, "z")}
+    assert isinstance(first, RecordedChange) and first.files == {
+        "first": FileEffect(None, "x"),
+        "second": FileEffect(None, "z"),
+    }
     apply(ToolFinished(call_id="c", tool="run_command", ok=True, result=""), "item:a")
     apply(FileChanged(path="last", by="model", before=None, after="y"), None)
     assert changes.standing.packed
 
 
 def test_ids_of_proposals_are_unique_and_forgotten_with_their_calls():
-    asking, given = Asking(), list[str]()
+    asking, given = PersonRequests(), list[str]()
     for number in range(50):
         call = f"call_{number}_1"
         for call_id in (call, "", call):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...protocol import Stamped, has_own_tree
-from .asking import ASKED, Asking
 from .children import CHILDREN_EVENTS, Children
 from .handoff import HANDOFF_EVENTS, HandoffFacts
 from .manual import MANUAL_EVENTS, ManualControl
+from .person_requests import REQUEST_EVENTS, PersonRequests
 from .queue import QUEUE_EVENTS, MessageQueue
 from .spending import SPENDING_EVENTS, Spending
 
@@ -18,7 +18,7 @@ class CommonFacts:
     """Usage, proposals and questions, queue, hand-off, manual control and child runs, derived from events only."""
 
     spending: Spending = field(default_factory=Spending)
-    asking: Asking = field(default_factory=Asking)
+    requests: PersonRequests = field(default_factory=PersonRequests)
     queue: MessageQueue = field(default_factory=MessageQueue)
     handoff: HandoffFacts = field(default_factory=HandoffFacts)
     manual: ManualControl = field(default_factory=ManualControl)
@@ -29,8 +29,8 @@ class CommonFacts:
         kind = type(stamped.event)
         if kind in SPENDING_EVENTS:
             self.spending.apply(stamped)
-        if kind in ASKED:
-            self.asking.apply(stamped)
+        if kind in REQUEST_EVENTS:
+            self.requests.apply(stamped)
         if has_own_tree(stamped.work):  # of these, only usage, proposals and questions concern the run
             return
         if kind in QUEUE_EVENTS:
@@ -43,5 +43,5 @@ class CommonFacts:
             self.children.apply(stamped)
 
 
-COMMON_EVENTS = SPENDING_EVENTS | ASKED | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
+COMMON_EVENTS = SPENDING_EVENTS | REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | MANUAL_EVENTS | CHILDREN_EVENTS
 """The events that change `CommonFacts`; all others are ignored."""

@@ -30,7 +30,7 @@ from ...protocol import (
 _REMEMBERED = 50
 """Number of prompts from which the margin is learned."""
 
-SPENDS = (Charged, ChildSpent, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
+USAGE_EVENTS = (Charged, ChildSpent, Fault, HoldReleased, RunEnded, RunResumed, StepFinished, StepStarted)
 """Events that change the usage of a limit."""
 
 
@@ -213,5 +213,5 @@ def _used(spent: Spent) -> Used:
     return Used(spent.steps, spent.counted_tokens, spent.counted_usd, spent.seconds)
 
 
-SPENDING_EVENTS = frozenset[type[Event]]((*SPENDS, CallAdmitted, ModelSwitched, RunStarted, Said, Unknown))
+SPENDING_EVENTS = frozenset[type[Event]]((*USAGE_EVENTS, CallAdmitted, ModelSwitched, RunStarted, Said, Unknown))
 """The events that change `Spending`; all others are ignored."""

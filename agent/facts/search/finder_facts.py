@@ -59,7 +59,7 @@ class FinderFacts(ReadingFacts):
     critic: CriticSpoke | None = None
     critic_seq: int = 0
     """Position at which a model critic was last asked."""
-    chance_seq: int = 0
+    retry_seq: int = 0
     """Position at which the program's critic last let failed lenses run again."""
     critic_failures: int = 0
     critic_due: float = 0.0
@@ -72,7 +72,7 @@ class FinderFacts(ReadingFacts):
     lead_steps: int = 0
     """Number of steps spent on leads, in a search by lenses that works them."""
     suspects: SuspectItems = field(default_factory=SuspectItems)
-    broken_off: list[Flight] = field(default_factory=list[Flight])
+    interrupted_flights: list[Flight] = field(default_factory=list[Flight])
     """Items whose work a dead runner did not finish, until the next work on an item starts."""
     worktrees: WorktreeFacts = field(default_factory=WorktreeFacts)
 
@@ -117,7 +117,7 @@ class FinderFacts(ReadingFacts):
             case FindingReported():
                 self.reported(stamped, event)
             case VoteCast() | FindingJudged() | FindingReopened() | EvidenceAdded():
-                self.fate(stamped, event)
+                self.apply_judgement(stamped, event)
             case PassStarted() | PassFinished():
                 self._pass(event)
             case LensAdded() | CriticSpoke():
@@ -190,7 +190,7 @@ class FinderFacts(ReadingFacts):
                     self.queued = max(0, self.queued - 1)
                     self.working += 1
                     self.scanned = None
-                    self.broken_off.clear()
+                    self.interrupted_flights.clear()
                 elif kind == "lens" and about in self.lenses:
                     self.lenses[about].begin_pass(stamped.at)
             case WorkFinished(kind=kind, about=about, ok=ok, interrupted=interrupted):
@@ -242,7 +242,7 @@ class FinderFacts(ReadingFacts):
                 if half == "model":
                     self.critic_seq, self.critic_failures, self.critic_due = stamped.seq, 0, 0.0
                     return
-                self.chance_seq = stamped.seq
+                self.retry_seq = stamped.seq
                 for lens in self.lenses.values():
                     if lens.name in names:
                         lens.failed, lens.due = None, 0.0
@@ -254,7 +254,7 @@ class FinderFacts(ReadingFacts):
             if flight.kind == "item":
                 self.working = max(0, self.working - 1)
                 self.queued += 1
-                self.broken_off.append(flight)
+                self.interrupted_flights.append(flight)
             elif flight.about in self.lenses:
                 self.lenses[flight.about].since = None
         self.flights.clear()

@@ -27,7 +27,7 @@ class FindingFacts(ItemCounts):
     lenses: dict[str, LensFacts] = field(default_factory=dict[str, LensFacts])
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
     places: dict[str, str] = field(default_factory=dict[str, str])
-    """Cited place to the key of the first finding there."""
+    """CitedLine place to the key of the first finding there."""
     unjudged: dict[str, bool] = field(default_factory=dict[str, bool])
     """Keys of findings without a verdict, oldest first. The search needs no others to continue."""
     confirmed: int = 0
@@ -101,9 +101,9 @@ class FindingFacts(ItemCounts):
             self._count(finding, stamped)
         elif lens is not None:
             lens.possible += 1
-        self.caught(event.source, finding)
+        self.reported_by_lens(event.source, finding)
 
-    def caught(self, source: str, finding: Finding | None) -> None:
+    def reported_by_lens(self, source: str, finding: Finding | None) -> None:
         """Record that a lens reported a finding. It joins the sample if the lens searched independently."""
         lens = self.lenses.get(source)
         if lens is None or finding is None:
@@ -117,7 +117,7 @@ class FindingFacts(ItemCounts):
         self.duplicates += 1
         self.remember(event)
         if event.key in self.findings:
-            self.caught(event.source, self.findings[event.key])
+            self.reported_by_lens(event.source, self.findings[event.key])
 
     def briefed(self, event: LensBriefed) -> None:
         """Record the prompt of a lens. A lens that is shown another lens's finding no longer searches independently."""
@@ -127,7 +127,9 @@ class FindingFacts(ItemCounts):
             lens.is_independent = lens.is_independent and all(source == event.name for source in shown)
             lens.briefed = True
 
-    def fate(self, stamped: Stamped, event: VoteCast | FindingJudged | FindingReopened | EvidenceAdded) -> None:
+    def apply_judgement(
+        self, stamped: Stamped, event: VoteCast | FindingJudged | FindingReopened | EvidenceAdded
+    ) -> None:
         """Record a vote, a verdict or other news about a finding."""
         finding = self.findings.get(event.key)
         if finding is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...facts.common.spending import SPENDING_EVENTS, Spending
-from ...facts.search.ended import Searched, searched
+from ...facts.search.search_result import SearchResult, search_result
 from ...journal.journal import Journal
 from ...protocol import (
     Budget,
@@ -46,7 +46,7 @@ class RunTally(msgspec.Struct):
     reason: Reason | None = None
     """Reason of the outcome; None: the run has not ended."""
     detail: str = ""
-    search: Searched | None = None
+    search: SearchResult | None = None
     """Result of an ended search by lenses."""
 
     @property
@@ -68,7 +68,7 @@ class RunTally(msgspec.Struct):
             case RunResumed():
                 self.reason, self.detail, self.search = None, "", None
             case RunEnded() as event:
-                self.reason, self.detail, self.search = event.reason, event.detail, searched(run_id, event)
+                self.reason, self.detail, self.search = event.reason, event.detail, search_result(run_id, event)
             case _:
                 pass
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ...facts.checkpoint import last_end
 from ...facts.common.children import Child
-from ...facts.common.spending import SPENDING_EVENTS, SPENDS, Spending
+from ...facts.common.spending import SPENDING_EVENTS, USAGE_EVENTS, Spending
 from ...journal import Journal
 from ...journal.budget_ledger import OWN
 from ...protocol import (
@@ -150,7 +150,7 @@ class ChildRuns:
             def on_event(stamped: Stamped) -> None:
                 if type(stamped.event) in SPENDING_EVENTS:
                     spending.apply(stamped)
-                if isinstance(stamped.event, SPENDS):
+                if isinstance(stamped.event, USAGE_EVENTS):
                     self._note_spent(child, spending)
                 elif isinstance(stamped.event, Waiting):
                     waits = ChildWaiting(number=child.number, run_id=child.run_id, why=stamped.event.why)

@@ -99,7 +99,7 @@ class _UserAction:
         parsed = parse_arguments(command.tool, json.dumps(command.arguments), USABLE)
         if parsed.error is not None:
             return parsed.error
-        call = ToolCall(f"hand_{self._ctx.facts.hands.used + 1}", command.tool, json.dumps(command.arguments))
+        call = ToolCall(f"hand_{self._ctx.facts.manual.used + 1}", command.tool, json.dumps(command.arguments))
         self._record(
             ToolCalled(call_id=call.call_id, tool=call.tool, arguments=parsed.raw or command.arguments, by="person")
         )

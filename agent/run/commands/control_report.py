@@ -27,7 +27,7 @@ async def wheel_taken(snapshots: Snapshots) -> WheelTaken:
 
 async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
     """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
-    taken, done = ctx.facts.hands.wheel, list(ctx.facts.hands.done)
+    taken, done = ctx.facts.manual.wheel, list(ctx.facts.manual.done)
     assert taken is not None  # the caller checked it
     world = await ctx.snapshots.take() or None
     changes: Sequence[Change] = []
@@ -46,7 +46,7 @@ async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = Fal
 
 async def end_manual_control(ctx: RunContext) -> None:
     """Clean up after an earlier runner: return control, and record that its background processes ended."""
-    hands, why = ctx.facts.hands, "the program stopped, and it with it"
+    hands, why = ctx.facts.manual, "the program stopped, and it with it"
     for shell_id in list(hands.shells):
         ctx.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
     if names := list(hands.background):

@@ -166,7 +166,7 @@ def _take_message(
         case Decide():
             return _decide(run.facts, run.ctx.events, run.ctx.gate, command)
         case Answer(question_id=question_id, text=text):
-            if question_id not in run.facts.asking.questions:
+            if question_id not in run.facts.requests.questions:
                 return "there is no open question with that id"
             ctx.events.record(QuestionAnswered(question_id=question_id, text=text))
         case Clear():
@@ -176,10 +176,10 @@ def _take_message(
 
 def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> str | None:
     """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
-    opened = facts.asking.proposals.get(command.proposal_id)
+    opened = facts.requests.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.postponed.proposals):
         # this runner is about to open the proposal again
-        if (facts.asking.conflict_of(command.proposal_id) or opened.digest) != command.digest:
+        if (facts.requests.conflict_of(command.proposal_id) or opened.digest) != command.digest:
             return PROPOSAL_CHANGED
         gate.decide_later(command)
         return None

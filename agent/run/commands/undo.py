@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from ...facts.changes import Landed
+from ...facts.changes import RecordedChange
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
@@ -95,7 +95,7 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
 
 
 async def bring_back(
-    context: UndoContext, chosen: Sequence[Landed], *, step: int | None = None, by: str = "person"
+    context: UndoContext, chosen: Sequence[RecordedChange], *, step: int | None = None, by: str = "person"
 ) -> Undone:
     """Restore these changes, given oldest first: they are the newest ones that were not undone."""
     ways = Ways(context.journal, context.snapshots)
@@ -105,7 +105,7 @@ async def bring_back(
     return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *ways.lost]), by=by)
 
 
-def _chosen(facts: RunFacts, command: Undo) -> Sequence[Landed] | str:
+def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
     """Return the changes to undo, oldest first, or why there are none."""
     changes, path = facts.changes, command.path
     if path is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ...facts.changes import Landed, Moved
+from ...facts.changes import FileEffect, RecordedChange
 from ...journal import Journal
 from ...protocol import FileChanged, RundryError
 from ...workspace import FileVersion, Snapshots, blob_id, same_content
@@ -40,7 +40,7 @@ class Way:
     _is_one_file: bool = True
     """The file was not deleted and created again so far."""
 
-    def go_on(self, before: FileVersion | None, after: FileVersion | None, moved: Moved) -> None:
+    def go_on(self, before: FileVersion | None, after: FileVersion | None, moved: FileEffect) -> None:
         """Add the next older change, which left the file in the state wanted so far."""
         self._pass(after)
         self._pass(before)
@@ -82,7 +82,7 @@ class Ways:
     lost: list[str] = field(default_factory=list[str])
     """What cannot be undone, and why, one line each."""
 
-    async def add(self, landed: Landed) -> None:
+    async def add(self, landed: RecordedChange) -> None:
         """Add the next older change."""
         try:
             before, after = await self._states(landed)
@@ -106,13 +106,13 @@ class Ways:
                 way.is_broken = True
                 self.lost.append(f"{path}: not as it was before step {landed.step}, someone changed it after that")
 
-    def _break(self, paths: Mapping[str, Moved]) -> None:
+    def _break(self, paths: Mapping[str, FileEffect]) -> None:
         for path in paths:
             if path in self.found:
                 self.found[path].is_broken = True
 
     async def _states(
-        self, landed: Landed
+        self, landed: RecordedChange
     ) -> tuple[Mapping[str, FileVersion | None], Mapping[str, FileVersion | None]]:
         """Return each file before and after the change. Raises RundryError."""
         paths: Sequence[str] = list(landed.files)

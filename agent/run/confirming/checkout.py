@@ -108,7 +108,7 @@ async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
 
     def lay() -> None:
         guard = result.guard or guard_of(result.journal.spec, folder, result.env)
-        found = approved(result.journal, result.facts.sealing, guard)
+        found = approved(result.journal, result.facts.seals, guard)
         write_approved(result.journal, found, guard, folder, mounted.paths)
 
     await asyncio.to_thread(lay)

@@ -103,7 +103,7 @@ def _joined(facts: RunFacts) -> str:
 
 async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], tree: str) -> str:
     """Return a mark of what a checkout would contain: files, approved content, commit."""
-    sealing = facts.sealing
+    sealing = facts.seals
     parts = [tree, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
     try:
         repository = await Repository.find(workspace.root, env)

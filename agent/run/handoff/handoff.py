@@ -54,20 +54,20 @@ def hand_off(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffOpened:
 def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecord:
     """Return the task, last actions, open proposals, changes, failing check, attempts and remaining budget."""
     failing = _failing(facts)
-    asked = [question.question for question in facts.asking.questions.values()]
+    asked = [question.question for question in facts.requests.questions.values()]
     return HandoffRecord(
         task=facts.spec.task,
         last_actions=[_last(action) for action in facts.actions[-LAST_ACTIONS:]],
         open_proposals=[
             OpenProposal(
-                proposal_id=p.proposal_id if p.proposal_id in facts.asking.proposals else "",
-                digest=p.digest if p.proposal_id in facts.asking.proposals else "",
+                proposal_id=p.proposal_id if p.proposal_id in facts.requests.proposals else "",
+                digest=p.digest if p.proposal_id in facts.requests.proposals else "",
                 tool=p.tool,
                 path=p.path,
                 command=p.command,
                 diff=_cut(p.diff, _DIFF),
             )
-            for p in [*facts.asking.proposals.values(), *facts.asking.turned_down]
+            for p in [*facts.requests.proposals.values(), *facts.requests.refused]
         ],
         questions=asked or ([reason.removeprefix(ASKS)] if reason.startswith(ASKS) else []),
         files_changed=facts.files_changed,
@@ -95,13 +95,13 @@ def handoff_after_end(journal: Journal) -> HandoffOpened | None:
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
     """Return one sentence: what the user should do first."""
-    if reason.startswith(ASKS) or (facts.asking.questions and not reason.startswith(DECIDES)):
+    if reason.startswith(ASKS) or (facts.requests.questions and not reason.startswith(DECIDES)):
         return "Answer the model's question, then resume the run."
     if reason.startswith(DECIDES):
         return "Restore the files that were edited, or resume the run on a screen and decide there."
-    if facts.asking.proposals:
+    if facts.requests.proposals:
         return "Look at the proposal, then approve or reject it."
-    if facts.asking.turned_down:
+    if facts.requests.refused:
         return "Look at the proposal, then resume the run on a screen and decide there."
     failing = _failing(facts)
     if failing is not None and failing.suspect is not None:

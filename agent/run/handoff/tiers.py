@@ -45,9 +45,9 @@ class HandoffTiers:
         facts = self._run.facts
         if facts.handoff is not None:
             return Finish(reason=Reason.HANDOFF, detail=facts.handoff.reason)
-        tier, now = facts.handing.tier, self._run.ctx.clock.now()
+        tier, now = facts.handoffs.tier, self._run.ctx.clock.now()
         if tier is not None and tier.until is not None and now >= tier.until:
-            return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not get through: {facts.handing.reason}")
+            return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not get through: {facts.handoffs.reason}")
         return None
 
     async def hand_over(self, reason: str) -> bool:
@@ -57,7 +57,7 @@ class HandoffTiers:
         run.ctx.events.record(opened)
         tiers = run.facts.spec.tiers or [HandoffTier(kind="person")]
         for number, tier in enumerate(tiers, start=1):
-            if number > run.facts.handing.passed and await self._ask(number, tier):
+            if number > run.facts.handoffs.passed and await self._ask(number, tier):
                 return True
         return False
 
@@ -106,7 +106,7 @@ class HandoffTiers:
     async def _ask_command(self, number: int, tier: HandoffTier) -> bool:
         run, opened, line = self._run, self._run.facts.handoff, tier.run
         assert line is not None and opened is not None  # a tier of that kind has one, and a hand-off is open
-        asked = run.facts.handing.tier
+        asked = run.facts.handoffs.tier
         if asked is None or asked.number != number:  # otherwise an earlier runner ran the command already
             done = await self._notify(line, opened)
             if done is None:
@@ -172,7 +172,7 @@ class HandoffTiers:
         """Record that the tier was asked, and return until when it has time. After a restart the remaining time is
         kept.
         """
-        known = self._run.facts.handing.tier
+        known = self._run.facts.handoffs.tier
         if not self._run.facts.spec.tiers:
             return None
         until = None if tier.after is None else self._run.ctx.clock.now() + tier.after

@@ -132,7 +132,7 @@ class InTree:
 
     def _may_change(self, path: str) -> bool:
         """Return whether a change of this file counts: a guarded file must have been approved."""
-        sealing = self.ctx.facts.sealing
+        sealing = self.ctx.facts.seals
         return not self.ctx.guard.matches(path) or path in sealing.written or path in sealing.kept
 
 

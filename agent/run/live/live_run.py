@@ -62,7 +62,7 @@ class LiveRun:
     @property
     def is_driven(self) -> bool:
         """Whether the user is in control."""
-        return self.facts.hands.wheel is not None
+        return self.facts.manual.wheel is not None
 
 
 def live_run(

@@ -84,7 +84,7 @@ async def judge_score(ctx: RunContext, spec: ImproveSpec, number: int, chosen: T
 
 def record_score(ctx: RunContext, spec: ImproveSpec, number: int, score: Score) -> Measured:
     """Record the score of a pass: any better one is kept."""
-    passing = ctx.facts.passing
+    passing = ctx.facts.pass_facts
     assert passing is not None and passing.best is not None  # the baseline is measured first
     best = passing.best
     if score.value is None:
@@ -115,8 +115,8 @@ def record_score(ctx: RunContext, spec: ImproveSpec, number: int, score: Score) 
 
 def record_no_score(ctx: RunContext, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
     """Record that the score of a pass could not be measured. `why` follows "the command"."""
-    assert ctx.facts.passing is not None  # the caller works on a pass
-    in_a_row = ctx.facts.passing.unmeasured + 1
+    assert ctx.facts.pass_facts is not None  # the caller works on a pass
+    in_a_row = ctx.facts.pass_facts.unmeasured + 1
     ctx.events.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
     return Measured(False, f"the score could not be measured: the command {why}", is_measured=False)
 

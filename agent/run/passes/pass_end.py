@@ -22,8 +22,8 @@ class PassEnd:
 
     @property
     def _facts(self) -> PassFacts:
-        assert self._ctx.facts.passing is not None  # facts of these loops always have it
-        return self._ctx.facts.passing
+        assert self._ctx.facts.pass_facts is not None  # facts of these loops always have it
+        return self._ctx.facts.pass_facts
 
     async def keep_patch(
         self,
@@ -51,8 +51,8 @@ class PassEnd:
             unmeasured=not found.is_measured,
         )
         self._ctx.events.record(kept, durable=True)
-        assert self._facts.going_back is not None  # the facts now contain it, with keys hidden
-        return self._facts.going_back
+        assert self._facts.rolling_back is not None  # the facts now contain it, with keys hidden
+        return self._facts.rolling_back
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> None:
         """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""

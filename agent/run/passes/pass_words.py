@@ -76,5 +76,5 @@ def cut(text: str, most: int) -> str:
 
 def said_in_pass(facts: RunFacts) -> str:
     """Return the summary of the pass on one line: that of the chosen try, if there is one."""
-    chosen = None if facts.passing is None else facts.passing.chosen
+    chosen = None if facts.pass_facts is None else facts.pass_facts.chosen
     return said_in(facts) if chosen is None else chosen.said

@@ -69,14 +69,14 @@ class Passes:
     @property
     def facts(self) -> PassFacts:
         """The facts of the passes in the journal."""
-        assert self.ctx.facts.passing is not None  # facts of these loops always have it
-        return self.ctx.facts.passing
+        assert self.ctx.facts.pass_facts is not None  # facts of these loops always have it
+        return self.ctx.facts.pass_facts
 
     @property
     def is_open(self) -> bool:
         """Whether a pass without tries is open and not rolled back: workspace changes belong to it."""
         started = self.facts.open
-        return started is not None and started.tries == 1 and self.facts.going_back is None
+        return started is not None and started.tries == 1 and self.facts.rolling_back is None
 
     @property
     def is_undecided(self) -> bool:
@@ -177,8 +177,8 @@ class Passes:
         """Close the pass. `why`: the reason. `is_whole`: it ended by itself, so the run may be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
-        if self.facts.going_back is not None:
-            await self._end.roll_back(self._from(started), self.facts.going_back)
+        if self.facts.rolling_back is not None:
+            await self._end.roll_back(self._from(started), self.facts.rolling_back)
         elif started.tries == 1:
             await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...facts.changes import Landed
+from ...facts.changes import RecordedChange
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
@@ -23,14 +23,14 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
     Call it before anything else of the dead runner is closed. It can be repeated after a kill.
     """
     ctx, facts = run.ctx, run.facts
-    if facts.finder is None or not facts.may_change_files or not facts.finder.broken_off:
+    if facts.finder is None or not facts.may_change_files or not facts.finder.interrupted_flights:
         return None
     if facts.search.parallel > 1:
         await _leave_worktrees(ctx, facts)
         return None
     await _note_what_was_lost(ctx, facts)
-    since = min(flight.seq for flight in facts.finder.broken_off)
-    chosen: list[Landed] = [landed for landed in facts.changes.standing if landed.seq > since]
+    since = min(flight.seq for flight in facts.finder.interrupted_flights)
+    chosen: list[RecordedChange] = [landed for landed in facts.changes.standing if landed.seq > since]
     if not chosen:
         return None
     undone = await bring_back(
@@ -46,7 +46,7 @@ async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
     steps = {work: number for number, work in facts.open_steps.items() if has_own_tree(work)}
     work = next(iter(steps), None)
     record = ctx.events.bound(steps.get(work), work)
-    for call_id, proposal in list(facts.asking.approved.items()):
+    for call_id, proposal in list(facts.requests.approved.items()):
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_WORKTREE, summary="unknown"))
     await finish_joins(ctx)
     await remove_all(ctx)
@@ -55,8 +55,8 @@ async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
 async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
     """Record the outcome of actions that were approved and have no result."""
     steps = {work: number for number, work in facts.open_steps.items()}
-    broken_off = [flight.work for flight in facts.finder.broken_off] if facts.finder is not None else []
-    for call_id, proposal in list(facts.asking.approved.items()):
+    broken_off = [flight.work for flight in facts.finder.interrupted_flights] if facts.finder is not None else []
+    for call_id, proposal in list(facts.requests.approved.items()):
         work = next((work for work in broken_off if work in steps), None)
         record = ctx.events.bound(steps.get(work), work)
         if proposal.path is not None:

@@ -24,7 +24,7 @@ async def watch_for_parking(run: LiveRun) -> None:
         release_due(ctx)
         if ctx.headless and not ctx.watched():
             ctx.gate.decide_all_by_policy()
-        at_gate = bool(ctx.gate.open or ctx.facts.asking.questions)
+        at_gate = bool(ctx.gate.open or ctx.facts.requests.questions)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
             alone_since = None
         elif alone_since is None:

@@ -26,7 +26,7 @@ def refresh_proposals(path: Path) -> None:
             require_undamaged(journal)
             shown, store = run_state(journal).lasting(), journal.path.with_suffix(".snapshots")
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
-            for opened in facts_of(journal).asking.proposals.values():
+            for opened in facts_of(journal).requests.proposals.values():
                 if opened.proposal_id in shown and is_file_change(opened):
                     event = _moved(ws, journal, opened, shown[opened.proposal_id].digest)
                     if event is not None:

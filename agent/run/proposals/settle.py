@@ -77,7 +77,7 @@ async def _answer(
     handoff: str | None = None
     again: list[ToolCall] = []
     for call in dangling:
-        opened = facts.asking.approved.get(call.call_id)
+        opened = facts.requests.approved.get(call.call_id)
         if opened is None:
             again.append(call)
         elif is_file_change(opened):
@@ -108,13 +108,13 @@ def _close_works(facts: RunFacts, events: Recorder) -> None:
 def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -> None:
     """Close proposals that cannot be shown again, because their call has a result."""
     calls = {call.call_id for call in dangling}
-    for opened in list(facts.asking.proposals.values()):
+    for opened in list(facts.requests.proposals.values()):
         if opened.call_id not in calls:
             record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=STOPPED))
 
 
 def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> list[ProposalOpened]:
-    found = [facts.asking.waiting_for(call.call_id) for call in dangling]
+    found = [facts.requests.waiting_for(call.call_id) for call in dangling]
     given = gate.postponed.decisions
     return [opened for opened in found if opened is not None and opened.proposal_id not in given]
 
@@ -179,7 +179,7 @@ def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: s
 
 def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
     """Return the ruling with its content from the journal."""
-    decided = facts.asking.decisions.get(call.call_id)
+    decided = facts.requests.decisions.get(call.call_id)
     if decided is None:
         return ruling
     edited = decided.decision == "approve" and decided.after is not None
@@ -188,7 +188,7 @@ def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
 
 def _note(facts: RunFacts, call: ToolCall) -> str:
     """Return what the model has to know about the decision."""
-    decided = facts.asking.decisions.get(call.call_id)
+    decided = facts.requests.decisions.get(call.call_id)
     if decided is None or decided.by != "person":
         return ""
     lines = [f"the person accepted {decided.taken} hunks of your change."] if decided.decision == "part" else []

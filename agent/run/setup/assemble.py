@@ -129,7 +129,7 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
         keep=journal.keep,
         attended=journal.views.watched,
         clock=outside.clock,
-        given_ids=lambda: facts.asking.proposal_ids,
+        given_ids=lambda: facts.requests.proposal_ids,
     )
 
 

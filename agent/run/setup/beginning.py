@@ -119,7 +119,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     """
     ctx, facts, order, damage = run.ctx, run.facts, beginning.order, beginning.damage
     changes = order.changes
-    was_asking = facts.ended is None and facts.handing.tier is not None
+    was_asking = facts.ended is None and facts.handoffs.tier is not None
     before = None if facts.verdicts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())

@@ -61,7 +61,7 @@ def committing(inputs: Inputs, tree: Tree, git_env: Mapping[str, str]) -> Commit
     if spec.commit_hooks:
         hooks = CommitHooks(tree.sandbox, tree.workspace, lambda: tree.env, lambda: facts.spec.command_timeout)
     if spec.commit:
-        commits = Commits(spec, inputs.journal, git_env, hooks, lambda: facts.hands.wheel is not None)
+        commits = Commits(spec, inputs.journal, git_env, hooks, lambda: facts.manual.wheel is not None)
     return Committing(hooks, commits)
 
 
@@ -159,7 +159,7 @@ def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:
     """Return what a stall leads to: a stronger model once, if one is set; then the user's choice."""
     spec = journal.spec
-    if spec.escalate is not None and spec.finder is None and not facts.handing.escalated:
+    if spec.escalate is not None and spec.finder is None and not facts.handoffs.escalated:
         return ESCALATE
     return changes.on_stall or spec.on_stall or ("handoff" if journal.views.watched() else "stop")
 
@@ -172,7 +172,7 @@ def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
 
 def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:
     """Register the outputs of earlier runners."""
-    for name, sha in facts.hands.outputs.items():
+    for name, sha in facts.manual.outputs.items():
         tools.remember_as(name, sha)
     for sha in facts.outputs:
         tools.remember(sha)

@@ -60,7 +60,7 @@ class Attempt:
 
     def _decide(self, results: Sequence[WorkResult]) -> Again | Over:
         """Return the next step, by the rules of a pass."""
-        spec, passing = self.facts.spec.improve, self.facts.passing
+        spec, passing = self.facts.spec.improve, self.facts.pass_facts
         assert spec is not None and passing is not None  # only loops with passes have tries
         decision = continue_pass(LoopState(self.facts, results), passing, spec.pass_steps)
         if isinstance(decision, Finish):

@@ -42,8 +42,8 @@ class Candidates:
 
     @property
     def _facts(self) -> PassFacts:
-        assert self._ctx.facts.passing is not None  # only loops with passes have tries
-        return self._ctx.facts.passing
+        assert self._ctx.facts.pass_facts is not None  # only loops with passes have tries
+        return self._ctx.facts.pass_facts
 
     @property
     def _spec(self) -> ImproveSpec:

@@ -32,21 +32,21 @@ async def decide_conflict(
     Raises PersonInterrupted.
     """
     name = f"try-{best.number}.{best.candidate}-{base[:12]}"
-    asking, hands_over = ctx.facts.asking, may_hand_over and ctx.gate.policy.on_ask == "handoff"
-    if name not in asking.answers and name not in asking.questions:
+    requests, hands_over = ctx.facts.requests, may_hand_over and ctx.gate.policy.on_ask == "handoff"
+    if name not in requests.answers and name not in requests.questions:
         if not ctx.watched():
             return "hand over" if hands_over else "keep"
         ctx.events.record(QuestionAsked(question_id=name, question=_question(best, edited), options=[KEEP, REPLACE]))
-    if name not in asking.answers:
+    if name not in requests.answers:
         ctx.events.record(Waiting(why="question"))
         await ctx.activity.interruptible(
-            ctx.activity.until(lambda: name in asking.answers or (ctx.headless and not ctx.watched()))
+            ctx.activity.until(lambda: name in requests.answers or (ctx.headless and not ctx.watched()))
         )
-    if name not in asking.answers and hands_over:
+    if name not in requests.answers and hands_over:
         return "hand over"  # the question stays open
-    if name not in asking.answers:
+    if name not in requests.answers:
         ctx.events.record(QuestionAnswered(question_id=name, text=KEEP, by="program"))
-    is_replaced = asking.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
+    is_replaced = requests.answers[name].strip().casefold().rstrip(".!") in (REPLACE.casefold(), "replace", "2")
     return "replace" if is_replaced else "keep"
 
 

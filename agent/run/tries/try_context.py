@@ -58,7 +58,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
     events = ctx.events.for_try(facts, work, [guarded.on_event])
     made = _with_tree(ctx, tree, folder.snapshots, facts, guarded, events, work)
-    ctx.events.follow(facts.hear)
+    ctx.events.follow(facts.apply_run_event)
     await guarded.start()
     return made
 
@@ -67,7 +67,7 @@ async def drop_context(ctx: RunContext, made: RunContext, facts: TryFacts) -> No
     """End what the try, or the item, started."""
     await made.background.end_all("its work ended")
     ctx.gate.forget(made.gate)
-    ctx.events.unfollow(facts.hear)
+    ctx.events.unfollow(facts.apply_run_event)
 
 
 def _with_tree(

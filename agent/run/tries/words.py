@@ -30,10 +30,10 @@ def system_words(facts: RunFacts) -> str:
 
 def opening_words(ctx: RunContext, made: RunContext, number: int, candidate: int, tries: int) -> str:
     """Return the first message of a try. `ctx`: the run's; `made`: its own."""
-    assert ctx.facts.passing is not None  # tries belong to a pass
+    assert ctx.facts.pass_facts is not None  # tries belong to a pass
     way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
     told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
-    return f"{opening(ctx.facts, ctx.facts.passing, number)}\n\n{told}"
+    return f"{opening(ctx.facts, ctx.facts.pass_facts, number)}\n\n{told}"
 
 
 def summary(passing: PassFacts, tries: int) -> str:

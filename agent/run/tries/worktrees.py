@@ -106,7 +106,7 @@ def drop_folder(folder: Path) -> None:
 
 async def _drop_refs(facts: RunFacts, snapshots: Snapshots, found: Repository, place: Path) -> None:
     """Remove the refs that the try made. Raises GitFailed."""
-    started = None if facts.passing is None else facts.passing.last
+    started = None if facts.pass_facts is None else facts.pass_facts.last
     if started is None or started.git is None or not await asyncio.to_thread((place / ".git").is_file):
         return
     tree = await found.open(place)

@@ -57,7 +57,7 @@ class Guarded:
         if not self._guard:
             return []
         notes: list[str] = []
-        facts, depends = self._facts.sealing, self._guard.depends
+        facts, depends = self._facts.seals, self._guard.depends
         try:
             if facts.seal is not None:
                 known = self._seals.load(self._journal.blob(facts.seal))
@@ -86,7 +86,7 @@ class Guarded:
 
     def seal(self, record: Record) -> None:
         """Record the seal, unless an earlier runner did."""
-        if not self._guard or self._facts.sealing.seal is not None:
+        if not self._guard or self._facts.seals.seal is not None:
             return
         blob = self._journal.keep(self._seals.stored(self._guard.depends.shadows.known))
         record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
@@ -194,7 +194,7 @@ class Guarded:
     async def report(self) -> GuardReport:
         """Compare all files by content now."""
         found = await self.differences(full=True)
-        facts = self._facts.sealing
+        facts = self._facts.seals
         approved = sorted({*facts.kept, *(path for path in facts.written if self._seals.mark_of(path) is not None)})
         differing = sorted(one.path for one in found)
         return GuardReport(

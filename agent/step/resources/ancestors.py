@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ...facts.common.spending import SPENDS
+from ...facts.common.spending import USAGE_EVENTS
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...journal.integrity.tail import Used
@@ -57,7 +57,7 @@ class Ancestors:
 
     def on_event(self, stamped: Stamped) -> None:
         """Note in all ledgers what this run uses, after each event that changes it."""
-        if isinstance(stamped.event, SPENDS):
+        if isinstance(stamped.event, USAGE_EVENTS):
             self._note()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...facts.checkpoint import free_memory
-from ...facts.common.spending import SPENDS
+from ...facts.common.spending import USAGE_EVENTS
 from ...facts.facts import RunFacts
 from ...journal import Entry, Journal
 from ...journal.integrity.durable import is_forced_out
@@ -111,7 +111,7 @@ class Recorder:
         self._facts.apply(stamped)
         if self._work is None:
             free_memory(self._journal, self._facts, stamped)
-        if isinstance(stamped.event, SPENDS):
+        if isinstance(stamped.event, USAGE_EVENTS):
             self._journal.note_used(self._facts.spending.used)
         for listener in (*self._own, *self._listeners):
             listener(stamped)

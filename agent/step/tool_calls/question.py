@@ -17,13 +17,13 @@ async def ask_person(
 ) -> ToolResult:
     """Wait for the user's answer. If nobody is there, the run is handed off or the model decides."""
     question, name = ctx.tools.question(parsed.arguments), call.call_id
-    if name in ctx.facts.asking.answers:
-        return ToolResult(ok=True, text=ctx.facts.asking.answers[name], summary="answered")
+    if name in ctx.facts.requests.answers:
+        return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
     if not ctx.watched():
         return _nobody_answers(ctx.gate, question.question, outcome)
     record(QuestionAsked(question_id=name, question=question.question, options=question.options))
     record(Waiting(why="question"))
-    asked = ctx.facts.asking.questions
+    asked = ctx.facts.requests.questions
     await ctx.activity.interruptible(
         ctx.activity.until(lambda: name not in asked or (ctx.headless and not ctx.watched()))
     )
@@ -31,7 +31,7 @@ async def ask_person(
         result = _nobody_answers(ctx.gate, question.question, outcome)
         record(QuestionAnswered(question_id=name, text=result.text, by="program"))
         return result
-    return ToolResult(ok=True, text=ctx.facts.asking.answers[name], summary="answered")
+    return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")
 
 
 def _nobody_answers(gate: Gate, question: str, outcome: CallResults) -> ToolResult:

@@ -23,7 +23,7 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
             state.newest_try = ""
             note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
-            state.going_back = event  # one line reports all of it when it is done
+            state.rolling_back = event  # one line reports all of it when it is done
         case PassFinished():
             _finished(state, stamped, event)
         case _:
@@ -50,7 +50,7 @@ def see_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) ->
 
 
 def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
-    patch, state.pass_step, state.going_back = state.going_back, None, None
+    patch, state.pass_step, state.rolling_back = state.rolling_back, None, None
     state.trying.clear()
     state.newest_try = ""
     is_measured = bool(state.scores) and state.scores[-1].number == event.number

@@ -90,7 +90,7 @@ def see_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
         case ToolFinished():
             _tool_finished(state, stamped, event)
         case FileChanged():
-            if event.by != "model" and state.going_back is None:
+            if event.by != "model" and state.rolling_back is None:
                 counts = f"+{event.added} −{event.removed}"
                 note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
         case _:

@@ -195,5 +195,5 @@ async def test_the_journal_of_a_run_with_tries_folds_to_what_the_runner_knew(try
     run = trying({(1, 1): [writes("score.txt", 6)], (1, 2): [writes("score.txt", 9)]}, tries=2)
     await through_hours(run, ManualClock())
     facts = run.facts()
-    assert facts.passing is not None and facts.passing.best == 9 and facts.files_changed == ["score.txt"]
+    assert facts.pass_facts is not None and facts.pass_facts.best == 9 and facts.files_changed == ["score.txt"]
     assert facts.spent.steps == len(run.of("step_started")) and not facts.open_steps and not facts.admitted

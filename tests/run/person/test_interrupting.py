@@ -204,7 +204,7 @@ async def test_a_question_is_answered_once_and_closed_by_an_interrupt(driven):
     outcome = await run.run(watched=True)
     assert outcome.reason == "answered", run.story()
     assert run.results("ask_person")[0] == "the first"
-    assert fold(run.spec, run.stamped).asking.questions == {}
+    assert fold(run.spec, run.stamped).requests.questions == {}
     run.assert_legal()
 
 

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rundry.agent import Landed, plural
+from rundry.agent import RecordedChange, plural
 
 from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
@@ -34,7 +34,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
     UndoScreen Static { height: auto; }
     """
 
-    def __init__(self, changes: Sequence[Landed], step: int | None) -> None:
+    def __init__(self, changes: Sequence[RecordedChange], step: int | None) -> None:
         """`changes`: oldest first."""
         super().__init__()
         self._changes, self._step = changes, step
@@ -89,7 +89,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         yield from keymap_of(self).answers(("answer_yes", "undo"), ("close_dialog", "cancel"))
 
 
-def _row(landed: Landed) -> Content:
+def _row(landed: RecordedChange) -> Content:
     title = one_line(landed.title)
     title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
     files = "" if landed.command is None else plural(len(landed.files), "file")

@@ -48,9 +48,9 @@ async def at_gate(
     An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
     user is attached. `place`: that of its file among the files of the answer.
     """
-    asking = ctx.facts.asking
-    draft, opened = _drafted(ctx, call, arguments, asking.waiting_for(call.call_id), record)
-    stored = None if opened is None else StoredProposal(opened, asking.conflict_of(opened.proposal_id))
+    requests = ctx.facts.requests
+    draft, opened = _drafted(ctx, call, arguments, requests.waiting_for(call.call_id), record)
+    stored = None if opened is None else StoredProposal(opened, requests.conflict_of(opened.proposal_id))
     return await _from(ctx, call, arguments, draft, stored, record, may_stay=may_stay, place=place)
 
 

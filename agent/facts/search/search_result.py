@@ -7,7 +7,7 @@ import msgspec
 from ...protocol import Coverage, Estimate, RunEnded
 
 
-class Searched(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an ended search by lenses."""
 
     run_id: str
@@ -20,11 +20,11 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Coverage
 
 
-def searched(run_id: str, ended: RunEnded | None) -> Searched | None:
+def search_result(run_id: str, ended: RunEnded | None) -> SearchResult | None:
     """Return the result of a search by lenses; None: the run has not ended, or is not such a search."""
     if ended is None or ended.coverage is None:
         return None
-    return Searched(
+    return SearchResult(
         run_id=run_id,
         reason=ended.reason.value,
         complete=ended.complete,

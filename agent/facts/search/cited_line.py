@@ -9,7 +9,7 @@ _LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9}))?
 _ADDRESS = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 
-class Cited(NamedTuple):
+class CitedLine(NamedTuple):
     """A line of a file, as the evidence names it."""
 
     path: str
@@ -19,14 +19,14 @@ class Cited(NamedTuple):
     """The last line of a cited range, else the same line."""
 
 
-def cited_line(evidence: str) -> Cited | None:
+def cited_line(evidence: str) -> CitedLine | None:
     """Return the line that `src/app.py:12`, `src/app.py:12:3` or `src/app.py:12-15` cites; None for other evidence."""
     text = evidence.strip()
     found = None if is_address(text) else _LINE.match(text)
     if found is None:
         return None
     line = int(found["line"])
-    return Cited(found["path"], line, max(line, int(found["last"] or line)))
+    return CitedLine(found["path"], line, max(line, int(found["last"] or line)))
 
 
 def is_address(evidence: str) -> bool:

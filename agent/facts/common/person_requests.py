@@ -33,18 +33,18 @@ class Rebase:
 
 
 @dataclass(slots=True)
-class Asking:
+class PersonRequests:
     """Proposals and questions of a run, derived from events only."""
 
     proposals: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Open proposals, by their id, in the newest version that fits the files."""
     rebases: dict[str, Rebase] = field(default_factory=dict[str, Rebase])
     """Proposal id to its newest rebase, which may be a conflict."""
-    passing: set[str] = field(default_factory=set[str])
+    ends_with_runner: set[str] = field(default_factory=set[str])
     """Open proposals that end with their runner: those of search items, or of commands that already ran."""
     lost: set[str] = field(default_factory=set[str])
     """Open proposals that ended in this way and cannot be shown again."""
-    turned_down: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
+    refused: list[ProposalOpened] = field(default_factory=list[ProposalOpened])
     """What the policy refused in the newest step because nobody was available to ask."""
     proposal_ids: list[str] = field(default_factory=list[str])
     """Newest id of each call without a result, and of proposals without a call. Call ids occur only once."""
@@ -58,10 +58,10 @@ class Asking:
     """A person's answers, by question id."""
 
     def apply(self, stamped: Stamped) -> None:
-        """Fold the next event of the types in `ASKED`."""
+        """Fold the next event of the types in `REQUEST_EVENTS`."""
         match stamped.event:
             case StepStarted():
-                self.turned_down = []
+                self.refused = []
             case ToolFinished(call_id=call_id):
                 self.approved.pop(call_id, None)
                 self.decisions.pop(call_id, None)
@@ -74,9 +74,9 @@ class Asking:
             case ProposalDecided() as decided:
                 self._decide(decided)
             case RunEnded() | RunResumed():
-                self.lost |= self.passing
+                self.lost |= self.ends_with_runner
             case Rewound():  # the calls of the proposals no longer exist
-                for known in (self.proposals, self.rebases, self.passing, self.lost):
+                for known in (self.proposals, self.rebases, self.ends_with_runner, self.lost):
                     known.clear()
             case QuestionAsked() as asked:
                 self.questions[asked.question_id] = asked
@@ -108,7 +108,7 @@ class Asking:
         self._forget(name)
         self.proposals[name] = opened
         if not (is_of_main and opened.call_id):
-            self.passing.add(name)
+            self.ends_with_runner.add(name)
         self._forget_ids(base_of(name))
         self.proposal_ids.append(name)
         self.approved.pop(opened.call_id, None)  # the approval is stale: only a new decision counts
@@ -116,7 +116,7 @@ class Asking:
 
     def _forget(self, proposal_id: str) -> ProposalOpened | None:
         self.rebases.pop(proposal_id, None)
-        self.passing.discard(proposal_id)
+        self.ends_with_runner.discard(proposal_id)
         self.lost.discard(proposal_id)
         return self.proposals.pop(proposal_id, None)
 
@@ -142,10 +142,10 @@ class Asking:
                 self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)
                 self.decisions[opened.call_id] = decided
         elif decided.by == "policy" and opened.asks:
-            self.turned_down.append(opened)
+            self.refused.append(opened)
 
 
-ASKED = frozenset[type[Event]](
+REQUEST_EVENTS = frozenset[type[Event]](
     (
         StepStarted,
         ToolFinished,
@@ -159,7 +159,7 @@ ASKED = frozenset[type[Event]](
         RunResumed,
     )
 )
-"""The events that change `Asking`; all others are ignored."""
+"""The events that change `PersonRequests`; all others are ignored."""
 
 
 def proposal_base(call_id: str) -> str:
