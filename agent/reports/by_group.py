@@ -1,4 +1,4 @@
-"""Sum up runs by day and by loop."""
+"""Sum up the spend of runs by day and by loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..protocol import Spent
 
 
 class GroupSpend(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runs of one day, or of one loop, add up to."""
+    """The totals of the runs of one day or of one loop."""
 
     name: str
     """Local date as `2026-11-23`, or the name of the loop."""
@@ -25,7 +25,7 @@ class GroupSpend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One run as a part of its groups."""
+    """What one run adds to its groups."""
 
     started: float
     loop: str
@@ -34,14 +34,14 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def by_day(parts: Sequence[Part], since: float, now: float) -> list[GroupSpend]:
-    """Return the days from `since` to `now` (Unix seconds), also those without a run, oldest first."""
+    """Return the totals of each day from `since` to `now` (Unix seconds), oldest first, with days without a run."""
     found = _grouped((_day(part.started), part) for part in parts)
-    days = dict.fromkeys([*(_day(at) for at in _noons(since, now)), *found])
+    days = dict.fromkeys([*(_day(at) for at in _times_on_each_day(since, now)), *found])
     return [found.get(day) or GroupSpend(name=day) for day in sorted(days)]
 
 
 def by_loop(parts: Sequence[Part]) -> list[GroupSpend]:
-    """Return the loops that ran, most expensive first."""
+    """Return the totals of each loop that ran, most expensive first."""
     found = _grouped((part.loop, part) for part in parts).values()
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens, each.name))
 
@@ -50,8 +50,8 @@ def _day(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(at))
 
 
-def _noons(since: float, now: float) -> Iterable[float]:
-    """Yield a time of each day, at most 400 of them."""
+def _times_on_each_day(since: float, now: float) -> Iterable[float]:
+    """Yield at least one time on each day of the period, but only for its last 400 days."""
     at = max(since, now - 400 * 86_400)
     while at < now:
         yield at

@@ -1,4 +1,4 @@
-"""The files that a run changed, each with its contents before and after, and who decided."""
+"""List the files that a run changed, each with its content before and after, and who decided."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ _BY = {"command": "by a command", "background": "by a background command", "pers
 
 @dataclass(slots=True)
 class RunFile:
-    """One file, from its state before the first change of the run to that after the newest one."""
+    """A changed file: its content before the first and after the newest change of the run."""
 
     path: str
     before: str | None
-    """Blob; None: there was no file, or it was too large to store."""
+    """Name of the blob. None: the file did not exist, or was too large to store."""
     after: str | None
     kept: str = ""
-    """Why the newest undo left it as it is."""
+    """Why the newest undo did not restore it; empty if it did."""
     who: str = ""
     """The decision on the newest change: `approved by you`, `allowed: the gate is set to `edits``, `by a command`."""
 
     @property
     def is_undone(self) -> bool:
-        """Whether the file is as it was before the run, as far as the run knows."""
+        """Whether the recorded content is the same as before the run."""
         return self.before == self.after
 
 
 def changed_files(journal: Journal) -> list[RunFile]:
-    """Return the files in the order of their first change. Reads no other events. Raises JournalError."""
+    """Return the files in the order of their first change. Raises JournalError."""
     found: dict[str, RunFile] = {}
     opened: dict[str, str] = {}
     decided: dict[str, str] = {}

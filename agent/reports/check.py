@@ -1,4 +1,4 @@
-"""Read a whole journal and report all damage: file, events, end, stored contents, usage, spec, search, inbox."""
+"""Read a whole journal and report all damage (`rundry check`)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class DamageFound(msgspec.Struct, frozen=True, kw_only=True):
     part: DamagedPart
     text: str
     event: int | None = None
-    """Number of the damaged event, if the part is an event."""
+    """Sequence number of the damaged event, if the part is `event`."""
     accepted: bool = False
-    """A person resumed the run without this event."""
+    """Whether a person resumed the run without this event."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str = ""
     events: int = 0
     contents: int = 0
-    """Number of stored contents of files and results."""
+    """Number of stored blobs."""
     findings: list[DamageFound] = []
 
     @property
@@ -49,7 +49,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_journal(path: Path) -> Checked:
-    """Read a whole journal. Damage is reported, not raised."""
+    """Read a whole journal and return its damage. Never raises JournalError."""
     findings: list[DamageFound] = []
     try:
         journal = Journal.open(path)
@@ -96,7 +96,7 @@ def _wrong_contents(journal: Journal) -> Iterator[str]:
 
 
 def _lost_spend(journal: Journal, damage: Damage) -> Iterator[str]:
-    """Return the recorded usage that exceeds the sum of the events. A live run is still counting."""
+    """Yield a line for each recorded total that exceeds the sum of the events, unless the run is live."""
     if damage.tail is None or holder(journal.path) is not None:
         return
     journal.distrust(damage.accepted | {link.seq for link in damage.broken})
@@ -106,8 +106,8 @@ def _lost_spend(journal: Journal, damage: Damage) -> Iterator[str]:
             facts.apply(stamped)
     known, recorded = facts.spending.used, damage.tail.used
     if recorded.steps > known.steps:
-        yield f"{recorded.steps} steps were recorded, the events have {known.steps}"
+        yield f"{recorded.steps} steps were recorded, but the events add up to {known.steps}"
     if recorded.tokens > known.tokens:
-        yield f"{recorded.tokens} tokens were recorded, the events have {known.tokens}"
+        yield f"{recorded.tokens} tokens were recorded, but the events add up to {known.tokens}"
     if recorded.usd > known.usd + 1e-6:
-        yield f"{recorded.usd:.4f} USD were recorded, the events have {known.usd:.4f}"
+        yield f"{recorded.usd:.4f} USD were recorded, but the events add up to {known.usd:.4f}"

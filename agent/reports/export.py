@@ -1,4 +1,4 @@
-"""Export the events of a run for other programs: with keys hidden and without stored file contents."""
+"""Export the events of a run for other programs, with keys hidden and without blobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BATCH = 2_000
 
 
 def exported(journal: Journal) -> Iterator[Stamped]:
-    """Yield all events, oldest first. Keys that are in the environment now are hidden, too."""
+    """Yield all events, oldest first. Keys in the present environment are hidden, too."""
     after = 0
     while events := journal.read(after, _BATCH):
         for stamped in events:

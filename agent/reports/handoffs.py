@@ -1,4 +1,4 @@
-"""Format the record of a hand-off as Markdown, for standard output, mails and exports."""
+"""Format the record of a hand-off as Markdown, for standard output, mails and exports, and the commands that decide."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..protocol.text.path_text import quoted_path
 _LINE = 200
 """Maximum number of characters of an entry in a list."""
 SHORT = 12
-"""Number of characters of a digest that are shown, enough to identify it."""
+"""Number of characters of a digest that are shown."""
 
 
 def handoff_markdown(
@@ -32,21 +32,21 @@ def handoff_markdown(
 ) -> str:
     """Return the record as Markdown: reason and suggested action first, then the details. Empty parts are omitted.
 
-    `waiting`: digest of each open proposal, by its id; None: the proposals of the record.
+    `waiting`: the digest of each open proposal, by proposal id; None: use the proposals of the record.
 
-    The text quotes models, files and tools: sanitize it with `tui.text` before printing it on a terminal.
+    The text quotes models, files and tools: sanitize it with `tui.text` before you print it on a terminal.
     """
     record = opened.record
     lines = [f"# Hand-off: {_one_line(opened.reason)}", "", f"**Next:** {_one_line(opened.suggested_action)}"]
     digests = digests_of(record) if waiting is None else waiting
     if run_id and not digests and record.failing_check is not None and record.failing_check.digest:
-        lines += ["", *_ways(run_id, [record.failing_check.digest])]
+        lines += ["", *_next_commands(run_id, [record.failing_check.digest])]
     elif run_id:
-        lines += ["", *_ways(run_id, list(digests.values()))]
+        lines += ["", *_next_commands(run_id, list(digests.values()))]
     for title, part in _parts(record, digests):
         lines += ["", f"## {title}", "", *part]
     if journal:
-        lines += ["", f"The whole run: `{journal}`"]
+        lines += ["", f"Journal of the run: `{journal}`"]
     return "\n".join(lines) + "\n"
 
 
@@ -61,8 +61,8 @@ def decision_commands(run_id: str, digest: str) -> tuple[str, str]:
     return f"rundry approve {named}", f'rundry reject {named} --reason "..."'
 
 
-def what_is_left(spent: Spent, budget: Budget) -> list[str]:
-    """Return a line for each limit: `steps 7 of 40, 33 left`."""
+def limit_lines(spent: Spent, budget: Budget) -> list[str]:
+    """Return a line for each limit, such as `steps 7 of 40, 33 left`."""
     usd = "unknown" if spent.unpriced else f"{spent.usd:.4f}"
     rows = [
         _left("steps", spent.steps, 0, budget.steps, "{:,.0f}"),
@@ -74,14 +74,14 @@ def what_is_left(spent: Spent, budget: Budget) -> list[str]:
 
 
 def action_words(action: LastAction) -> str:
-    """Describe an action in one line: `step 4 run_command {"command":"make"}`."""
+    """Describe an action in one line, such as `step 4 run_command {"command":"make"}`."""
     arguments = action.arguments
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
     return f"step {action.step or '-'} {action.tool} {text}"
 
 
-def _ways(run_id: str, digests: Sequence[str]) -> list[str]:
-    """Return how a person can resume the run."""
+def _next_commands(run_id: str, digests: Sequence[str]) -> list[str]:
+    """Return lines with the commands that resume the run or decide on its proposals."""
     if not digests:
         return [f'Resume it with `rundry resume {run_id} --hint "..."`.']
     commands = [decision_commands(run_id, digest) for digest in digests]
@@ -109,7 +109,7 @@ def _parts(record: HandoffRecord, digests: Mapping[str, str]) -> Iterator[tuple[
         yield "Changed files", _changes(record.files_changed, record.changes)
     if record.last_actions:
         yield "Last actions", [_action(action) for action in record.last_actions]
-    yield "Spent", [f"- {row}" for row in what_is_left(record.spent, record.budget)] + _shares(record.shares)
+    yield "Spent", [f"- {row}" for row in limit_lines(record.spent, record.budget)] + _shares(record.shares)
 
 
 def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
@@ -157,8 +157,8 @@ def _counts(change: ChangedFile | None) -> str:
 
 
 def _action(action: LastAction) -> str:
-    sign = {True: "ok", False: "failed", None: "no result"}[action.ok]
-    return f"- {_one_line(action_words(action))}: {sign}: {_one_line(action.result)}"
+    how = {True: "ok", False: "failed", None: "no result"}[action.ok]
+    return f"- {_one_line(action_words(action))}: {how}: {_one_line(action.result)}"
 
 
 def _shares(shares: Sequence[ModelShare]) -> list[str]:
@@ -173,10 +173,10 @@ def _shares(shares: Sequence[ModelShare]) -> list[str]:
 
 
 def _left(name: str, used: float, held: float, limit: float | None, form: str) -> str:
-    aside = f", {form.format(held)} held for calls that were cut" if held else ""
+    extra = f", {form.format(held)} held for interrupted calls" if held else ""
     if limit is None:
-        return f"{name} {form.format(used)}{aside}, no limit"
-    return f"{name} {form.format(used)} of {form.format(limit)}{aside}, {form.format(max(0, limit - used - held))} left"
+        return f"{name} {form.format(used)}{extra}, no limit"
+    return f"{name} {form.format(used)} of {form.format(limit)}{extra}, {form.format(max(0, limit - used - held))} left"
 
 
 def _quoted(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from .run_state import RunState, run_state
 from .runs import RunLine, list_runs
 
 PersonNeed = Literal["handoff", "gate", "question"]
-"""What a person is asked for."""
+"""Why a run waits for a person."""
 
 
 class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     hunks: int = 0
     conflict: bool = False
-    """The file changed on disk, so the proposal no longer fits."""
+    """Whether the proposal conflicts with a change of the file on disk."""
     opened: float = 0.0
     """Unix seconds."""
 
@@ -60,7 +60,7 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     waits: PersonNeed
     state: RunLineState
-    """`running`: a person can act immediately; otherwise the run must be resumed first."""
+    """If it is not `running`, the run must be resumed before a person can act."""
     reason: str
     suggested_action: str
     since: float
@@ -74,7 +74,7 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
-    """Return the waiting runs, newest first; with `workspace`, only those of that workspace."""
+    """Return the runs that wait for a person, newest first. `workspace`: only the runs of this workspace."""
     return list(_found(folder, workspace))
 
 
@@ -124,7 +124,7 @@ def _pending(line: RunLine, state: RunState) -> Pending | None:
         suggested_action=need.suggested_action,
         since=state.asked_at or line.started,
         take_up=need.command,
-        proposals=[_listed(opened, state) for opened in proposals],
+        proposals=[_proposal_entry(opened, state) for opened in proposals],
         suspect=suspect,
     )
 
@@ -132,40 +132,43 @@ def _pending(line: RunLine, state: RunState) -> Pending | None:
 def _need(
     line: RunLine, state: RunState, proposals: Sequence[ProposalOpened], suspect: SuspectResult | None
 ) -> _Need | None:
-    """Return the first of: a hand-off, a question, a proposal. `proposals`: those that can be decided now."""
+    """Return the most urgent need: a hand-off, else a question, else a proposal.
+
+    `proposals`: the proposals that can be decided now.
+    """
     is_running = line.state == "running"
     is_open = state.handoff is not None and line.reason in (None, Reason.HANDOFF, Reason.REFUSED)
     if is_open or line.reason is Reason.HANDOFF:
-        command = _look(line, proposals) if is_running else _resume(line, proposals, suspect)
+        command = _show_command(line, proposals) if is_running else _resume_command(line, proposals, suspect)
         if state.handoff is None:
             return _Need("handoff", line.detail, "look at it, then resume it with a hint", command)
         return _Need("handoff", state.handoff.reason, state.handoff.suggested_action, command)
     if state.questions:
         question = next(iter(state.questions.values())).question
-        command = f'rundry ctl {line.run_id} answer "..."' if is_running else _look(line, proposals)
-        return _Need("question", f"it asks: {question}", "answer it", command)
+        command = f'rundry ctl {line.run_id} answer "..."' if is_running else _show_command(line, proposals)
+        return _Need("question", f"the model asks: {question}", "answer it", command)
     if proposals or state.proposals:
         opened = proposals[0] if proposals else next(iter(state.proposals.values()))
         reason = f"{opened.tool} {opened.path or opened.command or opened.tool} waits at the gate"
-        return _Need("gate", reason, "look at it, then approve or reject it", _look(line, proposals))
+        return _Need("gate", reason, "look at it, then approve or reject it", _show_command(line, proposals))
     return None
 
 
-def _look(line: RunLine, proposals: Sequence[ProposalOpened]) -> str:
-    """Return the command that shows the run; without a runner, the one that decides its oldest proposal."""
+def _show_command(line: RunLine, proposals: Sequence[ProposalOpened]) -> str:
+    """Return the command that shows the run or, without a runner, approves its oldest proposal or resumes it."""
     if line.state == "running":
         return f"rundry watch {line.run_id}"
-    return _approve(line, proposals[0].digest) if proposals else f"rundry resume {line.run_id}"
+    return _approve_command(line, proposals[0].digest) if proposals else f"rundry resume {line.run_id}"
 
 
-def _resume(line: RunLine, proposals: Sequence[ProposalOpened], suspect: SuspectResult | None) -> str:
-    """Return the command that resumes a run without a runner, with the decision that it waits for."""
+def _resume_command(line: RunLine, proposals: Sequence[ProposalOpened], suspect: SuspectResult | None) -> str:
+    """Return the command that continues a run without a runner: a decision that it waits for, or a resume."""
     if proposals:
-        return _approve(line, proposals[0].digest)
-    return f'rundry resume {line.run_id} --hint "..."' if suspect is None else _approve(line, suspect.digest)
+        return _approve_command(line, proposals[0].digest)
+    return f'rundry resume {line.run_id} --hint "..."' if suspect is None else _approve_command(line, suspect.digest)
 
 
-def _approve(line: RunLine, digest: str) -> str:
+def _approve_command(line: RunLine, digest: str) -> str:
     return f"rundry approve {line.run_id} --digest {digest[:SHORT]}"
 
 
@@ -183,7 +186,7 @@ def suspect_result(state: RunState) -> SuspectResult | None:
     )
 
 
-def _listed(opened: ProposalOpened, state: RunState) -> PendingProposal:
+def _proposal_entry(opened: ProposalOpened, state: RunState) -> PendingProposal:
     return PendingProposal(
         proposal_id=opened.proposal_id,
         digest=opened.digest,

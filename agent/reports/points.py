@@ -1,4 +1,4 @@
-"""Points to which a run can be rewound: the person's messages, and steps that were not rewound."""
+"""List the points to which a run can be rewound: messages of the person, and steps."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ..protocol import Rewound, Said, StepStarted
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point in the run; rewinding restores the state before it."""
+    """A message or a step. Rewinding restores the state before it."""
 
     seq: int
     at: float
-    """Unix time."""
+    """Unix seconds."""
     text: str | None
     """Text of the message; None: a step."""
     step: int | None
 
 
 def earlier_points(journal: Journal) -> list[Point]:
-    """Return the points, oldest first, without those that were rewound. Reads no other events. Raises JournalError."""
+    """Return the points, oldest first, without those that were rewound. Raises JournalError."""
     points: list[Point] = []
     for stamped in journal.read_types((Said, StepStarted, Rewound)):
         if stamped.work is not None:

@@ -1,4 +1,4 @@
-"""Summarize the runs of several days, and find limits that do not fit them."""
+"""Summarize the runs of several days, and advise on limits that do not fit them (`rundry report`)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from .by_group import GroupSpend, Part, by_day, by_loop
 from .listing import LIMITS, RunLine, RunsFolder, RunTally
 
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
-"""First word of the detail of a budget's end (stops/budget.py) to the limit."""
+"""Maps the first word of the detail of a budget end (stops/budget.py) to the limit."""
 ENOUGH = 3
-"""With fewer runs than this, no advice about a limit is given."""
-TIGHT, LOOSE = 0.25, 0.25
+"""Minimum number of runs with a limit for advice about it."""
+TIGHT = 0.25
+"""A limit is too tight if at least this share of its runs ended on it."""
+LOOSE = 0.25
+"""A limit is too loose if nine in ten runs used less than this share of it."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """Share of a limit that was used (0 to 1, or above), over the given number of runs with that limit."""
+    """The used share of a limit (0 to 1, or above): median and 90th percentile of the runs that had the limit."""
 
     runs: int
     median: float
     p90: float
 
 
-class Exits(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of runs by end reason; `running` and `interrupted` are runs that have not ended."""
+class EndCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs with one reason of their end; `running` and `interrupted` are runs that have not ended."""
 
     reason: str
     runs: int
@@ -42,8 +45,8 @@ class Exits(msgspec.Struct, frozen=True, kw_only=True):
     """Used share by limit."""
 
 
-class Firing(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of detections of one kind."""
+class StallCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one detector fired in all runs."""
 
     kind: StallKind
     signature: str
@@ -52,15 +55,15 @@ class Firing(msgspec.Struct, frozen=True, kw_only=True):
     responses: dict[str, int]
 
 
-class HandOffs(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of hand-offs with the same reason."""
+class HandoffCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The hand-offs with one reason."""
 
     reason: str
     times: int
     runs: list[str]
 
 
-class Evidenced(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceCount(msgspec.Struct, frozen=True, kw_only=True):
     """Number of complete runs with the same kind of evidence."""
 
     kind: EvidenceKind
@@ -80,7 +83,7 @@ class ModelSpend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """Advice about whether one limit fits the runs."""
+    """Whether one limit fits the runs, and why."""
 
     limit: str
     verdict: Literal["too tight", "too loose", "fits", "unknown"]
@@ -99,16 +102,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Number of journals that are damaged or from a newer version."""
     newer: int
     """Number of the unreadable journals that are from a newer version."""
-    exits: list[Exits]
+    exits: list[EndCount]
     """Most frequent first."""
     budget: dict[str, Share]
     """Used share of all runs, by limit."""
-    detectors: list[Firing]
-    handoffs: list[HandOffs]
+    detectors: list[StallCount]
+    handoffs: list[HandoffCount]
     models: list[ModelSpend]
     """Most expensive first."""
     advice: list[Advice]
-    evidenced: list[Evidenced] = []
+    evidenced: list[EvidenceCount] = []
     """Complete runs by kind of evidence, strongest kind first."""
     searches: list[SearchResult] = []
     """Newest first."""
@@ -175,20 +178,20 @@ def report(folder: Path, days: float, now: float) -> Report:
     )
 
 
-def _exits(runs: Sequence[_Run]) -> list[Exits]:
+def _exits(runs: Sequence[_Run]) -> list[EndCount]:
     by_reason: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
         by_reason[run.reason].append(run)
     found = [
-        Exits(reason=reason, runs=len(some), share=len(some) / len(runs), budget=_shares(some))
+        EndCount(reason=reason, runs=len(some), share=len(some) / len(runs), budget=_shares(some))
         for reason, some in by_reason.items()
     ]
     return sorted(found, key=lambda each: (-each.runs, each.reason))
 
 
-def _evidenced(runs: Sequence[_Run]) -> list[Evidenced]:
+def _evidenced(runs: Sequence[_Run]) -> list[EvidenceCount]:
     counts = Counter(run.line.evidence_kind for run in runs)
-    return [Evidenced(kind=kind, runs=counts[kind]) for kind in EVIDENCE_KINDS if counts[kind]]
+    return [EvidenceCount(kind=kind, runs=counts[kind]) for kind in EVIDENCE_KINDS if counts[kind]]
 
 
 def _shares(runs: Iterable[_Run]) -> dict[str, Share]:
@@ -209,7 +212,7 @@ def quantile(values: Sequence[float], part: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _detectors(runs: Sequence[_Run]) -> list[Firing]:
+def _detectors(runs: Sequence[_Run]) -> list[StallCount]:
     times: Counter[tuple[StallKind, str]] = Counter()
     where: dict[tuple[StallKind, str], set[str]] = defaultdict(set)
     responses: dict[tuple[StallKind, str], Counter[str]] = defaultdict(Counter)
@@ -220,18 +223,18 @@ def _detectors(runs: Sequence[_Run]) -> list[Firing]:
             where[key].add(run.line.run_id)
             responses[key].update(fired.responses)
     return [
-        Firing(kind=kind, signature=signature, firings=count, runs=len(where[key]), responses=dict(responses[key]))
+        StallCount(kind=kind, signature=signature, firings=count, runs=len(where[key]), responses=dict(responses[key]))
         for key, count in times.most_common()
         for kind, signature in (key,)
     ]
 
 
-def _handoffs(runs: Sequence[_Run]) -> list[HandOffs]:
+def _handoffs(runs: Sequence[_Run]) -> list[HandoffCount]:
     where: dict[str, list[str]] = defaultdict(list)
     for run in runs:
         for reason in run.tally.handoffs:
             where[reason].append(run.line.run_id)
-    found = [HandOffs(reason=reason, times=len(ids), runs=sorted(set(ids))) for reason, ids in where.items()]
+    found = [HandoffCount(reason=reason, times=len(ids), runs=sorted(set(ids))) for reason, ids in where.items()]
     return sorted(found, key=lambda each: (-each.times, each.reason))
 
 
@@ -262,7 +265,7 @@ def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
     having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
     ended_on = sum(1 for run in runs if run.ended_on == limit)
     if len(having) < ENOUGH:
-        return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few to tell")
+        return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few for advice")
     if ended_on / len(having) >= TIGHT:
         why = (
             f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"
@@ -272,7 +275,7 @@ def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
         return Advice(limit=limit, verdict="unknown", why=f"none of {len(having)} runs cost anything: local models")
     p90 = quantile([*having.values()], 0.9)
     if p90 < LOOSE:
-        why = f"nine in ten of {len(having)} runs used at most {p90:.0%} of it: it would stop a runaway late"
+        why = f"nine in ten of {len(having)} runs used at most {p90:.0%} of it, so it stops a run without progress late"
         return Advice(limit=limit, verdict="too loose", why=why)
     why = f"{ended_on} of {len(having)} runs ended on it, nine in ten used at most {p90:.0%}"
     return Advice(limit=limit, verdict="fits", why=why)

@@ -1,4 +1,4 @@
-"""The state of a run for lists and commands, read from its journal without most of its events."""
+"""Read the state of a run for lists and commands, without reading most of its events."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunSta
     StepStarted,
     ToolFinished,
 }
-"""Events that change what waits for a person. Results are many: they are read only while a question is open."""
+"""The types of events that change what waits for a person. Tool results are many: read only if a question is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What waits for a person in a run, and the settings that a command changes."""
+    """What waits for a person in a run, and the settings that commands can change."""
 
     budget: Budget
     model: ModelSpec
-    """The model that answers now."""
+    """The current model."""
     proposals: Mapping[str, ProposalOpened]
-    """Open proposals by id, oldest first, with the changes of a rebase."""
+    """Open proposals by id, oldest first, as rebased."""
     opened_at: Mapping[str, float]
-    """Unix time at which each of them was opened, by its id."""
+    """Unix seconds at which each proposal was opened, by its id."""
     conflicts: Mapping[str, str]
     """Why a proposal is in conflict, by its id."""
     ends_with_runner: frozenset[str]
@@ -54,21 +54,21 @@ class RunState:
     questions: Mapping[str, QuestionAsked]
     """Open questions by their id, unless the run has ended."""
     queue: Mapping[int, Queued]
-    """Messages that wait for the end of the step, by their id."""
+    """Queued messages of the user, by their id."""
     handoff: HandoffOpened | None
     """The hand-off that is still open; None: there is none."""
     ended: RunEnded | None
     """None: the run has not ended, or was resumed since."""
     asked_at: float
-    """Unix time of the newest question to a person; 0: there was none."""
+    """Unix seconds of the newest hand-off, question or proposal; 0: there was none."""
 
-    def lasting(self) -> dict[str, ProposalOpened]:
+    def decidable_without_runner(self) -> dict[str, ProposalOpened]:
         """Return the proposals that can be decided without a runner."""
         return {name: opened for name, opened in self.proposals.items() if name not in self.ends_with_runner}
 
     def without_runner(self) -> RunState:
         """Return the state with only the proposals that can be decided without a runner."""
-        return replace(self, proposals=self.lasting())
+        return replace(self, proposals=self.decidable_without_runner())
 
 
 def run_state(journal: Journal) -> RunState:
@@ -76,7 +76,7 @@ def run_state(journal: Journal) -> RunState:
     fold = _Fold(journal.spec.budget, journal.spec.model)
     for stamped in journal.read_types(_READ):
         fold.apply(stamped)
-    if fold.common.requests.questions:  # the result of its call closes a question, too
+    if fold.common.requests.questions:  # a question is also closed by the result of its call
         for stamped in journal.read_types([ToolFinished], after=fold.question_seq):
             fold.common.apply(stamped)
     return fold.state()
@@ -91,7 +91,7 @@ class _Fold:
     ended: RunEnded | None = None
     asked_at: float = 0.0
     question_seq: int = 0
-    """Position of the oldest open question in the journal."""
+    """Sequence number of the oldest open question."""
 
     def apply(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, QuestionAsked) and not self.common.requests.questions:

@@ -1,4 +1,4 @@
-"""Where runs are stored, what their ids look like, and how to find a run."""
+"""Locate, list, name and delete runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_LIST = 8
 
 
 def new_run_id(now: float) -> str:
-    """Return a new id such as `20261121-014233-k3f9x` (UTC). Ids sort by the given time, also within a second."""
+    """Return a new id such as `20261121-014233-k3f9x` (UTC). Ids sort by `now`, also within a second."""
     part = int(now % 1 * 36**2)
     noise = int.from_bytes(os.urandom(4)) % 36**3
     letters = (part // 36, part % 36, noise // 36**2, noise // 36 % 36, noise % 36)
@@ -26,7 +26,7 @@ def new_run_id(now: float) -> str:
 
 
 def runs_dir(explicit: str | None, env: Mapping[str, str]) -> Path:
-    """Return the folder of all journals: `--runs-dir`, RUNDRY_RUNS_DIR, or the system's folder for state."""
+    """Return the folder of all journals: `explicit`, RUNDRY_RUNS_DIR, or the user's folder for application state."""
     given = explicit or env.get("RUNDRY_RUNS_DIR")
     if given:
         return Path(given).expanduser().absolute()
@@ -44,9 +44,9 @@ def journal_path(folder: Path, run_id: str) -> Path:
 
 
 def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
-    """Return the journal of a run by its id, an unambiguous prefix of it, or a path.
+    """Return the path of the journal of a run. `ref`: its id, an unambiguous prefix of the id, or a path.
 
-    None: the newest unfinished run of the workspace (of all, if that is None). Raises UserError.
+    Without `ref`, return the newest unfinished run of the workspace, or of all workspaces. Raises UserError.
     """
     if ref is None:
         return _newest_unfinished(folder, workspace)
@@ -61,9 +61,9 @@ def find_run(ref: str | None, folder: Path, workspace: Path | None) -> Path:
     if len(fitting) == 1:
         return journal_path(folder, fitting[0])
     if not fitting:
-        raise UserError(f"no run {ref!r} in {folder}: `rundry runs` lists those that exist")
+        raise UserError(f"no run {ref!r} in {folder}: `rundry runs` lists the runs that exist")
     shown = ", ".join(fitting[:_LONGEST_LIST]) + (", ..." if len(fitting) > _LONGEST_LIST else "")
-    raise UserError(f"{ref!r} matches {len(fitting)} runs ({shown}): give more of the id")
+    raise UserError(f"{ref!r} matches {len(fitting)} runs ({shown}): write more of the id")
 
 
 def list_runs(folder: Path) -> list[RunLine]:

@@ -222,7 +222,7 @@ def _nobody_drives(journal: Journal, state: RunState, flags: Mapping[str, object
     if state.ended is not None:
         return _ended(journal, state) + _way_on(journal, state, flags)
     run_id = journal.spec.run_id
-    if state.lasting():
+    if state.decidable_without_runner():
         return f"{run_id} has no runner: decide with rundry approve {run_id} or rundry reject {run_id}"
     return f"{run_id} has no runner and has not ended: continue it with rundry resume {run_id}"
 

@@ -1,8 +1,8 @@
-"""Summaries of many runs for lists and reports, without reading each journal again."""
+"""Summaries of the runs in a folder, for lists and reports, with an index that avoids reading each journal again."""
 
 from .folder import RunsFolder, journals
 from .line import RunLine
-from .tally import LIMITS, Firings, RunTally
+from .tally import LIMITS, RunStallCount, RunTally
 from .tree import as_tree, is_left_to_parent
 
-__all__ = ["LIMITS", "Firings", "RunLine", "RunTally", "RunsFolder", "as_tree", "is_left_to_parent", "journals"]
+__all__ = ["LIMITS", "RunLine", "RunStallCount", "RunTally", "RunsFolder", "as_tree", "is_left_to_parent", "journals"]

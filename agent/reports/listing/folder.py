@@ -1,4 +1,4 @@
-"""All runs of a folder: their lines and totals, from the index if a journal has not changed."""
+"""Read the lines and the totals of all runs of a folder, from the index where a journal has not changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tally import RunTally, tally_of
 
 
 def journals(folder: Path) -> list[Path]:
-    """Return the journals, newest first. Raises UserError if the folder cannot be listed."""
+    """Return the paths of all journals, newest first. Raises UserError if the folder cannot be listed."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == ".db" and path.is_file()]
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def journals(folder: Path) -> list[Path]:
 
 
 class RunsFolder:
-    """Context manager for a runs folder. On exit it stores in the index what was read from journals."""
+    """Context manager for a folder of runs. On exit it stores in the index what it read from journals."""
 
     def __init__(self, folder: Path) -> None:
         """Raises UserError if the folder cannot be listed."""
@@ -75,7 +75,7 @@ class RunsFolder:
 
 
 def _as_of_now(line: RunLine, path: Path) -> RunLine:
-    """Update a line from the index with what is not in the journal: whether a runner exists, and the current path."""
+    """Add to a line from the index what the journal does not contain: whether it has a runner, and its present path."""
     try:
         state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
     except JournalError:

@@ -1,7 +1,6 @@
 """The index of a runs folder: the line and the totals of each journal that has not changed since it was read.
 
-The index is derived data and may be missing: the journals contain everything. A folder that cannot be written, or an
-index that cannot be read, only costs time.
+The index is a cache: the journals contain everything. Without it, or if it cannot be written, lists only take longer.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _FORMAT = 5
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0
-"""Within this many seconds after a change, another change can leave the same size and time."""
+"""Seconds after a change in which another change may leave the same size and time, so that no entry is stored."""
 _STALE = 60.0
-"""A partly written index older than this many seconds was left by a process that died."""
+"""Age in seconds after which a partly written index counts as left behind by a process that died."""
 
 Key = tuple[int, ...]
 """Inode, size and change time of the journal, then size and change time of its write-ahead log, in nanoseconds."""
 
 
 class Entry(msgspec.Struct):
-    """What is known about a journal as long as it has this key."""
+    """What the index stores about a journal. It is valid while the journal has this key."""
 
     key: Key
     line: RunLine
@@ -41,7 +40,7 @@ class Entry(msgspec.Struct):
 
     @property
     def current(self) -> RunTally | None:
-        """The totals, if the journal has not changed since."""
+        """The totals, or None if the journal has changed since they were computed."""
         return self.tally if self.tally_key == self.key else None
 
 
@@ -52,7 +51,7 @@ class _File(msgspec.Struct):
 
 
 class Index:
-    """The index, read on creation; `save` writes it if entries were added or removed."""
+    """The index of a folder, read on creation. `save` writes it if entries were added or removed."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
@@ -60,12 +59,12 @@ class Index:
         self._changed = False
 
     def entry(self, path: Path) -> Entry | None:
-        """Return the entry of the journal if the journal has not changed."""
+        """Return the entry of the journal, or None if there is none or the journal has changed since."""
         found = self._entries.get(path.name)
         return found if found is not None and found.key == key_of(path) else None
 
     def older(self, path: Path) -> RunTally | None:
-        """Return earlier totals of the journal, which may have grown since."""
+        """Return the stored totals of the journal, which may have grown since, or None."""
         found = self._entries.get(path.name)
         return found.tally if found is not None and found.key[:1] == key_of(path)[:1] else None
 
@@ -85,7 +84,7 @@ class Index:
         self._changed = True
 
     def save(self, names: set[str]) -> None:
-        """Write the index with only these journals; all others no longer exist."""
+        """Write the index. `names`: the file names of the existing journals; entries of other names are dropped."""
         if not self._changed and not self._entries.keys() - names:
             return
         kept = {name: entry for name, entry in self._entries.items() if name in names}

@@ -41,9 +41,9 @@ RunLineState = Literal[
 ]
 
 _AFTER_END = 20
-"""Number of events at the end of a journal in which to look for its end and a verification."""
+"""Number of events at the end of a journal among which `run_ended` and `run_verified` are searched."""
 _BEFORE_START = 5
-"""Number of events at the beginning of a journal that include the start of the run."""
+"""Number of events at the beginning of a journal among which `run_started` is searched."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,15 +72,15 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     verified: Confirmed | None = None
     """Result of the newest `rundry verify` since the end; None: there was none."""
     parent: str | None = None
-    """Id of the run that started this one, if it is a child run."""
+    """Id of the parent, if this is a child run."""
     forked_from: str | None = None
-    """The run that this one continues, if it is a fork."""
+    """Id of the run that this one was forked from, if it is a fork."""
     error: str | None = None
     """Why the journal cannot be read."""
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether only `error` is known, because the journal cannot be read."""
+        """Whether the journal cannot be read; `error` says why."""
         return self.state in ("damaged", "newer")
 
     @property
@@ -103,7 +103,7 @@ def line_of(path: Path) -> RunLine:
 
 
 def _began(path: Path) -> float:
-    """Return the start time as far as it is known without reading the journal."""
+    """Return the start time from the run id, else the time of the last change, else 0. Unix seconds."""
     try:
         return float(calendar.timegm(time.strptime(path.stem[:15], "%Y%m%d-%H%M%S")))
     except ValueError:
@@ -116,7 +116,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
     spec = journal.spec
     newest = [stamped.event for stamped in journal.read(max(0, journal.last_seq() - _AFTER_END))]
     ended = _end_in(newest)
-    # Of an ended run, the first and the newest events tell everything.
+    # an ended run needs only its first and its newest events
     events = journal.landmarks() if ended is None else journal.read(0, _BEFORE_START)
     if ended is None:
         ended = _end_in([stamped.event for stamped in events])
@@ -139,7 +139,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
 
 
 def _end_in(events: Sequence[Event]) -> RunEnded | None:
-    """Return the end, if the run was not resumed since."""
+    """Return the newest end, or None if the run was resumed after it."""
     turns = [event for event in events if isinstance(event, RunEnded | RunResumed)]
     return turns[-1] if turns and isinstance(turns[-1], RunEnded) else None
 

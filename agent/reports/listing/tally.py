@@ -1,4 +1,4 @@
-"""Totals of one run for a report. They can be continued when the journal grows."""
+"""Compute the totals of one run for a report. When the journal grows, only new events are read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ...protocol import (
 
 LIMITS = ("steps", "tokens", "usd", "seconds")
 _COUNTED = (SPENDING_EVENTS | {BudgetChanged, HandoffOpened, StallDetected}) - {Unknown}
-"""The events to read; a damaged one of these types is read as `Unknown`."""
+"""The types of events to read, without `Unknown`, as which damaged events are read."""
 
 
-class Firings(msgspec.Struct):
-    """Detections by one detector in one run, by the response."""
+class RunStallCount(msgspec.Struct):
+    """How often one detector fired in one run, by response."""
 
     kind: StallKind
     signature: str
@@ -40,18 +40,18 @@ class RunTally(msgspec.Struct):
     budget: Budget
     seq: int = 0
     spending: Spending = msgspec.field(default_factory=Spending)
-    stalls: list[Firings] = []
+    stalls: list[RunStallCount] = []
     handoffs: list[str] = []
     """The reason of each hand-off."""
     reason: Reason | None = None
     """Reason of the outcome; None: the run has not ended."""
     detail: str = ""
     search: SearchResult | None = None
-    """Result of an ended search by lenses."""
+    """The result of a search with lenses that ended."""
 
     @property
     def used(self) -> dict[str, float]:
-        """Usage by limit."""
+        """The usage, by the name of the limit."""
         return dict(zip(LIMITS, self.spending.used, strict=True))
 
     def apply(self, run_id: str, stamped: Stamped) -> None:
@@ -77,11 +77,11 @@ class RunTally(msgspec.Struct):
             if (known.kind, known.signature) == (event.kind, event.signature):
                 known.responses[event.response] = known.responses.get(event.response, 0) + 1
                 return
-        self.stalls.append(Firings(event.kind, event.signature, {event.response: 1}))
+        self.stalls.append(RunStallCount(event.kind, event.signature, {event.response: 1}))
 
 
 def tally_of(journal: Journal, known: RunTally | None = None) -> RunTally:
-    """Return the totals over all events. `known`: earlier totals, which are continued. Raises JournalError."""
+    """Return the totals over all events. `known`: earlier totals of this journal, to continue. Raises JournalError."""
     newest = journal.last_seq()
     if known is None or known.seq > newest:
         known = RunTally(journal.spec.budget)

@@ -1,4 +1,4 @@
-"""Order runs as a tree: each run is followed by its child runs, in the order of their start."""
+"""Order runs as a tree: each run is followed by its child runs, oldest first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .line import RunLine
 
 
 def as_tree(runs: Sequence[RunLine]) -> Iterator[tuple[int, RunLine]]:
-    """Yield each run with its depth. Runs whose parent is not among them stand at the top."""
+    """Yield each run with its depth. A run whose parent is not among them has depth 0."""
     known = {run.run_id for run in runs}
     below: dict[str, list[RunLine]] = {}
     for run in runs:

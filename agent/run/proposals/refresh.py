@@ -24,7 +24,7 @@ def refresh_proposals(path: Path) -> None:
         journal = Journal.open(path)
         try:
             require_undamaged(journal)
-            shown, store = run_state(journal).lasting(), journal.path.with_suffix(".snapshots")
+            shown, store = run_state(journal).decidable_without_runner(), journal.path.with_suffix(".snapshots")
             ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
             for opened in facts_of(journal).requests.proposals.values():
                 if opened.proposal_id in shown and is_file_change(opened):
