@@ -20,13 +20,13 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import wrap_up
-from .commands.control_report import give_back, wheel_taken
+from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
 from .handoff.tiers import HandoffTiers
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .setup.concurrent_runs import concurrent_runs
-from .suspect_decisions import settled_by_person
+from .suspect_decisions import ask_about_suspects
 
 
 class RunDriver:
@@ -42,24 +42,24 @@ class RunDriver:
         """Handle user commands, wait while the run is paused, then deliver queued messages."""
         run = self.run
         await self._handle_commands()
-        await run.waits.until(self._may_go_on)
+        await run.waits.until(self._may_continue)
         await self._give_control()
         run.queue.deliver()
         if self._facts.verdicts.is_check_due and run.requests.stop is None:
             await check_predicates(run)
 
-    def _may_go_on(self) -> bool:
+    def _may_continue(self) -> bool:
         return not self._facts.paused or self._ctx.activity.one_step or self._ctx.usage.deadline_passed()
 
     async def _give_control(self) -> None:
         """Give control to the user if they asked for it, and wait until they return it."""
         run = self.run
-        if run.requests.wants_control and not run.is_driven and run.can_be_driven:
-            self._ctx.events.record(await wheel_taken(self._ctx.snapshots))
+        if run.requests.wants_control and not run.is_user_in_control and run.can_take_control:
+            self._ctx.events.record(await control_taken_event(self._ctx.snapshots))
         run.requests.answer_control()
-        await run.waits.until(lambda: not run.is_driven)
-        if run.is_driven:
-            await give_back(self._ctx, "", by="program")
+        await run.waits.until(lambda: not run.is_user_in_control)
+        if run.is_user_in_control:
+            await end_control(self._ctx, "", by="program")
 
     async def end_before_deciding(self) -> Finish | None:
         """Return an end that precedes the loop's own decision, or None."""
@@ -124,7 +124,7 @@ class RunDriver:
 
     async def _continues(self, decision: Finish) -> bool:
         """Ask the user or hand the run over, if the decision calls for it. Returns true if the run continues."""
-        if decision.suspect and await settled_by_person(self.run):
+        if decision.suspect and await ask_about_suspects(self.run):
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
             return True

@@ -16,7 +16,7 @@ CONTINUE = "Continue"
 _NAMED = 6
 
 
-async def settled_by_person(run: LiveRun) -> bool:
+async def ask_about_suspects(run: LiveRun) -> bool:
     """Ask an attached user. Returns false if nobody was asked. On acceptance the checks pass; else the model is
     informed.
     """

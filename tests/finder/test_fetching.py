@@ -13,7 +13,7 @@ from fakes.web.corners import Reply, html, moved
 from fakes.web.site import Site
 
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
-from rundry.agent.run.setup.tools_on_offer import tools_of
+from rundry.agent.run.setup.offered_tools import tools_of
 from rundry.agent.run.setup.validate_spec import validate_spec
 from rundry.agent.system import may_resolve_to
 from rundry.agent.tools import Fetched, Fetcher, FetchUrl, ReadFile, ToolContext, parse_arguments, read

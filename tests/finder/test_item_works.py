@@ -33,7 +33,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order
 from rundry.agent.run.setup.assemble import assemble
-from rundry.agent.run.setup.inputs import Inputs, Outside
+from rundry.agent.run.setup.inputs import Inputs, ProcessContext
 
 
 class Held:
@@ -89,19 +89,19 @@ async def search(tmp_path: Path):
         )
         journal = Journal.create(tmp_path / "run.db", made)
         opened.append(journal)
-        outside = Outside()
+        process = ProcessContext()
         order = Order(journal=str(journal.path))
         assembled = await assemble(
             Inputs(
                 journal=journal,
                 facts=facts_of(journal),
                 order=order,
-                outside=outside,
+                process=process,
                 on_event=lambda stamped: None,
             )
         )
         worker = worker or Held()
-        finder = Finder(assembled.ctx, finding, worker, has_model=False, open_model=outside.open_model)
+        finder = Finder(assembled.ctx, finding, worker, has_model=False, open_model=process.open_model)
         finder.begin()
         return Search(journal, finder, worker)
 

@@ -60,7 +60,7 @@ class ChildRuns:
         self._requests: UserRequests | None = None
         ctx.events.follow(self._on_event)
 
-    def obey(self, requests: UserRequests) -> None:
+    def follow_stops_of(self, requests: UserRequests) -> None:
         """Stop the running child whenever its parent is stopped."""
         self._requests = requests
         requests.follow_stops(self._stop)

@@ -27,13 +27,13 @@ from ...step import PersonInterrupted, note_lost_command, verify
 from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
 from ...workspace import Access, Sandbox, Workspace
 from ..live.live_run import LiveRun
-from .control_report import give_back
+from .control_report import end_control
 
 BETWEEN_PASSES = "no pass is open: your changes would belong to no pass, and the next pass could not start clean"
 USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)
 
 
-async def take_wheel(run: LiveRun) -> str | None:
+async def take_control(run: LiveRun) -> str | None:
     """Give control to the user once running work is interrupted. Returns None, or why that is not possible."""
     ctx = run.ctx
     if (why := _why_not(run)) is not None:
@@ -41,8 +41,8 @@ async def take_wheel(run: LiveRun) -> str | None:
     if run.facts.handoff is not None and run.facts.ended is None:
         ctx.events.record(HandoffClosed(by="person", note="they took control"))
     run.requests.ask_for_control()
-    await ctx.activity.until(lambda: run.is_driven or not run.requests.wants_control)
-    if run.is_driven:
+    await ctx.activity.until(lambda: run.is_user_in_control or not run.requests.wants_control)
+    if run.is_user_in_control:
         return None
     return "the run came to its end first" if run.passes is None or run.requests.stop is not None else BETWEEN_PASSES
 
@@ -50,21 +50,21 @@ async def take_wheel(run: LiveRun) -> str | None:
 def _why_not(run: LiveRun) -> str | None:
     if run.finder is not None:
         return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it, and work next to it"
-    if run.is_driven:
+    if run.is_user_in_control:
         return "the user is already in control"
-    if not run.can_be_driven:
+    if not run.can_take_control:
         return BETWEEN_PASSES
     return None
 
 
-async def give_wheel(run: LiveRun, note: str) -> str | None:
+async def return_control(run: LiveRun, note: str) -> str | None:
     """Return control to the model. Returns None, or why that is not possible."""
-    if not run.is_driven:
+    if not run.is_user_in_control:
         return "you are not in control"
     if run.ctx.activity.is_running:
         return "what you started still runs: interrupt it first"
-    async with run.files_at_rest:
-        await give_back(run.ctx, note, by="person")
+    async with run.files_lock:
+        await end_control(run.ctx, note, by="person")
     run.pauses.unpause()
     run.ctx.activity.wake()
     return None
@@ -72,7 +72,7 @@ async def give_wheel(run: LiveRun, note: str) -> str | None:
 
 async def act(run: LiveRun, command: Act) -> str | None:
     """Run one of the model's tools for the user. Returns None, even if the tool failed, or why it was refused."""
-    if not run.is_driven:
+    if not run.is_user_in_control:
         return "you are not in control: /control takes it"
     if command.tool not in USABLE:
         return f"{command.tool} cannot be used in manual control: use {', '.join(USABLE)}"
@@ -80,7 +80,7 @@ async def act(run: LiveRun, command: Act) -> str | None:
         return f"{run.facts.spec.loop.a_run} has no `finish`: /control returns control"
     if run.ctx.activity.is_running:
         return "what you started still runs: interrupt it first"
-    async with run.files_at_rest:
+    async with run.files_lock:
         with run.ctx.activity.in_progress():
             return await _UserAction(run).use(command)
 
@@ -183,7 +183,7 @@ class _UserAction:
                 return
             if met(run.states.state(())) is None:
                 return
-        await give_back(ctx, "", by="person", finished=True)
+        await end_control(ctx, "", by="person", finished=True)
 
 
 def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result: ToolResult) -> Sequence[str]:

@@ -20,12 +20,12 @@ _DIFF_CHARACTERS = 8_000
 """Characters of the diffs of all files."""
 
 
-async def wheel_taken(snapshots: Snapshots) -> WheelTaken:
+async def control_taken_event(snapshots: Snapshots) -> WheelTaken:
     """Return the event, with a snapshot of the workspace."""
     return WheelTaken(world=await snapshots.take() or None)
 
 
-async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
+async def end_control(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
     """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
     taken, done = ctx.facts.manual.wheel, list(ctx.facts.manual.done)
     assert taken is not None  # the caller checked it
@@ -38,7 +38,7 @@ async def give_back(ctx: RunContext, note: str, *, by: str, finished: bool = Fal
             WheelGiven(note=note, actions=len(done), files=[c.path for c in changes], by=by, finished=finished)
         )
         if (done or changes or note) and not finished:
-            ctx.events.record(Prompted(kind="wheel", text=told_of(done, changes, note)))
+            ctx.events.record(Prompted(kind="wheel", text=control_summary(done, changes, note)))
     ctx.files.mark_changed()
     ctx.background.note_tree(world)
     ctx.stalls.reset_after_message()
@@ -55,10 +55,10 @@ async def end_manual_control(ctx: RunContext) -> None:
         no_longer = f"No longer running in the background, because the program was restarted: {', '.join(names)}."
         ctx.events.record(Prompted(kind="background", text=f"{no_longer} Start again what you need."))
     if hands.wheel is not None:
-        await give_back(ctx, "", by="program")
+        await end_control(ctx, "", by="program")
 
 
-def told_of(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
+def control_summary(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
     """Return what the model reads about the time of manual control."""
     parts = ["The person took control for a while and returns it to you now."]
     if note:

@@ -58,7 +58,7 @@ from ..live.pool import Pool
 from ..live.waits import Sleeper
 from ..setup.attachments import refuse_images
 from .compacting import compact
-from .control import act, give_wheel, take_wheel
+from .control import act, return_control, take_control
 from .reconfigure import OpenModel, add_rule, remove_rule, set_limit, set_mode, switch_model
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
@@ -71,7 +71,7 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
         case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
             return _take_message(run, command_id, command)
         case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
-            return _brake(run, command)
+            return _control_pace(run, command)
         case SetLimit(name=name, value=value):
             return set_limit(run, name, value)
         case SwitchModel(model=model, ask_above=ask_above):
@@ -85,7 +85,7 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
         case Wake():
             return _wake(run.sleeper, run.ctx.activity)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
-            return _search(run.finder, run.pool, run.facts, command)
+            return _handle_search_command(run.finder, run.pool, run.facts, command)
         case Shell() | Undo() | Rewind() | Compact() | TakeWheel() | GiveWheel() | Act() | StopCommand():
             return await _act_for_user(run, command_id, command)
         case _:
@@ -108,9 +108,9 @@ async def _act_for_user(
         case Compact():
             return await compact(run, command)
         case TakeWheel():
-            return await take_wheel(run)
+            return await take_control(run)
         case GiveWheel(note=note):
-            return await give_wheel(run, note)
+            return await return_control(run, note)
         case Act():
             return await act(run, command)
         case StopCommand(name=name):
@@ -123,7 +123,7 @@ async def _act_for_user(
             return None
 
 
-def _search(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderCommand) -> str | None:
+def _handle_search_command(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderCommand) -> str | None:
     """Handle a command to the search; the loop then decides again."""
     if finder is None:
         return f"{facts.spec.loop.a_run} has no findings or items"
@@ -218,7 +218,7 @@ def _clear(facts: RunFacts, events: Recorder, activity: Activity) -> str | None:
     return None
 
 
-def _brake(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
+def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
     ctx = run.ctx
     if run.children is not None and not isinstance(command, Stop):  # a stop reaches them in `ask_to_stop`
         run.children.forward(command)

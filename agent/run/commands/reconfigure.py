@@ -74,39 +74,39 @@ async def switch_model(
     `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, only that
     is reported.
     """
-    model = await _usable(run.facts, spec, open_model)
+    model = await _open_usable(run.facts, spec, open_model)
     if isinstance(model, str):
         return model
-    tokens, usd = cold(run.tools, run.facts, model)
+    tokens, usd = cold_cache_cost(run.tools, run.facts, model)
     if ask_above is not None and tokens and (usd is None or usd > ask_above):
         warm = run.ctx.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
         run.ctx.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
         return None
-    _adopt(run, model, spec, by="person")
+    _apply_switch(run, model, spec, by="person")
     run.pauses.unpause()
     return None
 
 
 async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: SwitchedBy) -> str | None:
     """Switch the model by a rule, and reset the stall counters. Returns None, or why that model cannot take over."""
-    model = await _usable(run.facts, spec, open_model)
+    model = await _open_usable(run.facts, spec, open_model)
     if isinstance(model, str):
         return model
     if spec == run.facts.model_spec:
         return f"{spec.name} is already in use"
-    _adopt(run, model, spec, by=by)
+    _apply_switch(run, model, spec, by=by)
     run.ctx.stalls.of(None).reset_after_message()
     return None
 
 
-def cold(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
+def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
     """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
     messages = shown_to(model, facts, facts.main).current()
     tokens = model.count(messages, offered(tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
-async def _usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
+async def _open_usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
     """Return the model if it answers and a limit in USD can be kept with it; else why not."""
     try:
         model = await open_model(spec)
@@ -123,8 +123,8 @@ async def _usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> Mo
     return model
 
 
-def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy) -> None:
-    event = switched(run.tools, run.facts, model, spec, by=by)
+def _apply_switch(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy) -> None:
+    event = model_switched(run.tools, run.facts, model, spec, by=by)
     run.ctx.models.switch(model, key_from=spec.key_from)
     run.ctx.events.record(event)
     limit = run.facts.budget.usd
@@ -132,11 +132,11 @@ def _adopt(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy) -
         run.ctx.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
 
 
-def switched(
+def model_switched(
     tools: Sequence[str], facts: RunFacts, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy = "person"
 ) -> ModelSwitched:
     """Return the event of a model switch, with the cost of its cold cache."""
-    tokens, usd = cold(tools, facts, model)
+    tokens, usd = cold_cache_cost(tools, facts, model)
     return ModelSwitched(
         model=model.name,
         local=model.local,

@@ -10,7 +10,7 @@ from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepSt
 from ...step.resources.file_state import FileState
 from ...step.resources.recorder import Recorder
 from ..live.live_run import LiveRun
-from .undo import UndoContext, bring_back, is_mid_step
+from .undo import UndoContext, is_mid_step, revert_changes
 
 MID_STEP = "a step runs: interrupt it first, then rewind"
 
@@ -22,7 +22,7 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
-    async with run.files_at_rest:
+    async with run.files_lock:
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)
@@ -36,7 +36,7 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
             return gone
         _record(run.ctx.events, run.ctx.files, gone)
     ctx.stalls.reset_after_message()
-    if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_driven:
+    if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_user_in_control:
         run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None
 
@@ -68,7 +68,7 @@ async def _rewind(context: UndoContext, command: Rewind) -> Sequence[Event] | st
     if isinstance(found, str):
         return found
     chosen = context.facts.changes.after(found.upto)
-    undone = await bring_back(context, chosen) if chosen else None
+    undone = await revert_changes(context, chosen) if chosen else None
     return [*([] if undone is None else [undone]), found, *_left(undone)]
 
 

@@ -14,10 +14,10 @@ from ...journal import Journal
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
 from ...workspace import Restorer, Snapshots, Workspace
 from ..live.live_run import LiveRun
-from .undo_plan import Way, Ways
+from .undo_plan import FileRestore, RestorePlan
 
 MID_STEP = "a step runs: interrupt it first, then undo"
-AT_ONCE = 16
+PARALLEL_RESTORES = 16
 """Files that are restored in parallel, because each waits for the disk."""
 _NAMED = 40
 """Files of each kind that the message to the model names."""
@@ -41,7 +41,7 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
-    async with run.files_at_rest:
+    async with run.files_lock:
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(
@@ -90,19 +90,19 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     chosen = _chosen(context.facts, command)
     if isinstance(chosen, str):
         return chosen
-    undone = await bring_back(context, chosen, step=command.step)
+    undone = await revert_changes(context, chosen, step=command.step)
     return msgspec.structs.replace(undone, path=command.path)
 
 
-async def bring_back(
+async def revert_changes(
     context: UndoContext, chosen: Sequence[RecordedChange], *, step: int | None = None, by: str = "person"
 ) -> Undone:
     """Restore these changes, given oldest first: they are the newest ones that were not undone."""
-    ways = Ways(context.journal, context.snapshots)
+    plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
-        await ways.add(landed)
-    files, kept = await _walk(context, ways.found.values())
-    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *ways.lost]), by=by)
+        await plan.add(landed)
+    files, kept = await _restore_all(context, plan.found.values())
+    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *plan.lost]), by=by)
 
 
 def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
@@ -125,33 +125,33 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
     )
 
 
-async def _walk(context: UndoContext, ways: Iterable[Way]) -> tuple[list[str], list[str]]:
+async def _restore_all(context: UndoContext, plan: Iterable[FileRestore]) -> tuple[list[str], list[str]]:
     """Restore the files. Returns the restored ones and a line for each other one. Deletions come first: a file may be
     in the way.
     """
     files: list[str] = []
     kept: list[str] = []
-    all_ways = list(ways)
-    for phase in ([w for w in all_ways if w.want is None], [w for w in all_ways if w.want is not None]):
-        for start in range(0, len(phase), AT_ONCE):
-            batch = phase[start : start + AT_ONCE]
-            said = await asyncio.gather(*(asyncio.to_thread(_restore, context, way) for way in batch))
+    restores = list(plan)
+    for phase in ([w for w in restores if w.want is None], [w for w in restores if w.want is not None]):
+        for start in range(0, len(phase), PARALLEL_RESTORES):
+            batch = phase[start : start + PARALLEL_RESTORES]
+            said = await asyncio.gather(*(asyncio.to_thread(_restore, context, restore) for restore in batch))
             kept += [why for why in said if why is not None]
-            for way in (way for way, why in zip(batch, said, strict=True) if why is None):
-                files.append(way.path)
-                if not _is_recorded(context.facts, way):
-                    context.record(way.moved())
+            for restore in (restore for restore, why in zip(batch, said, strict=True) if why is None):
+                files.append(restore.path)
+                if not _is_recorded(context.facts, restore):
+                    context.record(restore.moved())
     return files, kept
 
 
-def _restore(context: UndoContext, way: Way) -> str | None:
-    return Restorer(context.workspace, way.folders.__contains__).restore(way.path, way.want, way.have)
+def _restore(context: UndoContext, restore: FileRestore) -> str | None:
+    return Restorer(context.workspace, restore.folders.__contains__).restore(restore.path, restore.want, restore.have)
 
 
-def _is_recorded(facts: RunFacts, way: Way) -> bool:
+def _is_recorded(facts: RunFacts, restore: FileRestore) -> bool:
     """Return whether an undo that was killed had recorded this file."""
-    known = facts.changes.files.get(way.path)
-    return known is not None and known[1] == way.to_blob != way.from_blob
+    known = facts.changes.files.get(restore.path)
+    return known is not None and known[1] == restore.to_blob != restore.from_blob
 
 
 def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:

@@ -20,7 +20,7 @@ class Unknown(RundryError):
 
 
 @dataclass(slots=True)
-class Way:
+class FileRestore:
     """The changes of one file, from its present state back to the wanted one."""
 
     path: str
@@ -40,7 +40,7 @@ class Way:
     _is_one_file: bool = True
     """The file was not deleted and created again so far."""
 
-    def go_on(self, before: FileVersion | None, after: FileVersion | None, moved: FileEffect) -> None:
+    def add_older(self, before: FileVersion | None, after: FileVersion | None, moved: FileEffect) -> None:
         """Add the next older change, which left the file in the state wanted so far."""
         self._pass(after)
         self._pass(before)
@@ -73,12 +73,12 @@ class Way:
 
 
 @dataclass(slots=True)
-class Ways:
+class RestorePlan:
     """The planned restores of all files."""
 
     journal: Journal
     snapshots: Snapshots
-    found: dict[str, Way] = field(default_factory=dict[str, Way])
+    found: dict[str, FileRestore] = field(default_factory=dict[str, FileRestore])
     lost: list[str] = field(default_factory=list[str])
     """What cannot be undone, and why, one line each."""
 
@@ -94,16 +94,16 @@ class Ways:
             self._break(landed.files)
             return
         for path, moved in landed.files.items():
-            way = self.found.get(path)
-            if way is None:
-                way = self.found[path] = Way(path, after[path], after[path], moved.after, moved.after)
-            if way.is_broken:
+            restore = self.found.get(path)
+            if restore is None:
+                restore = self.found[path] = FileRestore(path, after[path], after[path], moved.after, moved.after)
+            if restore.is_broken:
                 continue
-            if same_content(way.want, after[path]):
-                way.go_on(before[path], after[path], moved)
-                way.folders = folders
+            if same_content(restore.want, after[path]):
+                restore.add_older(before[path], after[path], moved)
+                restore.folders = folders
             else:
-                way.is_broken = True
+                restore.is_broken = True
                 self.lost.append(f"{path}: not as it was before step {landed.step}, someone changed it after that")
 
     def _break(self, paths: Mapping[str, FileEffect]) -> None:

@@ -17,7 +17,7 @@ from ..damaged.admission import require_undamaged
 from ..setup.surroundings import commands_env, detect_sandbox
 from ..setup.usable_commands import require_usable_command
 from .checkout import Result
-from .trial import try_out
+from .trial import run_trial
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
     began = time.monotonic()
     wanted = spec.predicates
     is_any = wanted.any and commands == wanted.until
-    trial = await try_out(result, commands, wanted.timeout, any_=is_any)
+    trial = await run_trial(result, commands, wanted.timeout, any_=is_any)
     return Verified(
         run_id=spec.run_id,
         command=" && ".join(commands),

@@ -13,7 +13,7 @@ from ...journal import Journal
 from ...stops import Guard
 from ...workspace.files.own_writes import OwnWrites
 from ...workspace.seals import Mark, Sealed, SealRestorer, read_mark
-from .not_set_up import NotSetUp
+from .checkout_failed import CheckoutFailed
 
 _RESTORED = ("absent", "file", "link")
 _ABSENT = Mark("absent")
@@ -36,7 +36,7 @@ def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
     try:
         sealed = msgspec.msgpack.decode(journal.blob(sealing.seal), type=Sealed)
     except (KeyError, msgspec.DecodeError):
-        raise NotSetUp("the record of the guarded files is damaged") from None
+        raise CheckoutFailed("the record of the guarded files is damaged") from None
     marks = {path: mark for path, mark in sealed.marks.items() if not path.startswith("/")}
     for path, blob in sealing.written.items():
         if path in marks or guard.matches(path):
@@ -55,7 +55,7 @@ def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path
     """
     outside = tuple(f"{path}/" for path in without)
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:
-        raise NotSetUp(f"{lost[0]} is guarded, and its approved content was too large to keep")
+        raise CheckoutFailed(f"{lost[0]} is guarded, and its approved content was too large to keep")
     guard.depends.shadows.forget_new(found.known)
     restorer = SealRestorer(folder, folder.with_name(f"{folder.name}.aside"), OwnWrites(), lambda data: "")
     for path, mark in found.marks.items():
@@ -64,7 +64,7 @@ def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path
         try:
             restorer.restore(path, mark, journal.blob)
         except KeyError:
-            raise NotSetUp(f"the approved content of {path} is not in the journal") from None
+            raise CheckoutFailed(f"the approved content of {path} is not in the journal") from None
     for path in [path for path in _files(folder) if path not in found.marks and guard.seals(path)]:
         (folder / path).unlink()
 

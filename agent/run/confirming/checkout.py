@@ -19,8 +19,8 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ..setup.tree_tools import guard_of
 from .approved import approved, write_approved
+from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
-from .not_set_up import NotSetUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ async def checkout(result: Result) -> AsyncGenerator[Checkout]:
         try:
             made = await _made(result, folder)
         except OSError as error:
-            raise NotSetUp(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+            raise CheckoutFailed(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
         except (GitFailed, SnapshotDamaged, StaleFile) as error:
-            raise NotSetUp(str(error)) from error
+            raise CheckoutFailed(str(error)) from error
         yield made
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -76,13 +76,13 @@ async def checkout(result: Result) -> AsyncGenerator[Checkout]:
 
 async def _made(result: Result, folder: Path) -> Checkout:
     if not result.tree:
-        raise NotSetUp(result.snapshots.too_large or "the run has no snapshot of its result")
+        raise CheckoutFailed(result.snapshots.too_large or "the run has no snapshot of its result")
     root = result.workspace.root
     mounted = Mounted()
     if root.is_dir():
         mounted = await asyncio.to_thread(unchanged, result.journal, result.facts, root)
     elif result.facts.verdicts.dependencies is not None and result.facts.verdicts.dependencies.folders:
-        raise NotSetUp(f"the workspace {root} is gone, with its dependency folders")
+        raise CheckoutFailed(f"the workspace {root} is gone, with its dependency folders")
     stands_there = root.is_dir() and result.sandbox.kind == "bubblewrap"
     if not stands_there:
         await asyncio.to_thread(_refuse_elsewhere, result, mounted)
@@ -102,7 +102,7 @@ async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
     """Write the files of the snapshot, then the guarded files."""
     for path in await result.snapshots.write_to(result.tree, folder):
         if result.guard is None:
-            raise NotSetUp(f"{path} is too large for a snapshot")
+            raise CheckoutFailed(f"{path} is too large for a snapshot")
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(shutil.copy2, result.workspace.root / path, folder / path, follow_symlinks=False)
 
@@ -141,9 +141,11 @@ def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
     """Raise NotSetUp if the check has to run in a temp folder and that makes a difference."""
     root, kind = result.workspace.root, result.sandbox.kind
     if mounted.paths and kind is None:
-        raise NotSetUp(f"no sandbox can mount {mounted.paths[0]} read-only ({result.sandbox.why_none or 'none works'})")
+        raise CheckoutFailed(
+            f"no sandbox can mount {mounted.paths[0]} read-only ({result.sandbox.why_none or 'none works'})"
+        )
     if mounted.empty:
-        raise NotSetUp(f"{mounted.empty[0]} holds caches, and only bubblewrap can leave them out")
+        raise CheckoutFailed(f"{mounted.empty[0]} holds caches, and only bubblewrap can leave them out")
     for path in mounted.paths:
         if (found := first_backlink(root / path, root)) is not None:
-            raise NotSetUp(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")
+            raise CheckoutFailed(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")

@@ -16,7 +16,7 @@ from ...journal import Journal
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
 from ...step.resources.recorder import Recorder
 from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, dependency_folders, record
-from .not_set_up import NotSetUp
+from .checkout_failed import CheckoutFailed
 
 _MOST_MASKED = 200
 """Folders that a check sees empty; each needs its own mount."""
@@ -87,35 +87,35 @@ def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
     recorded = facts.verdicts.dependencies
     if recorded is None:
         if present:
-            raise NotSetUp(f"the start of {_few(sorted(present))} was not recorded (a run with --confirm does)")
+            raise CheckoutFailed(f"the start of {_few(sorted(present))} was not recorded (a run with --confirm does)")
         return Mounted()
     known = {folder.path: folder for folder in recorded.folders}
     if new := sorted(present.keys() - known.keys()):
-        raise NotSetUp(f"{_few(new)} did not exist at the start")
+        raise CheckoutFailed(f"{_few(new)} did not exist at the start")
     if gone := sorted(known.keys() - present.keys()):
-        raise NotSetUp(f"{_few(gone)} existed at the start and is gone")
+        raise CheckoutFailed(f"{_few(gone)} existed at the start and is gone")
     empty: list[str] = []
     for path, folder in known.items():
         empty += _compared(journal, folder, root / path, present[path])
     if len(empty) > _MOST_MASKED:
-        raise NotSetUp(f"byte code in {len(empty)} folders of {_few(sorted(known))} changed since the start")
+        raise CheckoutFailed(f"byte code in {len(empty)} folders of {_few(sorted(known))} changed since the start")
     return Mounted(sorted(known), empty)
 
 
 def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: FolderKind) -> list[str]:
     """Return the folder's caches. Raises NotSetUp if anything else differs."""
     if folder.manifest is None:
-        raise NotSetUp(f"{folder.path} could not be recorded at the start: {folder.why_not}")
+        raise CheckoutFailed(f"{folder.path} could not be recorded at the start: {folder.why_not}")
     try:
         known = msgspec.msgpack.decode(journal.blob(folder.manifest), type=Manifest)
         found = compare(known, place, kind.caches)
     except (KeyError, msgspec.DecodeError):
-        raise NotSetUp(f"the record of {folder.path} is missing in the journal") from None
+        raise CheckoutFailed(f"the record of {folder.path} is missing in the journal") from None
     except OSError as error:
-        raise NotSetUp(f"{error.filename} cannot be read: {error.strerror}") from error
+        raise CheckoutFailed(f"{error.filename} cannot be read: {error.strerror}") from error
     if found.files:
         count = f"{len(found.files)} file{'' if len(found.files) == 1 else 's'}"
-        raise NotSetUp(f"{folder.path} changed since the start ({count}: {_few(found.files)})")
+        raise CheckoutFailed(f"{folder.path} changed since the start ({count}: {_few(found.files)})")
     caches = [name for name in (*kind.caches, *found.byte_code) if (place / name).is_dir()]
     return [f"{folder.path}/{name}" for name in caches]
 

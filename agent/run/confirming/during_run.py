@@ -16,7 +16,7 @@ from ...workspace.checkout import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
 from ..live.live_run import LiveRun
 from .checkout import Result
-from .trial import Trial, try_out
+from .trial import Trial, run_trial
 
 _LISTED = 12
 """Ignored files and folders that are reported to the model, newest first."""
@@ -26,7 +26,7 @@ _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 async def confirm(run: LiveRun) -> None:
     """Run the confirming commands once and record the result. The user can interrupt it."""
     ctx = run.ctx
-    async with run.files_at_rest:
+    async with run.files_lock:
         with ctx.activity.in_progress():
             try:
                 await ctx.activity.interruptible(ctx.before_acting())
@@ -63,7 +63,7 @@ async def _confirm(ctx: RunContext) -> None:
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
     with ctx.usage.running():
-        trial = await ctx.activity.interruptible(try_out(result, wanted.confirming, seconds, any_=wanted.any))
+        trial = await ctx.activity.interruptible(run_trial(result, wanted.confirming, seconds, any_=wanted.any))
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the run's time allowed only {seconds:.0f} s for it")

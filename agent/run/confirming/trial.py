@@ -12,8 +12,8 @@ from ...step.checks.fair import prepared_environment
 from ...stops import CheckResult, run_check
 from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout
+from .checkout_failed import CheckoutFailed
 from .dependencies import unchanged
-from .not_set_up import NotSetUp
 
 _NAMED = 3
 """Missing tests that a reason names."""
@@ -27,11 +27,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
 
 
-async def try_out(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
+async def run_trial(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
     """Run the commands. Each must pass (with `any_`: one of them), within `seconds`. Never raises NotSetUp."""
     try:
         return await _tried(result, commands, seconds, any_=any_)
-    except NotSetUp as why:
+    except CheckoutFailed as why:
         return Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why))
 
 
@@ -39,7 +39,9 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
     root = str(result.workspace.root)
     async with checkout(result) as made:
         if made.original is not None and (named := next((command for command in commands if root in command), None)):
-            raise NotSetUp(f"`{named}` names the workspace by its absolute path, and only bubblewrap can replace that")
+            raise CheckoutFailed(
+                f"`{named}` names the workspace by its absolute path, and only bubblewrap can replace that"
+            )
         ran = [await _run(made, command, seconds) for command in commands]
     failed = [one for one in ran if not one.passed]
     if not failed or (any_ and len(failed) < len(ran)):
@@ -48,7 +50,7 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
         return Trial(result=Confirmed.PASSED)
     first = failed[0]
     if made.original is not None and root in first.output:
-        raise NotSetUp(f"the check looks for {root}, and only bubblewrap can show the checkout there")
+        raise CheckoutFailed(f"the check looks for {root}, and only bubblewrap can show the checkout there")
     return Trial(result=Confirmed.FAILED, detail=_why(first), output=first.output)
 
 
@@ -66,7 +68,7 @@ def _refuse_fewer_tests(result: Result, passed: Sequence[CheckResult], *, any_: 
     """
     found = [why for one in passed if (why := _fewer(result, one)) is not None]
     if found and not (any_ and len(found) < len(passed)):
-        raise NotSetUp(found[0])
+        raise CheckoutFailed(found[0])
 
 
 def _fewer(result: Result, ran: CheckResult) -> str | None:

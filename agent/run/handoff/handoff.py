@@ -38,8 +38,8 @@ _LARGEST = 1 << 20
 """Size in bytes up to which a file gets a diff."""
 _RESULT = 300
 _CHANGES = tools_with("change")
-ASKS = "the model asks: "
-DECIDES = "someone has to decide: "
+QUESTION_PREFIX = "the model asks: "
+DECISION_PREFIX = "someone has to decide: "
 """Prefix of a hand-off's reason if the model has a question."""
 LoadBlob = Callable[[str], bytes]
 
@@ -69,7 +69,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
             )
             for p in [*facts.requests.proposals.values(), *facts.requests.refused]
         ],
-        questions=asked or ([reason.removeprefix(ASKS)] if reason.startswith(ASKS) else []),
+        questions=asked or ([reason.removeprefix(QUESTION_PREFIX)] if reason.startswith(QUESTION_PREFIX) else []),
         files_changed=facts.files_changed,
         changes=_changes(facts, load),
         failing_check=_check(failing, facts) if failing is not None else None,
@@ -95,9 +95,9 @@ def handoff_after_end(journal: Journal) -> HandoffOpened | None:
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
     """Return one sentence: what the user should do first."""
-    if reason.startswith(ASKS) or (facts.requests.questions and not reason.startswith(DECIDES)):
+    if reason.startswith(QUESTION_PREFIX) or (facts.requests.questions and not reason.startswith(DECISION_PREFIX)):
         return "Answer the model's question, then resume the run."
-    if reason.startswith(DECIDES):
+    if reason.startswith(DECISION_PREFIX):
         return "Restore the files that were edited, or resume the run on a screen and decide there."
     if facts.requests.proposals:
         return "Look at the proposal, then approve or reject it."

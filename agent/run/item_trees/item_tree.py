@@ -30,7 +30,7 @@ class Shared:
     """Held while the run's tree is read or written as a whole."""
 
 
-class InTree:
+class WorktreeInUse:
     """An item in its worktree."""
 
     def __init__(

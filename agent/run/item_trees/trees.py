@@ -13,7 +13,7 @@ from ...workspace import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
 from ..tries.try_context import WorkFolder, context_in, drop_context, work_folder
 from ..tries.worktrees import make_worktree, remove_all, remove_worktree, tries_folder
-from .item_tree import InTree, Shared
+from .item_tree import Shared, WorktreeInUse
 from .updating import update
 
 
@@ -30,7 +30,7 @@ class Worktrees:
         self._folders: dict[int, WorkFolder] = {}
         self._is_used = False
 
-    async def acquire(self, key: str, path: str, work: str | None) -> InTree:
+    async def acquire(self, key: str, path: str, work: str | None) -> WorktreeInUse:
         """Wait for a free worktree and give it the files of the run's tree. `path`: the item's file, for people.
 
         `work`: name of the item's work. Raises PersonInterrupted, TreeFailed.
@@ -45,7 +45,7 @@ class Worktrees:
             self._free.put_nowait(number)
             raise
 
-    async def _begin(self, number: int, key: str, path: str, work: str | None) -> InTree:
+    async def _begin(self, number: int, key: str, path: str, work: str | None) -> WorktreeInUse:
         ctx, place, name = self._ctx, self._place(number), item_tree_name(number, key)
         ctx.events.record(WorktreeStarted(tree=number, key=key, place=str(place)), work=work, durable=True)
         self._is_used = True
@@ -59,7 +59,7 @@ class Worktrees:
             await drop_context(ctx, made, facts)
             self._free.put_nowait(number)
 
-        return InTree(self._shared, number, key, work, made, base, free)
+        return WorktreeInUse(self._shared, number, key, work, made, base, free)
 
     async def _folder(self, number: int, place: Path) -> WorkFolder:
         """Return the worktree with the files of the run's tree. Raises GitFailed, SnapshotDamaged, OSError."""

@@ -46,7 +46,7 @@ class LiveRun:
     queue: MessageQueue
     shells: set[asyncio.Task[Finished]]
     """Shell commands of the user that are running."""
-    files_at_rest: asyncio.Lock
+    files_lock: asyncio.Lock
     """Held during an undo, so that no step begins."""
 
     @property
@@ -55,12 +55,12 @@ class LiveRun:
         return self.ctx.facts
 
     @property
-    def can_be_driven(self) -> bool:
+    def can_take_control(self) -> bool:
         """Whether a user's manual changes would belong to something: to the run, or to the open pass."""
         return self.children is None and (self.passes is None or self.passes.is_open)
 
     @property
-    def is_driven(self) -> bool:
+    def is_user_in_control(self) -> bool:
         """Whether the user is in control."""
         return self.facts.manual.wheel is not None
 
@@ -73,12 +73,12 @@ def live_run(
     children: ChildRuns | None = None,
 ) -> LiveRun:
     """Build the parts of a run."""
-    files_at_rest = asyncio.Lock()
+    files_lock = asyncio.Lock()
     passes = Passes(ctx, tools) if has_passes(ctx.facts.spec) else None
-    pool = Pool(_Works(ctx, tools, finder, passes, children, files_at_rest).perform)
+    pool = Pool(_Works(ctx, tools, finder, passes, children, files_lock).perform)
     requests = UserRequests(ctx.activity, ctx.gate)
     if children is not None:
-        children.obey(requests)
+        children.follow_stops_of(requests)
     waits = Waits(ctx.activity, requests, ctx.clock)
     return LiveRun(
         ctx=ctx,
@@ -95,7 +95,7 @@ def live_run(
         messages=messages,
         queue=MessageQueue(ctx.facts, ctx.events, ctx.stalls, messages),
         shells=set(),
-        files_at_rest=files_at_rest,
+        files_lock=files_lock,
     )
 
 
@@ -108,11 +108,11 @@ class _Works:
     finder: Finder | None
     passes: Passes | None
     children: ChildRuns | None
-    files_at_rest: asyncio.Lock
+    files_lock: asyncio.Lock
 
     async def perform(self, work: Work) -> WorkResult:
         """Perform the work order once the files are at rest."""
-        async with self.files_at_rest:
+        async with self.files_lock:
             pass
         with self.ctx.activity.in_progress():
             if self.children is not None:
@@ -126,7 +126,7 @@ class _Works:
 
 async def check_predicates(run: LiveRun) -> None:
     """Run the predicates outside of a step: before the first one, and after an undo."""
-    async with run.files_at_rest:
+    async with run.files_lock:
         with run.ctx.activity.in_progress():
             try:
                 await run.ctx.world.refresh()

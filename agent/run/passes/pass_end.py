@@ -10,8 +10,8 @@ from ...step import RunContext
 from ...workspace import Change
 from ...workspace.snapshots.patches import patch_of
 from .measure import Measured
-from .pass_repository import Moved, PassRepository
-from .pass_words import said_in_pass
+from .pass_repository import PassRepository, RepositoryChange
+from .pass_texts import pass_summary
 
 
 class PassEnd:
@@ -29,7 +29,7 @@ class PassEnd:
         self,
         started: PassStarted,
         changes: Sequence[Change],
-        moved: Moved | None,
+        moved: RepositoryChange | None,
         world: str,
         found: Measured,
         change: str,
@@ -96,7 +96,7 @@ class PassEnd:
                 number=started.number,
                 verdict=verdict,
                 why=why,
-                said=said_in_pass(self._ctx.facts),
+                said=pass_summary(self._ctx.facts),
                 files=list(files),
                 commit=commit,
                 change=change,

@@ -29,7 +29,7 @@ from ...workspace.git.repository import GitFailed, Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RepositoryChange:
     """What a pass changed in the repository, apart from files."""
 
     state: str
@@ -56,7 +56,7 @@ class PassRepository:
         await wait_for_locks(await places_of(found))
         return await self._record(found)
 
-    async def moved(self, started: PassStarted) -> Moved | None:
+    async def moved(self, started: PassStarted) -> RepositoryChange | None:
         """Compare with the start of the pass. None: nothing changed, or git failed."""
         if started.git is None:
             return None
@@ -70,10 +70,10 @@ class PassRepository:
         start, end = self._state(started.git), self._state(after)
         if started.tries > 1:
             after, end = self._without_new_names(start, end)
-        return None if is_same(start, end) else Moved(after, differences(start, end))
+        return None if is_same(start, end) else RepositoryChange(after, differences(start, end))
 
     async def commit(
-        self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], message: str
+        self, started: PassStarted, moved: RepositoryChange | None, changes: Sequence[Change], message: str
     ) -> tuple[str | None, str]:
         """Commit a green pass on the branch that it started from; the commit, and a remark. Raises GitFailed."""
         found = await self.find()
@@ -84,12 +84,12 @@ class PassRepository:
         paths, hooks = [one.path for one in changes], self._ctx.hooks
         tip, is_squashed = await commit_pass(found, start, have, paths, message, hooks)
         notes = [] if hooks is None else [hooks.take_notes()]
-        left = await self._return_home(found, start, have, tip)
+        left = await self._restore_branches(found, start, have, tip)
         remark = "its own commits are squashed into one, they did not descend from its start" if is_squashed else ""
         commit = tip if tip != start.commit else None
         return commit, "; ".join(part for part in (remark, *left, *notes) if part)
 
-    async def forget_history(self, started: PassStarted, moved: Moved | None) -> list[str]:
+    async def forget_history(self, started: PassStarted, moved: RepositoryChange | None) -> list[str]:
         """Undo the commits of a pass whose files stay uncommitted. Returns a line for each one that could not be
         undone.
         """
@@ -97,7 +97,7 @@ class PassRepository:
             return []
         return await self._rewind(started, moved.state, history_only=True)
 
-    async def bundle(self, started: PassStarted, moved: Moved | None) -> tuple[str | None, list[str]]:
+    async def bundle(self, started: PassStarted, moved: RepositoryChange | None) -> tuple[str | None, list[str]]:
         """Store commits in the journal before they are rolled back. Returns the blob and a line for each commit."""
         if moved is None or started.git is None:
             return None, []
@@ -134,7 +134,7 @@ class PassRepository:
         load = self._ctx.snapshots.load
         return await rewind(found, want, have, load, aside=aside, history_only=history_only)
 
-    async def _return_home(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
+    async def _restore_branches(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
         """End the pass's git operation and restore protected branches, after a commit."""
         made = commits_of_head(await places_of(found), start.head_log)
         protected = {f"refs/heads/{name}" for name in self._branch.protected} & start.refs.keys()

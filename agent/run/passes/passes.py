@@ -32,11 +32,11 @@ from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
 from ..tries import Candidates
-from ..tries.verdict import look_at_predicates
+from ..tries.verdict import predicates_met
 from .measure import Measured, judge_score, measure_baseline, record_no_score
 from .pass_end import PassEnd
-from .pass_repository import Moved, PassRepository
-from .pass_words import message, opening, red, said_in_pass
+from .pass_repository import PassRepository, RepositoryChange
+from .pass_texts import commit_message, describe_failure, first_message, pass_summary
 
 CUT = "the run ended in the middle of it"
 
@@ -130,7 +130,7 @@ class Passes:
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
         tries = 1 if self._improve is None else self._improve.tries
-        text, images = opening(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
+        text, images = first_message(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
         with ctx.events.together():
             ctx.events.record(
                 PassStarted(
@@ -263,12 +263,13 @@ class Passes:
         ctx = self.ctx
         wanted = ctx.facts.spec.predicates.exist
         if wanted:
-            fired = await look_at_predicates(ctx)
+            fired = await predicates_met(ctx)
             if fired is None:
                 accept_same_results(ctx.facts, ctx.events)
                 fired = met(LoopState(ctx.facts))
             if fired is None:
-                return None if started.tries == 1 and self.is_undecided else Measured(False, red(ctx.facts))
+                asks = started.tries == 1 and self.is_undecided
+                return None if asks else Measured(False, describe_failure(ctx.facts))
             why = fired
         if self._improve is not None:
             return await judge_score(ctx, self._improve, started.number, self.facts.chosen)
@@ -278,11 +279,11 @@ class Passes:
         return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
 
     async def _commit(
-        self, started: PassStarted, moved: Moved | None, changes: Sequence[Change], why: str
+        self, started: PassStarted, moved: RepositoryChange | None, changes: Sequence[Change], why: str
     ) -> tuple[str | None, str]:
         """Return the commit and why it is kept; without commits the change stays in place. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
-        words = message(self.ctx.facts, started.number, said_in_pass(self.ctx.facts), why)
+        words = commit_message(self.ctx.facts, started.number, pass_summary(self.ctx.facts), why)
         commit, remark = await self._repository.commit(started, moved, changes, words)
         return commit, f"{why}; {remark}" if remark else why

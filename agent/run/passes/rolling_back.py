@@ -8,7 +8,7 @@ from ...journal import Journal
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
 from ...step import RunContext, note_lost_command
 from ...workspace import Workspace
-from ..commands.undo import UndoContext, bring_back
+from ..commands.undo import UndoContext, revert_changes
 from ..item_trees.joining import finish_joins
 from ..live.live_run import LiveRun
 from ..tries.worktrees import remove_all
@@ -33,7 +33,7 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
     chosen: list[RecordedChange] = [landed for landed in facts.changes.standing if landed.seq > since]
     if not chosen:
         return None
-    undone = await bring_back(
+    undone = await revert_changes(
         UndoContext(ctx.journal, facts, ctx.workspace, ctx.snapshots, ctx.events.record), chosen, by="program"
     )
     ctx.events.record(undone)

@@ -9,8 +9,8 @@ from ...journal import Journal
 from ...journal.database import require_place
 from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
-from ..setup.inputs import Outside
-from ..setup.preflight import check_before
+from ..setup.inputs import ProcessContext
+from ..setup.preflight import check_can_begin
 from .runner import run_order
 
 
@@ -22,21 +22,21 @@ async def begin_in_process(
     tell: Callable[[str], None],
     notes: Sequence[str] = (),
     blobs: Sequence[bytes] = (),
-    outside: Outside | None = None,
+    process: ProcessContext | None = None,
 ) -> Outcome:
     """Make the journal of a new run and drive it. Raises Refusal or UserError before there is a journal.
 
     `tell` gets a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_place(path)
-    checked = await check_before(spec, outside or Outside(), tell)
+    checked = await check_can_begin(spec, process or ProcessContext(), tell)
     journal = Journal.create(path, spec)
     try:
         for data in blobs:
             journal.keep(data)
     finally:
         journal.close()
-    return await run_in_process(path, on_event=on_event, notes=notes, outside=checked, tell=tell)
+    return await run_in_process(path, on_event=on_event, notes=notes, process=checked, tell=tell)
 
 
 async def run_in_process(
@@ -45,7 +45,7 @@ async def run_in_process(
     on_event: Callable[[Stamped], None],
     changes: ResumeChanges | None = None,
     notes: Sequence[str] = (),
-    outside: Outside | None = None,
+    process: ProcessContext | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
     """Drive the journal's run to its outcome, or resume it if it had begun.
@@ -60,4 +60,4 @@ async def run_in_process(
     finally:
         journal.close()
     order = Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale, linger=False, notes=list(notes))
-    return await run_order(order, on_event, outside, tell)
+    return await run_order(order, on_event, process, tell)

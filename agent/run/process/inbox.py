@@ -45,13 +45,13 @@ class Inbox:
         self._looking = asyncio.Lock()
         self._writes = WriteWatch(INBOX_SECONDS, INBOX_SECONDS)
 
-    async def keep_looking(self) -> None:
+    async def keep_reading(self) -> None:
         """Read the inbox until cancelled. Raises what a command raised."""
         self._writes.follow(self._run.ctx.journal.path)
         try:
             while True:
                 if self._run.ctx.journal.changed():
-                    await self.look()
+                    await self.read()
                 for task in [task for task in self._slow if task.done()]:
                     self._slow.discard(task)
                     task.result()
@@ -62,7 +62,7 @@ class Inbox:
                 task.cancel()
             await asyncio.gather(*self._slow, return_exceptions=True)
 
-    async def look(self) -> None:
+    async def read(self) -> None:
         """Obey the commands in the inbox. Slow commands run as tasks, so that a stop need not wait for them."""
         async with self._looking:
             for command_id, command in self._run.ctx.journal.inbox.take():

@@ -34,7 +34,7 @@ def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[st
         )
     except OSError:
         return  # no shell and no memory: nobody is there to read the error
-    threading.Thread(target=_see_it_end, args=(process,), name="hook", daemon=True).start()
+    threading.Thread(target=_wait_or_kill, args=(process,), name="hook", daemon=True).start()
 
 
 def hook_env(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
@@ -42,7 +42,7 @@ def hook_env(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
     return {**env, "PATH": path_outside(env.get("PATH", os.defpath), [workspace])}
 
 
-def _see_it_end(process: subprocess.Popen[bytes]) -> None:
+def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(SECONDS)
     except subprocess.TimeoutExpired:

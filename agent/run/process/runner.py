@@ -42,9 +42,9 @@ from ..proposals.settle import settle_open
 from ..run_driver import RunDriver
 from ..setup.assemble import assemble
 from ..setup.beginning import Beginning, bare_start, begin, resume
-from ..setup.inputs import Inputs, Outside
+from ..setup.inputs import Inputs, ProcessContext
+from ..setup.offered_tools import tools_of
 from ..setup.search import search_of
-from ..setup.tools_on_offer import tools_of
 from .inbox import Inbox
 from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
@@ -56,7 +56,7 @@ OnEvent = Callable[[Stamped], None]
 async def run_order(
     order: Order,
     on_event: OnEvent = lambda stamped: None,
-    outside: Outside | None = None,
+    process: ProcessContext | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
     """Drive the ordered run to its outcome. `tell` gets a line when the user has to wait before it begins.
@@ -68,13 +68,13 @@ async def run_order(
     """
     with received_signals() as signals:
         try:
-            return await _run_claimed(order, on_event, outside or Outside(), signals, tell)
+            return await _run_claimed(order, on_event, process or ProcessContext(), signals, tell)
         finally:
             await close_connections()
 
 
 async def _run_claimed(
-    order: Order, on_event: OnEvent, outside: Outside, signals: Signals, tell: Callable[[str], None]
+    order: Order, on_event: OnEvent, process: ProcessContext, signals: Signals, tell: Callable[[str], None]
 ) -> Outcome:
     path = Path(order.journal)
     with claim(path):
@@ -85,7 +85,7 @@ async def _run_claimed(
                 facts = facts_of(journal)
                 keeper = ViewKeeper(journal, facts)
             on_event = keeper.heard_by(on_event)
-            return await _run(journal, facts, damage, order, on_event, outside, signals, tell)
+            return await _run(journal, facts, damage, order, on_event, process, signals, tell)
         except JournalError as error:
             if journal.has_written:
                 raise JournalUnwritable(str(error)) from error
@@ -100,12 +100,12 @@ async def _run(
     damage: Damage,
     order: Order,
     on_event: OnEvent,
-    outside: Outside,
+    process: ProcessContext,
     signals: Signals,
     tell: Callable[[str], None],
 ) -> Outcome:
     making = asyncio.ensure_future(
-        assemble(Inputs(journal=journal, facts=facts, order=order, outside=outside, on_event=on_event, tell=tell))
+        assemble(Inputs(journal=journal, facts=facts, order=order, process=process, on_event=on_event, tell=tell))
     )
     signals.on = lambda _: making.cancel()
     try:
@@ -123,38 +123,38 @@ async def _run(
     try:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
-        children = _children_of(ctx, outside)
-        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, outside), children)
+        children = _children_of(ctx, process)
+        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, process), children)
         begun = Beginning(order, assembled.notes, damage)
-        return await _watch_over(run, begun, assembled.dependencies, outside, signals)
+        return await _watch_over(run, begun, assembled.dependencies, process, signals)
     except JournalError:
         raise
     except Exception as error:  # noqa: BLE001 - here the runner ends
-        return _broke(ctx, error)
+        return _end_with_internal_error(ctx, error)
     finally:
         await ctx.activity.close()
         ctx.ancestors.close()
 
 
-def _children_of(ctx: RunContext, outside: Outside) -> ChildRuns | None:
+def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
     """Return the child runs of a fix run, or None for other loops."""
     if not ctx.facts.spec.loop.traits.has_children:
         return None
 
     async def run_child(order: Order, on_event: OnEvent) -> Outcome:
-        return await _run_claimed(order, on_event, outside, Signals(), lambda line: None)
+        return await _run_claimed(order, on_event, process, Signals(), lambda line: None)
 
     return ChildRuns(ctx, run_child)
 
 
 async def _watch_over(
-    run: LiveRun, beginning: Beginning, dependencies: Dependencies, outside: Outside, signals: Signals
+    run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: Signals
 ) -> Outcome:
     """Run the loop, the inbox and the parking watch together. When one ends, all end."""
-    commands = Inbox(run, beginning.order.stale, outside.open_model)
-    driver = RunDriver(run, commands.look, HandoffTiers(run, outside.open_model, outside.env))
-    inbox = asyncio.ensure_future(commands.keep_looking())
-    live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, outside.env))
+    commands = Inbox(run, beginning.order.stale, process.open_model)
+    driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
+    inbox = asyncio.ensure_future(commands.keep_reading())
+    live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))
     parking = asyncio.ensure_future(watch_for_parking(run))
 
     def stop(name: str) -> None:
@@ -197,12 +197,14 @@ async def _drive_to_end(
         begin(run, beginning)
     dependencies.begin()
     try:
-        return await _drive_on(driver, beginning.order, env, results)
+        return await _drive_until_left(driver, beginning.order, env, results)
     finally:
         await dependencies.close()
 
 
-async def _drive_on(driver: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]) -> Outcome:
+async def _drive_until_left(
+    driver: RunDriver, order: Order, env: Mapping[str, str], results: Sequence[WorkResult]
+) -> Outcome:
     run = driver.run
     await _baseline(run)
     while True:
@@ -243,7 +245,7 @@ def _ended(ctx: RunContext, end: Finish) -> Outcome:
     return outcome
 
 
-def _broke(ctx: RunContext, error: Exception) -> Outcome:
+def _end_with_internal_error(ctx: RunContext, error: Exception) -> Outcome:
     """Record an error of the program: the traceback in the journal, one line for the user."""
     error = _unwrap(error)
     what = f"internal error: {type(error).__name__}: {error}"

@@ -19,8 +19,8 @@ import msgspec
 from ...model.counting import Counter
 from ...protocol import Refusal, RundryError, Unreachable, UserError
 from ..client.start_request import Check, Order, Reply
-from ..setup.inputs import Outside
-from ..setup.preflight import check_before
+from ..setup.inputs import ProcessContext
+from ..setup.preflight import check_can_begin
 from .runner import run_order
 
 
@@ -78,11 +78,11 @@ def _next_line() -> bytes | None:
 
 async def _serve(line: bytes, replies: _Replies) -> int:
     """Answer checks until the order comes, then drive its run. Returns the exit code."""
-    outside = plain = Outside()
+    process = plain = ProcessContext()
     while msgspec.json.decode(line, type=_Line).check is not None:
-        outside = plain
+        process = plain
         try:
-            outside = await check_before(msgspec.json.decode(line, type=Check).check, plain, replies.say)
+            process = await check_can_begin(msgspec.json.decode(line, type=Check).check, plain, replies.say)
             replies.send(Reply(fits=True))
         except (Refusal, UserError) as error:
             replies.refuse(error)
@@ -91,7 +91,7 @@ async def _serve(line: bytes, replies: _Replies) -> int:
             return 0
         line = following
     try:
-        return (await run_order(msgspec.json.decode(line, type=Order), outside=outside, tell=replies.say)).exit_code
+        return (await run_order(msgspec.json.decode(line, type=Order), process=process, tell=replies.say)).exit_code
     except (Refusal, UserError) as error:
         replies.refuse(error)
         raise

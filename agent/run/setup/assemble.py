@@ -24,7 +24,7 @@ from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .inputs import Inputs
-from .patience import told
+from .progress import with_progress
 from .search import check_executor
 from .small_window import refuse_window
 from .surroundings import commands_env, detect_sandbox, missing_guarantees
@@ -34,7 +34,7 @@ from .worktree_preflight import check_run_folder, check_snapshots, make_run_work
 
 async def assemble(inputs: Inputs) -> Assembled:
     """Assemble the run. Raises Refusal or UserError if the model is unreachable or a limit cannot be kept."""
-    spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.outside.env, more=OWN_GIT)
+    spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.process.env, more=OWN_GIT)
     if facts.started:
         await check_executor(spec)
     folder_notes = await check_run_folder(spec, facts, git_env)
@@ -45,14 +45,17 @@ async def assemble(inputs: Inputs) -> Assembled:
     assembled = build(inputs, tree, ModelsInUse(model, env), git)
     ctx = assembled.ctx
     listing = f"listing the files of {spec.workspace}"
-    notes += [*tree_notes, *await told(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")]
+    notes += [
+        *tree_notes,
+        *await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo"),
+    ]
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
         notes += await hooks_left_out(tree.workspace.root, git_env)
     if git.commits is not None:
         notes += await git.commits.first_look()
-    notes += await told(ctx.guarded.start(), inputs.tell, f"{listing}, for the guard")
+    notes += await with_progress(ctx.guarded.start(), inputs.tell, f"{listing}, for the guard")
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.say_not_held(line)
     if not facts.started:
@@ -62,12 +65,12 @@ async def assemble(inputs: Inputs) -> Assembled:
 
 async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:
     """Return the model, which answers, and notes. Raises Refusal, UserError."""
-    facts, order, outside = inputs.facts, inputs.order, inputs.outside
-    model = await outside.open_model(order.changes.model or facts.model_spec)
+    facts, order, process = inputs.facts, inputs.order, inputs.process
+    model = await process.open_model(order.changes.model or facts.model_spec)
     check_first_images(inputs.journal, facts, order, model)
     notes = [*model.notes] if isinstance(model, RemoteModel) else []
     notes += _check_price(facts, order, model)
-    if model is not outside.checked:
+    if model is not process.checked:
         await model.probe()
     if small := refuse_window(inputs.journal.spec, model):
         raise Refusal(small)
@@ -84,14 +87,14 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     sandbox = await detect_sandbox(
         spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, leftovers=workspace.leftovers
     )
-    await told(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
+    await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
         notes.append(f"commands can reach only these hosts: {', '.join(spec.gate.sandbox.hosts)}")
     if sandbox.why_no_loopback:
         notes.append(sandbox.why_no_loopback)
-    env = commands_env(inputs.outside.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
+    env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules)
     tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=FileState())
@@ -111,7 +114,7 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
     """Make the gate. `rules`: those of the run so far; the gate adds to this list, which the sandbox and the tools also
     see.
     """
-    journal, facts, changes, outside = inputs.journal, inputs.facts, inputs.order.changes, inputs.outside
+    journal, facts, changes, process = inputs.journal, inputs.facts, inputs.order.changes, inputs.process
     wanted = journal.spec.gate
     policy = SessionPolicy(
         msgspec.structs.replace(
@@ -121,14 +124,14 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
             unsandboxed_ok=wanted.unsandboxed_ok or changes.unsandboxed_ok,
         ),
         rules=rules,
-        persist=lambda rule: remember_rule(workspace.root, rule, dict(outside.env)),
+        persist=lambda rule: remember_rule(workspace.root, rule, dict(process.env)),
     )
     return Gate(
         GatedTree(workspace=workspace, guard=guard.matches, sandbox=sandbox.kind),
         policy,
         keep=journal.keep,
         attended=journal.views.watched,
-        clock=outside.clock,
+        clock=process.clock,
         given_ids=lambda: facts.requests.proposal_ids,
     )
 

@@ -12,7 +12,7 @@ from ...step import accepts_images
 from ...step.resources.models_in_use import ModelsInUse
 from ..client.start_request import Order
 
-IN_A_SEARCH = "a search does not accept images: describe in words what they show"
+NO_IMAGES_IN_SEARCH = "a search does not accept images: describe in words what they show"
 
 
 def refuse_images(journal: Journal, facts: RunFacts, models: ModelsInUse, images: Sequence[ImageRef]) -> str | None:
@@ -27,7 +27,7 @@ def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: M
         raise Refusal(refused)
 
 
-def refuse_blind(spec: RunSpec, model: Model) -> None:
+def refuse_unsupported_images(spec: RunSpec, model: Model) -> None:
     """Raise Refusal if the task has images and the model is known not to accept any."""
     if spec.images and model.sees_images is False:
         raise Refusal(no_images(model.name))
@@ -36,14 +36,14 @@ def refuse_blind(spec: RunSpec, model: Model) -> None:
 def refuse_images_of_search(spec: RunSpec) -> None:
     """Raise Refusal if the task of a search has images."""
     if spec.images and spec.finder is not None:
-        raise Refusal(IN_A_SEARCH)
+        raise Refusal(NO_IMAGES_IN_SEARCH)
 
 
 def _refused(images: Sequence[ImageRef], model: Model, facts: RunFacts, journal: Journal) -> str | None:
     if not images:
         return None
     if facts.finder is not None:
-        return IN_A_SEARCH
+        return NO_IMAGES_IN_SEARCH
     if not accepts_images(model, facts):
         return no_images(model.name)
     return check_attached(images, journal.blob)

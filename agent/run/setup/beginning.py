@@ -35,7 +35,7 @@ from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
 from ..client.start_request import Order, ResumeChanges
 from ..commands.control_report import end_manual_control
-from ..commands.reconfigure import switched
+from ..commands.reconfigure import model_switched
 from ..damaged.resuming import note_damage, settle_spend
 from ..live.live_run import LiveRun
 from ..passes.rolling_back import roll_back_items
@@ -66,7 +66,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             task=spec.task,
             workspace=spec.workspace,
             model=ctx.models.current.name,
-            budget=kept_budget(ctx.facts, ctx.models),
+            budget=enforceable_budget(ctx.facts, ctx.models),
             journal=str(ctx.journal.path),
             local=ctx.models.current.local,
             window=ctx.models.current.window,
@@ -123,7 +123,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     before = None if facts.verdicts.is_check_due else facts.ended
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
-    notes = [*order.notes, *beginning.notes, *others, *_said(before)]
+    notes = [*order.notes, *beginning.notes, *others, *_already_complete(before)]
     not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
     resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
     resumed = await note_damage(ctx.facts, ctx.workspace, ctx.snapshots, resumed, damage)
@@ -132,10 +132,10 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
     _change_limits(ctx.facts, ctx.events, changes.limits)
-    if (kept := kept_budget(ctx.facts, ctx.models)) != facts.budget:
+    if (kept := enforceable_budget(ctx.facts, ctx.models)) != facts.budget:
         ctx.events.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
-        ctx.events.record(switched(run.tools, run.facts, ctx.models.current, changes.model))
+        ctx.events.record(model_switched(run.tools, run.facts, ctx.models.current, changes.model))
     if changes.gate is not None:
         ctx.events.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
@@ -182,13 +182,13 @@ def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, Limit
         events.record(LimitsChanged(limits=others))
 
 
-def kept_budget(facts: RunFacts, models: ModelsInUse) -> Budget:
+def enforceable_budget(facts: RunFacts, models: ModelsInUse) -> Budget:
     """Return the limits without one that cannot be kept: USD, if the model has no price."""
     budget = facts.budget
     return budget if models.current.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
-def _said(before: RunEnded | None) -> list[str]:
+def _already_complete(before: RunEnded | None) -> list[str]:
     """Return a note if the run is already complete, so that there is nothing to continue."""
     return (
         [f"this run already ended with {before.reason}: {before.detail}"]

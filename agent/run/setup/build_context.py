@@ -85,7 +85,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
     ancestors = Ancestors.of(facts)
     if ancestors.parent is not None:
         journal.views.include(ancestors.parent.views)
-    usage = Usage(facts, inputs.outside.clock, models, ancestors)
+    usage = Usage(facts, inputs.process.clock, models, ancestors)
     activity = Activity(facts, usage)
     guarded = Guarded(tree, journal, facts, activity)
     listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
@@ -105,7 +105,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
 
 
 def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext:
-    journal, facts, clock = inputs.journal, inputs.facts, inputs.outside.clock
+    journal, facts, clock = inputs.journal, inputs.facts, inputs.process.clock
     events, guarded = core.events, core.guarded
     snapshots = _snapshots(inputs, tree, events)
     background = Background(

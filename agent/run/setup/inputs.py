@@ -25,7 +25,7 @@ async def load_model(spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ProcessContext:
     """What a run takes from its process: environment, models, signals."""
 
     open_model: OpenModel = load_model
@@ -42,7 +42,7 @@ class Inputs:
     journal: Journal
     facts: RunFacts
     order: Order
-    outside: Outside
+    process: ProcessContext
     on_event: Listener
     """Shows the events of the run."""
 

@@ -15,29 +15,29 @@ from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stam
 from ...workspace import OWN_GIT, Workspace, command_env
 from ..outcome import ended_event, outcome_of
 from .assemble import unpriced
-from .attachments import refuse_blind, refuse_images_of_search
+from .attachments import refuse_images_of_search, refuse_unsupported_images
 from .beginning import bare_start
-from .inputs import Outside
-from .patience import Tell, told
+from .inputs import ProcessContext
+from .progress import Tell, with_progress
 from .search import check_executor
 from .small_window import refuse_window
 from .validate_spec import validate_spec
 from .worktree_preflight import check_run_folder, check_size
 
-_PATIENT_SECONDS = 0.4
+_FIRST_LINE_SECONDS = 0.4
 """Seconds after which the user is informed: local servers and keys are checked in milliseconds."""
 
 
-async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
+async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) -> ProcessContext:
     """Check everything that can be checked before there is a journal. Raises Refusal, UserError.
 
     The result opens the run's model without a second probe. `tell` gets a line whenever the user has to wait.
     """
     asked = spec.model
-    await _check_spec(spec, outside)
-    refuse_missing_key(asked, outside.env)
+    await _check_spec(spec, process)
+    refuse_missing_key(asked, process.env)
     try:
-        model = await told(_open(spec, outside), tell, _waits_for(asked), after=_PATIENT_SECONDS)
+        model = await with_progress(_open(spec, process), tell, _waits_for(asked), after=_FIRST_LINE_SECONDS)
         if isinstance(model, RemoteModel) and model.needs_litellm:
             tell(loading(asked))
             await model.prepare()
@@ -46,17 +46,17 @@ async def check_before(spec: RunSpec, outside: Outside, tell: Tell) -> Outside:
         raise
 
     async def open_model(wanted: ModelSpec) -> Model:
-        return model if wanted == asked else await outside.open_model(wanted)
+        return model if wanted == asked else await process.open_model(wanted)
 
-    return replace(outside, open_model=open_model, checked=model)
+    return replace(process, open_model=open_model, checked=model)
 
 
-async def _check_spec(spec: RunSpec, outside: Outside) -> None:
+async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
     """Check what needs no model: impossible options, and a folder in which no pass can start."""
-    await asyncio.to_thread(validate_spec, spec, outside.env)
+    await asyncio.to_thread(validate_spec, spec, process.env)
     await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
-    await check_run_folder(spec, RunFacts(spec), command_env(outside.env, more=OWN_GIT))
+    await check_run_folder(spec, RunFacts(spec), command_env(process.env, more=OWN_GIT))
     await check_size(spec)
     await check_executor(spec)
 
@@ -80,10 +80,10 @@ def loading(spec: ModelSpec) -> str:
     return f"loading litellm for {spec.name}: about 3 s"
 
 
-async def _open(spec: RunSpec, outside: Outside) -> Model:
-    model = await outside.open_model(spec.model)
+async def _open(spec: RunSpec, process: ProcessContext) -> Model:
+    model = await process.open_model(spec.model)
     refuse_unpriced(spec, model)
-    refuse_blind(spec, model)
+    refuse_unsupported_images(spec, model)
     await model.probe()
     if small := refuse_window(spec, model):
         raise Refusal(small)

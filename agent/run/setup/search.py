@@ -10,14 +10,14 @@ from ...model import NO_MODEL
 from ...protocol import FinderSpec, RunSpec
 from ...step import RunContext
 from ..item_trees import Worktrees
-from .inputs import Outside
+from .inputs import ProcessContext
 from .surroundings import key_names
 
 if TYPE_CHECKING:
     from ...finder.crawl import Crawler
 
 
-def search_of(ctx: RunContext, outside: Outside) -> Finder | None:
+def search_of(ctx: RunContext, process: ProcessContext) -> Finder | None:
     """Return the search, or None for other loops."""
     spec = ctx.facts.spec
     if not spec.loop.traits.has_search or spec.finder is None:
@@ -25,7 +25,7 @@ def search_of(ctx: RunContext, outside: Outside) -> Finder | None:
     has_model = ctx.models.of_run.name != NO_MODEL
     trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
     worker = worker_of(ctx, spec.finder)
-    return Finder(ctx, spec.finder, worker, has_model=has_model, open_model=outside.open_model, trees=trees)
+    return Finder(ctx, spec.finder, worker, has_model=has_model, open_model=process.open_model, trees=trees)
 
 
 def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:

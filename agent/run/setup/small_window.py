@@ -18,7 +18,7 @@ from ...step.fitting.fixed import Count
 from ...step.fitting.smallest import needed_room, smallest_window
 from ...step.fitting.turn import required_tools, smallest_for
 from ...tools import offered
-from .tools_on_offer import tools_of
+from .offered_tools import tools_of
 
 _PASS = 48
 """Tokens of the text with which a search starts a pass."""

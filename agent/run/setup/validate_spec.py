@@ -10,7 +10,7 @@ from ...gate import rule_problem
 from ...protocol import RunSpec, UserError
 from ...stops import validate_predicates
 from ...tools import TOOLS, Fetcher
-from .tools_on_offer import tools_of
+from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
 from .worktree_preflight import branch_of
 

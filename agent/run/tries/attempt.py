@@ -12,11 +12,11 @@ from ...loops.passes import CLOSE, continue_pass
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step import RunContext, perform
 from ...workspace.snapshots.patches import change_hash, patch_of
-from ..passes.pass_words import said_in
+from ..passes.pass_texts import model_summary
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class TryEnd:
     """The end of a try."""
 
     why: str
@@ -42,7 +42,7 @@ class Attempt:
     facts: TryFacts
     """The facts of its context."""
 
-    async def work(self, tools: Sequence[str]) -> Over | WorkResult:
+    async def work(self, tools: Sequence[str]) -> TryEnd | WorkResult:
         """Run its steps. A WorkResult: it is interrupted or waits for a decision, and is not over."""
         ctx, results = self.ctx, list[WorkResult]()
         while True:
@@ -50,7 +50,7 @@ class Attempt:
                 return WorkResult(work=ctx.work, interrupted=True)
             self._deliver()
             decision = self._decide(results)
-            if isinstance(decision, Over):
+            if isinstance(decision, TryEnd):
                 return decision
             results = [await perform(ctx, decision.works[0], tools)]
             if results[0].interrupted:
@@ -58,7 +58,7 @@ class Attempt:
             if results[0].handoff is not None:
                 return WorkResult(work=ctx.work, handoff=results[0].handoff)
 
-    def _decide(self, results: Sequence[WorkResult]) -> Again | Over:
+    def _decide(self, results: Sequence[WorkResult]) -> Again | TryEnd:
         """Return the next step, by the rules of a pass."""
         spec, passing = self.facts.spec.improve, self.facts.pass_facts
         assert spec is not None and passing is not None  # only loops with passes have tries
@@ -67,11 +67,11 @@ class Attempt:
             fault = next((one for one in results if one.fault is not None), None)
             exhausted = decision.detail if decision.reason is Reason.BUDGET else None
             if fault is not None:
-                return Over(decision.detail, fault=fault.fault, retryable=fault.retryable)
-            return Over(decision.detail, exhausted=exhausted)
+                return TryEnd(decision.detail, fault=fault.fault, retryable=fault.retryable)
+            return TryEnd(decision.detail, exhausted=exhausted)
         assert isinstance(decision, Again)  # a pass does not wait in the middle
         closing = next((work for work in decision.works if work.kind == CLOSE), None)
-        return decision if closing is None else Over(closing.about)
+        return decision if closing is None else TryEnd(closing.about)
 
     def _deliver(self) -> None:
         """Send the user's messages for the run to each try."""
@@ -81,7 +81,7 @@ class Attempt:
             self.ctx.events.record(Prompted(kind="note", text=f"The person said: {text}"))
         self.facts.said.clear()
 
-    async def finish(self, over: Over) -> None:
+    async def finish(self, over: TryEnd) -> None:
         """Keep its changes as a patch and record its end."""
         ctx = self.ctx
         await ctx.background.end_all("the try ended")
@@ -93,7 +93,7 @@ class Attempt:
                 candidate=self.candidate,
                 tries=self.tries,
                 why=over.why,
-                said=said_in(self.facts),
+                said=model_summary(self.facts),
                 patch=ctx.journal.keep(patch_of(changes)) if changes else None,
                 base=self.base,
                 world=world,

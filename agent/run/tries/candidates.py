@@ -25,11 +25,11 @@ from ...workspace import SnapshotDamaged, Snapshots, Workspace
 from ...workspace.git.repository import GitFailed
 from ...workspace.snapshots.patches import patch_of
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
-from .attempt import Attempt, Over
+from .attempt import Attempt, TryEnd
 from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
 from .try_context import context_of_try, drop_context
-from .verdict import why_red
-from .words import opening_words, summary, system_words
+from .try_texts import first_message_of_try, summary, system_prompt_of_try
+from .verdict import why_failing
 from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
 
 
@@ -84,8 +84,8 @@ class Candidates:
         base = await made.snapshots.take()
         attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
         self._live[candidate] = attempt
-        made.events.record(Prompted(kind="system", text=system_words(made.facts)))
-        text = opening_words(ctx, made, started.number, candidate, started.tries)
+        made.events.record(Prompted(kind="system", text=system_prompt_of_try(made.facts)))
+        text = first_message_of_try(ctx, made, started.number, candidate, started.tries)
         images = [*ctx.facts.spec.images, *self._facts.images]
         made.events.record(Prompted(kind="task", text=text, images=images))
         return attempt
@@ -100,7 +100,7 @@ class Candidates:
         """Keep unfinished tries as patches; they do not continue."""
         for attempt in list(self._live.values()):
             if attempt.candidate in self._facts.tries and self._facts.tries[attempt.candidate] is None:
-                await attempt.finish(Over(why))
+                await attempt.finish(TryEnd(why))
 
     async def choose(
         self, started: PassStarted, why: str, *, judged: bool, may_hand_over: bool
@@ -176,7 +176,7 @@ class Candidates:
             if change.kind == "large":
                 return f"it changed {change.path}, which is too large for a snapshot"
         attempt.facts.world = end.world
-        return await why_red(attempt.ctx)
+        return await why_failing(attempt.ctx)
 
     def _best(self) -> TryMeasured | None:
         """Return the best try that beats the best score so far; the first of equal ones."""

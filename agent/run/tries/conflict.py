@@ -7,7 +7,7 @@ from typing import Literal
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
 from ...step import RunContext
 from ...workspace import Snapshots
-from ..handoff.handoff import DECIDES
+from ..handoff.handoff import DECISION_PREFIX
 
 KEEP = "Keep the edits"
 REPLACE = "Replace them with the try"
@@ -52,7 +52,7 @@ async def decide_conflict(
 
 def why_handed_over(best: TryMeasured, edited: list[str]) -> str:
     """Return the decision that someone has to make."""
-    return f"{DECIDES}{_question(best, edited)}"
+    return f"{DECISION_PREFIX}{_question(best, edited)}"
 
 
 def why_kept(best: TryMeasured, edited: list[str]) -> str:

@@ -16,7 +16,7 @@ from sampling import sampled
 
 from rundry.agent import Journal, Sandbox, facts_of
 from rundry.agent.run.confirming.checkout import Result
-from rundry.agent.run.confirming.trial import try_out
+from rundry.agent.run.confirming.trial import run_trial
 from rundry.agent.workspace import Snapshots, Workspace, command_env
 
 
@@ -258,7 +258,7 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
         unheld = Sandbox(None, "no sandbox: none works")
         env = command_env(home.env)
         result = Result(journal, facts, workspace, snapshots, unheld, env, facts.world or "")
-        trial = await try_out(result, [DONE, "test ! -e node_modules"], 60.0)
+        trial = await run_trial(result, [DONE, "test ! -e node_modules"], 60.0)
     finally:
         journal.close()
     if has_dependencies:

@@ -35,7 +35,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
-from rundry.agent.run.setup.inputs import Outside
+from rundry.agent.run.setup.inputs import ProcessContext
 from rundry.agent.workspace import SystemClock
 
 from ..models.model import ScriptedModel
@@ -97,9 +97,9 @@ class Driven(Events):
                 view.views.detach("test")
 
         try:
-            outside = Outside(open_model=open_model, clock=clock or SystemClock())
+            process = ProcessContext(open_model=open_model, clock=clock or SystemClock())
             async with asyncio.timeout(within):
-                return await run_order(order, see, outside)
+                return await run_order(order, see, process)
         finally:
             view.close()
 

@@ -35,7 +35,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
-from rundry.agent.run.setup.inputs import Outside
+from rundry.agent.run.setup.inputs import ProcessContext
 from rundry.agent.workspace import SystemClock
 
 from ..in_process.inside import spec_of
@@ -127,7 +127,7 @@ def drive(path: Path, kill_after: int = 0) -> None:
         return Seeded()
 
     order = Order(journal=str(path), changes=ResumeChanges())
-    outcome = asyncio.run(run_order(order, see, Outside(open_model=open_model, clock=QuickClock())))
+    outcome = asyncio.run(run_order(order, see, ProcessContext(open_model=open_model, clock=QuickClock())))
     assert outcome.reason == "dry" and outcome.complete, (outcome.reason, outcome.detail)
 
 

@@ -12,12 +12,12 @@ from ...protocol import PassFinished
 
 LINE = 160
 """Characters of one line."""
-TOLD = 12
+LISTED_PASSES = 12
 """Earlier passes that the first message lists, one line each."""
 SUBJECT = 60
 
 
-def red(facts: RunFacts) -> str:
+def describe_failure(facts: RunFacts) -> str:
     """Describe which check is red."""
     checks = failing_checks(facts)
     if checks:
@@ -30,12 +30,12 @@ def red(facts: RunFacts) -> str:
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "the success predicates do not hold"
 
 
-def opening(facts: RunFacts, passing: PassFacts, number: int) -> str:
+def first_message(facts: RunFacts, passing: PassFacts, number: int) -> str:
     """Return the first message of a pass."""
     spec = facts.spec
     parts = [f"Pass {number}. {spec.task}"]
     if passing.done:
-        parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-TOLD:]))
+        parts.append("What earlier passes did:\n" + "\n".join(_line(one) for one in passing.done[-LISTED_PASSES:]))
     if spec.improve is not None and passing.best is not None:
         way = "higher" if spec.improve.goal == "max" else "lower"
         parts.append(
@@ -55,14 +55,14 @@ def _line(one: PassFinished) -> str:
     return f"- pass {one.number} {one.verdict}{files}{again} ({cut(one.why, LINE)}){said}"
 
 
-def said_in(facts: RunFacts) -> str:
+def model_summary(facts: RunFacts) -> str:
     """Return the model's own summary of the pass, on one line."""
     text = str(arguments_of(facts.finish).get("answer", "")) if facts.finish is not None else ""
     text = text.strip() or (last_text(facts.main.messages) or "").strip()
     return cut(text.split("\n", 1)[0], LINE)
 
 
-def message(facts: RunFacts, number: int, said: str, why: str) -> str:
+def commit_message(facts: RunFacts, number: int, said: str, why: str) -> str:
     """Return the commit message: the model's summary, the task, the reason and the run."""
     spec = facts.spec
     subject = cut(said or " ".join(spec.task.split()), SUBJECT)
@@ -74,7 +74,7 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def said_in_pass(facts: RunFacts) -> str:
+def pass_summary(facts: RunFacts) -> str:
     """Return the summary of the pass on one line: that of the chosen try, if there is one."""
     chosen = None if facts.pass_facts is None else facts.pass_facts.chosen
-    return said_in(facts) if chosen is None else chosen.said
+    return model_summary(facts) if chosen is None else chosen.said

@@ -9,13 +9,13 @@ from typing import TypeVar
 Found = TypeVar("Found")
 Tell = Callable[[str], None]
 
-PATIENT_SECONDS = 2.0
+FIRST_LINE_SECONDS = 2.0
 """Seconds before the first line."""
 EVERY_SECONDS = 5.0
 """Seconds between two lines."""
 
 
-async def told(work: Awaitable[Found], tell: Tell, line: str, after: float = PATIENT_SECONDS) -> Found:
+async def with_progress(work: Awaitable[Found], tell: Tell, line: str, after: float = FIRST_LINE_SECONDS) -> Found:
     """Return the result of the work. If it takes longer, `tell` gets the line, and then the line with the time."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
@@ -25,7 +25,7 @@ async def told(work: Awaitable[Found], tell: Tell, line: str, after: float = PAT
             due = after if not said else after + said * EVERY_SECONDS
             done, _ = await asyncio.wait({task}, timeout=max(0.0, start + due - loop.time()))
             if not done:
-                tell(f"{line}: {loop.time() - start:.0f} s" if due >= PATIENT_SECONDS else line)
+                tell(f"{line}: {loop.time() - start:.0f} s" if due >= FIRST_LINE_SECONDS else line)
                 said += 1
         return await task
     finally:

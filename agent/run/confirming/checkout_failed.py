@@ -5,5 +5,5 @@ from __future__ import annotations
 from ...protocol import RundryError
 
 
-class NotSetUp(RundryError):
+class CheckoutFailed(RundryError):
     """A clean checkout of the result cannot be made here; the text says why, in one line."""
