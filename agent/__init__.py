@@ -103,11 +103,11 @@ if TYPE_CHECKING:
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older
-    from .view.progress import Bars, Progress, squeezed
-    from .view.reading import reading_told
+    from .view.progress import Bars, Progress, downsampled
+    from .view.reading import reading_progress
     from .view.reducer import reduce, reduce_all
     from .view.reducer.confirming import confirming_words, dependency_line
-    from .view.reducer.finder import rests
+    from .view.reducer.finder import is_paused_between_steps
     from .view.reducer.numbers import clock, money, plural, short
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import call_title, stall_kind_words, stall_words
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from .view.state import Rebasing, ViewState
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
-    from .view.waiting import PATIENT_SECONDS, waiting_for
+    from .view.waiting import SHOW_WAIT_SECONDS, waiting_for
     from .workspace import Ignore, Sandbox, text_format_of
     from .workspace.own_temp import temp_folder
 

@@ -67,7 +67,7 @@ def _copied(state: ViewState) -> ViewState:
     """
     names = [each.name for each in fields(ViewState) if each.name not in ("blocks", "finder")]
     values = {name: copy.deepcopy(getattr(state, name)) for name in names}
-    return ViewState(**values, blocks=state.blocks.copied(state.pointed))
+    return ViewState(**values, blocks=state.blocks.copied(state.changeable))
 
 
 def _pack(facts: FinderFacts | None) -> bytes | None:

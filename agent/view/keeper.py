@@ -39,22 +39,22 @@ class ViewKeeper:
         load_older(self.state, journal)
         self._catch_up()
 
-    def heard_by(self, on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
+    def listener(self, on_event: Callable[[Stamped], None]) -> Callable[[Stamped], None]:
         """Return a listener that folds an event into the view, then calls `on_event`. The facts must come first."""
 
-        def take(stamped: Stamped) -> None:
-            self._take(stamped)
+        def fold_event(stamped: Stamped) -> None:
+            self._fold(stamped)
             on_event(stamped)
 
-        return take
+        return fold_event
 
-    def _take(self, stamped: Stamped) -> None:
+    def _fold(self, stamped: Stamped) -> None:
         if stamped.seq == self.state.last_seq + 1:
             show(self.state, stamped)
         else:
             self._catch_up()
-        if stamped.seq - self._saved_seq >= EVERY and self._is_level and not self._journal.in_transaction:
-            with_facts = self._is_time_for_facts(stamped.seq)
+        if stamped.seq - self._saved_seq >= EVERY and self._is_up_to_date and not self._journal.in_transaction:
+            with_facts = self._is_facts_checkpoint_due(stamped.seq)
             self._saved_seq = stamped.seq
             size = store_view(self._journal, self._facts, self.state, is_first=self._is_first, with_facts=with_facts)
             if with_facts:
@@ -62,13 +62,13 @@ class ViewKeeper:
             self._is_first = False
             return_freed_memory()
 
-    def _is_time_for_facts(self, seq: int) -> bool:
+    def _is_facts_checkpoint_due(self, seq: int) -> bool:
         since = self._journal.bytes_appended - self._facts_at
         is_due = self._facts_bytes > 0 and since >= _SHARE * self._facts_bytes
         return seq - self._facts_seq >= (EVERY if is_due else max(EVERY, seq // _SHARE))
 
     @property
-    def _is_level(self) -> bool:
+    def _is_up_to_date(self) -> bool:
         return self._facts.last_seq == self.state.last_seq
 
     def _catch_up(self) -> None:

@@ -39,7 +39,7 @@ def _blocks_of_page(state: ViewState, journal: Journal, place: int) -> Sequence[
             show(past, stamped)
             if len(past.blocks) >= end:
                 late += 1
-                if not any(page.first <= index < end for index in past.pointed):
+                if not any(page.first <= index < end for index in past.changeable):
                     return past.blocks[page.first : end]
         seq = events[-1].seq
     return past.blocks[page.first : end]

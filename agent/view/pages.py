@@ -58,7 +58,7 @@ def _shown(state: ViewState) -> Shown:
 
 
 def _packed(state: ViewState, shown: Shown) -> bytes:
-    still_open = {index: state.blocks.held(index) for index in state.pointed}
+    still_open = {index: state.blocks.in_memory_at(index) for index in state.changeable}
     return msgspec.msgpack.encode((len(state.blocks), still_open, shown))
 
 

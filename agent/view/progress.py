@@ -117,7 +117,7 @@ class Progress:
         self.doing.clear()
 
 
-def squeezed(counts: Sequence[int], width: int) -> list[float]:
+def downsampled(counts: Sequence[int], width: int) -> list[float]:
     """Reduce the counts to at most `width` bars, each the mean of its neighbours, for the plots."""
     if width < 1 or not counts:
         return []

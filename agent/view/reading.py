@@ -8,27 +8,29 @@ from contextlib import contextmanager
 
 from ..journal import Journal
 
-PATIENT_SECONDS = 1.0
+REPORT_SECONDS = 1.0
 """Seconds before the first line, and between two lines."""
 
 
-def tell_reading(journal: Journal, tell: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
-    """Send a progress line to `tell` each second while events are read, until `journal.report_reading(None)`."""
-    last, due = max(1, journal.last_seq()), now() + PATIENT_SECONDS
+def report_reading_progress(
+    journal: Journal, send: Callable[[str], None], now: Callable[[], float] = time.monotonic
+) -> None:
+    """Send a progress line to `send` each second while events are read, until `journal.report_reading(None)`."""
+    last, due = max(1, journal.last_seq()), now() + REPORT_SECONDS
 
     def read(seq: int, doing: str) -> None:
         nonlocal due
         if now() >= due:
-            due = now() + PATIENT_SECONDS
-            tell(f"{doing} the journal: {min(100, 100 * seq // last)} %")
+            due = now() + REPORT_SECONDS
+            send(f"{doing} the journal: {min(100, 100 * seq // last)} %")
 
     journal.report_reading(read)
 
 
 @contextmanager
-def reading_told(journal: Journal, tell: Callable[[str], None]) -> Generator[None]:
-    """Context manager: send a progress line to `tell` each second while events are read."""
-    tell_reading(journal, tell)
+def reading_progress(journal: Journal, send: Callable[[str], None]) -> Generator[None]:
+    """Context manager: send a progress line to `send` each second while events are read."""
+    report_reading_progress(journal, send)
     try:
         yield
     finally:

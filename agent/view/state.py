@@ -112,7 +112,7 @@ class Shown:
     """Number of the pass, in an interval, paced or improve run."""
     pass_step: int | None = None
     """The first step of the open pass; None: there is no open pass."""
-    trying: dict[str, str] = field(default_factory=dict[str, str])
+    running_tries: dict[str, str] = field(default_factory=dict[str, str])
     """Work to `try 2 of 3`, for tries that have not ended."""
     newest_try: str = ""
     """The try with the newest step; empty: no try is running."""
@@ -173,7 +173,7 @@ class Shown:
     """Work and block kind to the index of the growing block."""
 
     @property
-    def pointed(self) -> set[int]:
+    def changeable(self) -> set[int]:
         """Indexes of the blocks that events can still change."""
         places = (self.at_call, self.at_shell, self.at_child, self.at_proposal, self.at_question, self.growing)
         return {index for place in places for index in place.values()}
@@ -247,7 +247,7 @@ class ViewState(Shown):
         return self.common.handoff.asked if self.outcome is None else None
 
     @property
-    def driving(self) -> bool:
+    def is_user_in_control(self) -> bool:
         """Whether the person is in control."""
         return self.common.manual.wheel is not None
 
@@ -263,7 +263,7 @@ class ViewState(Shown):
             return "ended"
         if self.proposals or self.question is not None or self.waiting:
             return "waiting for you"
-        if self.driving:
+        if self.is_user_in_control:
             return "you control"
         if self.wrapping_up:
             return "wrapping up"
@@ -278,7 +278,7 @@ class ViewState(Shown):
         return "starting" if self.last_seq == 0 else "thinking"
 
     @property
-    def movement(self) -> str:
+    def failure_change(self) -> str:
         """The change of the check's failures: `14→3`, `3` if it did not change, or nothing."""
         if self.check is None or self.check.failing is None:
             return ""

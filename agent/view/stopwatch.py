@@ -9,8 +9,10 @@ from dataclasses import dataclass
 class Stopwatch:
     """Live seconds in which a model, a tool or a check ran, until a finished step reports the exact value."""
 
-    settled: float = 0.0
-    watched: float = 0.0
+    exact: float = 0.0
+    """Seconds of the activities whose finished step reported the exact value."""
+    measured: float = 0.0
+    """Seconds measured since then."""
     since: float | None = None
     """Unix time at which the current activity started."""
 
@@ -22,15 +24,15 @@ class Stopwatch:
     def halt(self, at: float) -> None:
         """Record that all activities stopped at the Unix time `at`."""
         if self.since is not None:
-            self.watched += max(0.0, at - self.since)
+            self.measured += max(0.0, at - self.since)
             self.since = None
 
-    def settle(self, seconds: float) -> None:
-        """Replace the measured time by the exact number of seconds."""
-        self.settled += seconds
-        self.watched, self.since = 0.0, None
+    def set_exact(self, seconds: float) -> None:
+        """Replace the measured time by the exact number of seconds of these activities."""
+        self.exact += seconds
+        self.measured, self.since = 0.0, None
 
     def read(self, now: float) -> float:
         """Return the seconds up to the Unix time `now`."""
         running = max(0.0, now - self.since) if self.since is not None else 0.0
-        return self.settled + self.watched + running
+        return self.exact + self.measured + running

@@ -91,17 +91,17 @@ class Blocks(Sequence[Block]):
         """Return whether more blocks are in memory than wanted."""
         return self.most is not None and len(self._newest) > self.most + self.most // 4
 
-    def shed(self, pointed: Collection[int]) -> None:
+    def drop_oldest(self, changeable: Collection[int]) -> None:
         """Drop the oldest blocks from memory, except those that events can still change."""
         assert self.most is not None  # it is full
         count = len(self._newest) - self.most
-        held = {index: self.held(index) for index in pointed if index < self.first + count}
+        held = {index: self.in_memory_at(index) for index in changeable if index < self.first + count}
         del self._newest[:count]
         self.first += count
         self._open = held
         self._cached.clear()  # a cached page can contain changed blocks, or end too early
 
-    def held(self, index: int) -> Block:
+    def in_memory_at(self, index: int) -> Block:
         """Return a block in memory, so that it can be changed."""
         return self._newest[index - self.first] if index >= self.first else self._open[index]
 
@@ -120,13 +120,13 @@ class Blocks(Sequence[Block]):
             return len(self) - bisect_left(range(high), seq, lo=low, key=lambda at: self[at].seq)
         return len(self) - self.first - bisect_left(self._newest, seq, key=lambda block: block.seq)
 
-    def copied(self, pointed: Collection[int]) -> Blocks:
+    def copied(self, changeable: Collection[int]) -> Blocks:
         """Return the same blocks; those that events can still change are copies."""
         found = Blocks(
             self._newest, most=self.most, first=self.first, still_open={i: copy(b) for i, b in self._open.items()}
         )
         found.pages, found.load = list(self.pages), self.load
-        for index in pointed:
+        for index in changeable:
             if index >= self.first:
                 found._newest[index - self.first] = copy(self._newest[index - self.first])
         return found

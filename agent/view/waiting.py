@@ -8,7 +8,7 @@ from .block import Block
 from .reducer.numbers import clock
 from .state import ViewState
 
-PATIENT_SECONDS = 2.0
+SHOW_WAIT_SECONDS = 2.0
 """Seconds after which a wait is worth a line."""
 _RUNS = ("command", "tool", "edit", "check")
 
@@ -51,7 +51,7 @@ def waiting_for(state: ViewState) -> Wait | None:
 def _running(state: ViewState) -> list[Wait]:
     """Return the commands, tools and checks that run."""
     places = {*state.at_call.values(), *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm"))}
-    blocks = (state.blocks.held(at) for at in places)
+    blocks = (state.blocks.in_memory_at(at) for at in places)
     return [Wait(_title(block), block.at) for block in blocks if block.status == "running" and block.kind in _RUNS]
 
 

@@ -18,7 +18,7 @@ from rundry.agent.protocol import TextArrived, ToolFinished, UserError
 from rundry.agent.run.client.start_request import ResumeChanges
 from rundry.agent.run.damaged.admission import admit_damage
 from rundry.agent.view.keeper import ViewKeeper
-from rundry.agent.view.reading import tell_reading
+from rundry.agent.view.reading import report_reading_progress
 
 LARGE = "word " * 40_000
 _DAMAGE = "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), 'old', 'new') AS BLOB) WHERE seq = ?"
@@ -38,7 +38,7 @@ def result(text: str) -> ToolFinished:
 
 def record(journal: Journal, facts: RunFacts, count: int, text: str) -> None:
     """As a runner does."""
-    take = ViewKeeper(journal, facts).heard_by(lambda stamped: None)
+    take = ViewKeeper(journal, facts).listener(lambda stamped: None)
     for _ in range(count // 1_000):
         for stamped in journal.append_all([(result(text), None, None)] * 1_000):
             facts.apply(stamped)
@@ -80,7 +80,7 @@ def test_a_large_journal_is_verified_from_its_newest_checkpoint_on(journal: Jour
 def test_a_person_reads_each_second_how_much_was_read_and_nothing_if_it_takes_less(journal: Journal):
     journal.append_all([(TextArrived(text="x"), None, None)] * 999)
     now, lines = [0.0], list[str]()
-    tell_reading(journal, lines.append, lambda: now[0])
+    report_reading_progress(journal, lines.append, lambda: now[0])
     for after, second in ((0, 0.5), (250, 0.9), (400, 1.5), (450, 1.6), (500, 2.6)):
         now[0] = second
         journal.read(after, 100)

@@ -125,10 +125,10 @@ def test_the_baseline_check_is_not_charged():
 
 def test_the_failing_count_shows_how_it_moved():
     state = seen(check(14, baseline=True), check(3))
-    assert state.movement == "14→3"
+    assert state.failure_change == "14→3"
     assert last(state).right == "3 failing, 14 before"
-    assert seen(check(3), check(3)).movement == "3"
-    assert seen(check(None)).movement == ""
+    assert seen(check(3), check(3)).failure_change == "3"
+    assert seen(check(None)).failure_change == ""
 
 
 def test_a_check_that_timed_out_or_did_not_start_is_reported_as_such():

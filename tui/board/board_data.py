@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState, pool_size, rests
+from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState, is_paused_between_steps, pool_size
 
 from ..keyboard.keymap import Keymap
 from ..theme import Palette
@@ -68,7 +68,7 @@ class BoardData:
     def rests(self, kind: str, about: str) -> bool:
         """Return whether a pause holds the work on this item between two of its steps."""
         named = (flight for flight in self.facts.flights.values() if (flight.kind, flight.about) == (kind, about))
-        return any(rests(self.state, flight) for flight in named)
+        return any(is_paused_between_steps(self.state, flight) for flight in named)
 
     @property
     def tabs(self) -> tuple[Tab, ...]:

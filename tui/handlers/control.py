@@ -32,7 +32,7 @@ class ControlHandlers:
 
     def _edit(self, argument: str) -> None:
         """Open a file in the user's editor, and write the result with the model's own tool."""
-        if not self._controller.state.driving:
+        if not self._controller.state.is_user_in_control:
             raise RundryError("/edit works only while you are in control: use /control first")
         if not argument:
             self._prompt.fill("/edit ")
@@ -58,7 +58,7 @@ class ControlHandlers:
 
 def take_or_return_control(controller: RunController, note: str) -> None:
     """Take control of the run, or return it with a note to the model. Raises RundryError."""
-    if controller.state.driving:
+    if controller.state.is_user_in_control:
         controller.put(GiveWheel(note=note))
     else:
         if controller.status.is_orphaned:
@@ -68,7 +68,7 @@ def take_or_return_control(controller: RunController, note: str) -> None:
 
 def finish_in_control(controller: RunController, prompt: Prompt, answer: str) -> None:
     """Finish the task with the user's answer. Raises RundryError."""
-    if not controller.state.driving:
+    if not controller.state.is_user_in_control:
         raise RundryError("/finish works only while you are in control: use /control first")
     if not answer:
         prompt.fill("/finish ")

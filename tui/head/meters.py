@@ -162,7 +162,7 @@ def _tail(state: ViewState) -> list[Piece]:
         if pieces:
             pieces.append(Piece("  ", "gap"))
         passed = state.check.passed
-        count = state.movement
+        count = state.failure_change
         sign = "✓ passed" if passed else ("✗" if count else "✗ failing")
         pieces.append(Piece(f"{count} {sign}".strip() if not passed else sign, "passed" if passed else "failed"))
     return pieces

@@ -19,7 +19,7 @@ from rundry.agent import (
     UserError,
     last_end,
     quick_imports,
-    reading_told,
+    reading_progress,
 )
 
 from ..attaching import images_of_task, with_hint_images
@@ -83,7 +83,7 @@ def resume_headless(
         if journal.spec.loop is LoopKind.CHAT:
             raise UserError("a chat needs a person: resume this run without --headless")
         changes = with_hint_images(changes, journal)
-        with reading_told(journal, printer.tell):
+        with reading_progress(journal, printer.tell):
             printer.read_earlier(journal, since)
         ended = last_end(journal)
     finally:

@@ -164,7 +164,7 @@ class LinePrinter:
         if is_try(stamped.work):
             start = self._starts.pop(stamped.work, len(self._state.blocks))
             done = [block for block in blocks[max(start, blocks.first) :] if block.work == stamped.work]
-            who = self._state.trying.get(stamped.work or "", "")
+            who = self._state.running_tries.get(stamped.work or "", "")
         if self._state.finder is not None:
             done, who = self._search.step_blocks(stamped), self._search.who(stamped)
         if done is None:

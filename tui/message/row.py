@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from rundry.agent import PATIENT_SECONDS, ViewState, waiting_for
+from rundry.agent import SHOW_WAIT_SECONDS, ViewState, waiting_for
 
 from ..background import background_lines
 from ..keyboard.clicks import clickable
@@ -82,13 +82,13 @@ class MessageRow(Vertical):
         queue = tuple((m.queued_id, m.text) for m in state.queue)
         is_busy = bool(state.activity) and not at_rest
         self.box.offers_choices = offers_choices
-        wanted = (queue, is_busy, placeholder, state.driving, tuple(running))
+        wanted = (queue, is_busy, placeholder, state.is_user_in_control, tuple(running))
         if wanted == self._shown:
             return
         self._shown = wanted
         self.box.placeholder = Content(placeholder)
         self.box.has_queue = bool(state.queue)
-        self._prompt.update(Content("$" if state.driving else "›"))
+        self._prompt.update(Content("$" if state.is_user_in_control else "›"))
         self._background.update(Content("\n").join(running))
         self._background.display = bool(running)
         queued = [clickable(Content(f"queued  {one_line(message.text)}"), "queue") for message in state.queue[-3:]]
@@ -103,7 +103,7 @@ class MessageRow(Vertical):
 def _wait_words(state: ViewState, now: float) -> str:
     """Return what the run waits for and for how long, once that takes a while."""
     wait = waiting_for(state)
-    return "" if wait is None or now - wait.since < PATIENT_SECONDS else one_line(wait.words(now))
+    return "" if wait is None or now - wait.since < SHOW_WAIT_SECONDS else one_line(wait.words(now))
 
 
 class Rule(Static):

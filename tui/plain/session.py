@@ -141,7 +141,7 @@ class PlainSession:
             return
         elif text.startswith("!"):
             self._controller.shell(text)
-        elif self._controller.state.driving:
+        elif self._controller.state.is_user_in_control:
             self._controller.act(text)
         else:
             self._narrator.typed.append(text)

@@ -37,7 +37,8 @@ def status_line(state: ViewState, phase: str) -> str:
     """Return the state of the run: `step 7, running: pytest -q. Gate: ask. Model: qwen3:8b.`"""
     words = [f"step {state.spent.steps}, {phase}" if state.spent.steps else phase]
     if state.check is not None:
-        failing = "passed" if state.check.passed else f"fails{f' ({state.movement} failing)' if state.movement else ''}"
+        counts = f" ({state.failure_change} failing)" if state.failure_change else ""
+        failing = "passed" if state.check.passed else f"fails{counts}"
         words.append(f"check {failing}")
     words.append(f"gate {state.gate_mode.value}")
     if state.model:

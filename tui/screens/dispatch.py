@@ -57,7 +57,7 @@ class Dispatcher:
                 self._controller.shell(text)
             elif steer:
                 self._controller.steer(text, typed)
-            elif self._controller.state.driving:
+            elif self._controller.state.is_user_in_control:
                 self._controller.act(text)
             else:
                 self._set_check(check)

@@ -63,7 +63,7 @@ def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
         names = ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
     first: list[str] = ["handoff", "wheel"] if state.handoff is not None else []
-    if state.driving:
+    if state.is_user_in_control:
         first.append("wheel")
     if state.proposals and not at_gate:
         first.append("to_gate")

@@ -102,7 +102,7 @@ class MainScreen(Screen[None]):
         )
 
     def _image_root(self) -> Path | None:
-        return None if self.controller.state.driving else self.controller.root
+        return None if self.controller.state.is_user_in_control else self.controller.root
 
     def _start_file_worker(self, work: Coroutine[object, object, None]) -> None:
         self.run_worker(work, name="files", exit_on_error=False)

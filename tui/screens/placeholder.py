@@ -18,7 +18,7 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
         return "your answer"
     if not controller.begun:
         return "what should be done?"
-    if state.driving:
+    if state.is_user_in_control:
         return "a command for the model's tool; /control returns control"
     if controller.status.is_over and state.loop is LoopKind.CHAT:
         return "a message continues the chat"

@@ -33,7 +33,7 @@ from ...protocol import (
     Unreachable,
 )
 from ...system import return_freed_memory
-from ...view.reading import tell_reading
+from ...view.reading import report_reading_progress
 from ...view.state import ViewState
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
@@ -244,7 +244,7 @@ class Session:
 
     def _greet(self) -> None:
         if self.journal is not None:
-            tell_reading(self.journal, self._say)
+            report_reading_progress(self.journal, self._say)
             self.journal.keep_few_pages()
             self.journal.views.beat(self._view)
             self.writes.follow(self.journal.path)

@@ -29,7 +29,7 @@ from ...protocol import (
 )
 from ...step import RunContext
 from ...view.keeper import ViewKeeper
-from ...view.reading import reading_told
+from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
 from ..client.start_request import Order
 from ..confirming import Dependencies
@@ -80,11 +80,11 @@ async def _run_claimed(
     with claim(path):
         journal = Journal.open(path)
         try:
-            with reading_told(journal, tell):
+            with reading_progress(journal, tell):
                 damage = admit_damage(journal, order.changes)
                 facts = facts_of(journal)
                 keeper = ViewKeeper(journal, facts)
-            on_event = keeper.heard_by(on_event)
+            on_event = keeper.listener(on_event)
             return await _run(journal, facts, damage, order, on_event, process, signals, tell)
         except JournalError as error:
             if journal.has_written:

@@ -16,42 +16,42 @@ from ...protocol import (
 )
 from ..pages import PAGE_EVENTS, turn_page
 from ..state import ViewState
-from .checks import CHECKS, see_check
-from .children import CHILDREN, see_child
-from .confirming import CONFIRMING, see_confirming
-from .finder import FINDER, see_finder, see_flights
-from .handoff import HANDOFF, see_handoff
-from .manual import ManualEvent, see_manual
-from .person import PersonEvent, see_person
-from .run import RunFrame, see_run
-from .step import CALL, STEP, TOOL, UNSEEN, see_call, see_step, see_tool, see_words
-from .tries import TRIES, WORKTREES, see_try, see_worktree
+from .checks import CHECKS, show_check
+from .children import CHILDREN, show_child
+from .confirming import CONFIRMING, show_confirming
+from .finder import FINDER, show_finder, show_flights
+from .handoff import HANDOFF, show_handoff
+from .manual import ManualEvent, show_manual
+from .person import PersonEvent, show_person
+from .run import RunFrame, show_run
+from .step import CALL, NOT_SHOWN, STEP, TOOL, show_call, show_step, show_tool, show_words
+from .tries import TRIES, WORKTREES, show_try, show_worktree
 
 __all__ = ["reduce", "reduce_all", "show"]
 
 
-def _pass_over(state: ViewState, stamped: Stamped, event: object) -> None:
-    """Show nothing."""
+def _show_nothing(state: ViewState, stamped: Stamped, event: object) -> None:
+    """Do nothing: no view shows this event."""
     del state, stamped, event
 
 
-_SEERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
-    **dict.fromkeys(get_args(RunFrame), see_run),
-    **dict.fromkeys(get_args(PersonEvent), see_person),
-    **dict.fromkeys(HANDOFF, see_handoff),
-    **dict.fromkeys(get_args(ManualEvent), see_manual),
-    **dict.fromkeys(CONFIRMING, see_confirming),
-    **dict.fromkeys(FINDER, see_finder),
-    **dict.fromkeys(TRIES, see_try),
-    **dict.fromkeys(WORKTREES, see_worktree),
-    **dict.fromkeys(CHILDREN, see_child),
-    **dict.fromkeys(CALL, see_call),
-    **dict.fromkeys(TOOL, see_tool),
-    **dict.fromkeys(CHECKS, see_check),
-    **dict.fromkeys(STEP, see_step),
-    **dict.fromkeys(UNSEEN, _pass_over),
-    TextArrived: see_words,
-    ReasoningArrived: see_words,
+_REDUCERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
+    **dict.fromkeys(get_args(RunFrame), show_run),
+    **dict.fromkeys(get_args(PersonEvent), show_person),
+    **dict.fromkeys(HANDOFF, show_handoff),
+    **dict.fromkeys(get_args(ManualEvent), show_manual),
+    **dict.fromkeys(CONFIRMING, show_confirming),
+    **dict.fromkeys(FINDER, show_finder),
+    **dict.fromkeys(TRIES, show_try),
+    **dict.fromkeys(WORKTREES, show_worktree),
+    **dict.fromkeys(CHILDREN, show_child),
+    **dict.fromkeys(CALL, show_call),
+    **dict.fromkeys(TOOL, show_tool),
+    **dict.fromkeys(CHECKS, show_check),
+    **dict.fromkeys(STEP, show_step),
+    **dict.fromkeys(NOT_SHOWN, _show_nothing),
+    TextArrived: show_words,
+    ReasoningArrived: show_words,
 }
 """By event type. A lookup is much faster than asking each module in turn."""
 
@@ -74,13 +74,13 @@ def show(state: ViewState, stamped: Stamped) -> None:
     if kind is ItemDuplicate:  # most events of a crawl
         return
     event = stamped.event
-    if kind is StepStarted and stamped.work in state.trying:
-        state.newest_try = state.trying[stamped.work]
-    _SEERS[kind](state, stamped, event)
+    if kind is StepStarted and stamped.work in state.running_tries:
+        state.newest_try = state.running_tries[stamped.work]
+    _REDUCERS[kind](state, stamped, event)
     if kind in COMMON_EVENTS:
         state.common.apply(stamped)
     if state.finder is not None:
-        see_flights(state, stamped)
+        show_flights(state, stamped)
 
 
 def reduce_all(state: ViewState, news: Iterable[Stamped]) -> None:

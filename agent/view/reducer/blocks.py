@@ -24,7 +24,7 @@ def add(
     state.changed_from = min(state.changed_from, len(state.blocks))
     state.blocks.append(block)
     if state.blocks.is_full:
-        state.blocks.shed(state.pointed)
+        state.blocks.drop_oldest(state.changeable)
     return block
 
 
@@ -37,7 +37,7 @@ def note(state: ViewState, stamped: Stamped, text: str, *, right: str = "", deta
 
 def touch(state: ViewState, index: int) -> Block:
     """Return the block at `index` and mark it as changed."""
-    block = state.blocks.held(index)
+    block = state.blocks.in_memory_at(index)
     block.detail, block.packed = block.whole_detail, b""
     block.version += 1
     state.changed_from = min(state.changed_from, index)
@@ -56,7 +56,7 @@ def grow(state: ViewState, stamped: Stamped, kind: BlockKind, text: str) -> None
     touch(state, index).text += text
 
 
-def settle(state: ViewState, stamped: Stamped, *kinds: BlockKind, status: BlockStatus = "") -> int:
+def end_blocks(state: ViewState, stamped: Stamped, *kinds: BlockKind, status: BlockStatus = "") -> int:
     """End the growing blocks of this work and these kinds; return their number."""
     ended = 0
     for kind in kinds:
@@ -71,10 +71,10 @@ def settle(state: ViewState, stamped: Stamped, *kinds: BlockKind, status: BlockS
     return ended
 
 
-def settle_everything(state: ViewState) -> None:
+def end_all_blocks(state: ViewState) -> None:
     """End all growing blocks and running activities, because the runner is gone or done."""
     for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
-        block = state.blocks.held(index)
+        block = state.blocks.in_memory_at(index)
         if block.live or block.status in ("running", "waiting", "next"):
             touch(state, index)
             block.status = "cut"

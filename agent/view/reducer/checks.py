@@ -15,13 +15,13 @@ from ...protocol import (
 )
 from ..state import ViewState
 from .blocks import add, note, touch
-from .passes import see_no_score, see_score
+from .passes import show_no_score, show_score
 
 CheckEvent = CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
 CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)
 
 
-def see_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
+def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
     """Show an event of a check, a predicate or a score."""
     match event:
         case CheckStarted():
@@ -37,9 +37,9 @@ def see_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
             block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
             block.right = event.detail
         case ScoreMeasured():
-            see_score(state, stamped, event)
+            show_score(state, stamped, event)
         case ScoreNotMeasured():
-            see_no_score(state, stamped, event)
+            show_no_score(state, stamped, event)
         case _:
             assert_never(event)
 
@@ -63,7 +63,7 @@ def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) ->
     )
     block.detail = event.output
     if event.baseline:
-        state.busy.settle(0.0)  # it does not belong to a step and is not charged
+        state.busy.set_exact(0.0)  # it does not belong to a step and is not charged
     state.busy.halt(stamped.at)
 
 

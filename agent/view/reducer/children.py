@@ -13,7 +13,7 @@ CHILDREN = (ChildStarted, ChildSpent, ChildWaiting, ChildFinished)
 _Event = ChildStarted | ChildSpent | ChildWaiting | ChildFinished
 
 
-def see_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
+def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
     """Show the start, a wait or the end of a child run. The meters show what it spends."""
     match event:
         case ChildStarted():
@@ -39,7 +39,7 @@ def see_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
 def _mark(state: ViewState, number: int, *, waits: bool) -> None:
     """Show that a running child waits for a person, with the command that opens it, or that it works."""
     index = state.at_child.get(number)
-    if index is not None and state.blocks.held(index).open != waits:
+    if index is not None and state.blocks.in_memory_at(index).open != waits:
         block = touch(state, index)
         block.status, block.open = "waiting" if waits else "running", waits
 

@@ -29,7 +29,7 @@ _STATUS: dict[Confirmed, BlockStatus] = {
 }
 
 
-def see_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> None:
+def show_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> None:
     """Show an event of a confirmation."""
     match event:
         case DependenciesFound() | DependenciesRecorded():

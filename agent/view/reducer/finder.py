@@ -64,7 +64,7 @@ FinderEvent = (
 FINDER: tuple[type[FinderEvent], ...] = get_args(FinderEvent)
 
 
-def see_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
+def show_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
     """Fold an event of a finder: counts and tables go to `state.finder`, notes to the transcript."""
     match event:
         case WorkStarted() | VoteCast() | ItemDuplicate() | LensBriefed() | ScopeCounted() | ReadsPlaced():
@@ -107,7 +107,7 @@ def _judged(state: ViewState, stamped: Stamped, event: FindingJudged) -> None:
     block.detail = "\n".join(event.reasons)
 
 
-def see_flights(state: ViewState, stamped: Stamped) -> None:
+def show_flights(state: ViewState, stamped: Stamped) -> None:
     """Show what running works do, from the events of their steps. With several works the run has one activity."""
     assert state.finder is not None  # the caller checked it
     doing, found = state.progress.doing, tree_and_key(stamped.work)
@@ -128,10 +128,10 @@ def see_flights(state: ViewState, stamped: Stamped) -> None:
         case _:
             pass
     flights = state.finder.flights.values()
-    state.activity = "running" if any(not rests(state, flight) for flight in flights) else ""
+    state.activity = "running" if any(not is_paused_between_steps(state, flight) for flight in flights) else ""
 
 
-def rests(state: ViewState, flight: Flight) -> bool:
+def is_paused_between_steps(state: ViewState, flight: Flight) -> bool:
     """Return whether a pause stops a work between two of its steps. An item of a worker is one step."""
     if not state.paused or state.progress.doing.get(flight.work) or state.search is None:
         return False

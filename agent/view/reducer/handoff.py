@@ -13,7 +13,7 @@ HandoffEvent = HandoffOpened | HandoffClosed | TierAsked | TierPassed | ModelQuo
 HANDOFF = (HandoffOpened, HandoffClosed, TierAsked, TierPassed, ModelQuoted)
 
 
-def see_handoff(state: ViewState, stamped: Stamped, event: HandoffEvent) -> None:
+def show_handoff(state: ViewState, stamped: Stamped, event: HandoffEvent) -> None:
     """Show an event of a hand-off."""
     match event:
         case HandoffOpened():

@@ -33,7 +33,7 @@ ManualEvent = (
 )
 
 
-def see_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
+def show_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
     """Show an event about a person's own action or a background command."""
     match event:
         case ShellStarted():

@@ -13,13 +13,13 @@ _SHORT = 9
 """Number of characters of a commit id."""
 
 
-def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassFinished) -> None:
+def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassFinished) -> None:
     """Show an event of a pass."""
     match event:
         case PassStarted():
             state.pass_number = event.number
             state.pass_step = (state.step or 0) + 1 if event.tries == 1 else None  # tries do not change the run's tree
-            state.trying.clear()
+            state.running_tries.clear()
             state.newest_try = ""
             note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
@@ -30,7 +30,7 @@ def see_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept 
             assert_never(event)
 
 
-def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
+def show_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
     """Show the measured score of a pass."""
     state.scores.append(event)
     title = "baseline" if event.number == 0 else f"pass {event.number}"
@@ -42,7 +42,7 @@ def see_score(state: ViewState, stamped: Stamped, event: ScoreMeasured) -> None:
     note(state, stamped, f"{title}: score {event.score:g}{spread}, best {event.best:g}", right=right + noise)
 
 
-def see_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) -> None:
+def show_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) -> None:
     """Show that the score of a pass could not be measured."""
     state.unmeasured = event.in_a_row
     times = f"{event.in_a_row} in a row" if event.in_a_row > 1 else ""
@@ -51,7 +51,7 @@ def see_no_score(state: ViewState, stamped: Stamped, event: ScoreNotMeasured) ->
 
 def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     patch, state.pass_step, state.rolling_back = state.rolling_back, None, None
-    state.trying.clear()
+    state.running_tries.clear()
     state.newest_try = ""
     is_measured = bool(state.scores) and state.scores[-1].number == event.number
     if event.verdict in ("reverted", "unchanged") and not is_measured:

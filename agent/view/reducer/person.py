@@ -25,7 +25,7 @@ from ...protocol import (
 from ...protocol.events.person import PersonEvent
 from ..block import Block
 from ..state import ViewState
-from .blocks import add, note, settle, touch
+from .blocks import add, end_blocks, note, touch
 from .numbers import money, plural, short
 from .titles import call_kind, command_word, proposal_title
 
@@ -33,7 +33,7 @@ _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""
 
 
-def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
+def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
     """Show an event between the run and a person."""
     match event:
         case ProposalOpened():
@@ -49,7 +49,7 @@ def see_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
         case Said():
             _said(state, stamped, event)
         case Interrupted():
-            settle(state, stamped, "text", "reasoning", status="cut")
+            end_blocks(state, stamped, "text", "reasoning", status="cut")
             note(state, stamped, f"interrupted the {event.what}{_why(event.detail)}")
             state.activity = ""
         case CommandTaken():
@@ -171,7 +171,7 @@ def _question(state: ViewState, stamped: Stamped, event: QuestionAsked | Questio
 def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
     state.waiting = ""
     if state.loop is LoopKind.CHAT:  # a chat's budget is for each message (docs/requirements.md 3.1)
-        state.busy.settled = state.busy.watched = 0.0
+        state.busy.exact = state.busy.measured = 0.0
     carries = "  ".join(image.label for image in event.images)
     first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
     if event.kind == "task" and (index := next(first, None)) is not None:

@@ -31,9 +31,9 @@ from ...protocol import (
     part_with,
 )
 from ..state import ViewState
-from .blocks import add, note, settle_everything, text_digest
+from .blocks import add, end_all_blocks, note, text_digest
 from .numbers import clock, money, plural, short
-from .passes import see_pass
+from .passes import show_pass
 
 RunFrame = (
     RunStarted
@@ -57,7 +57,7 @@ RunFrame = (
 _Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded | RuleRemoved
 
 
-def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
+def show_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
     """Show an event of the run as a whole."""
     match event:
         case RunStarted():
@@ -67,9 +67,9 @@ def see_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
         case RunEnded():
             _ended(state, stamped, event)
         case PassStarted() | PassFinished() if state.finder is None:
-            see_pass(state, stamped, event)
+            show_pass(state, stamped, event)
         case PatchKept():
-            see_pass(state, stamped, event)
+            show_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)
         case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged() | RuleAdded() | RuleRemoved():
@@ -104,7 +104,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
 
 def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
     calls = dict(state.at_call)
-    settle_everything(state)
+    end_all_blocks(state)
     state.at_call.update(calls)  # their results are reported now
     state.outcome, state.paused, state.sleeping = None, False, None
     state.not_held = event.not_held
@@ -114,7 +114,7 @@ def _resumed(state: ViewState, stamped: Stamped, event: RunResumed) -> None:
 
 
 def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
-    settle_everything(state)
+    end_all_blocks(state)
     state.sleeping = None
     answer = event.answer or ""
     text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text

@@ -10,7 +10,7 @@ def trim_words(event: ContextTrimmed) -> str:
     """Describe a trimmed context: `3 older messages left the window, 1 text shortened`."""
     parts = [f"{plural(event.dropped_messages, 'older message')} left the window"] if event.dropped_messages else []
     parts += [f"{plural(event.shortened, 'text')} shortened to fit the window"] if event.shortened else []
-    parts += [f"a line of text stands for {plural(event.images, 'image')}"] if event.images else []
+    parts += [f"{plural(event.images, 'image')} replaced by text"] if event.images else []
     return ", ".join(parts) or "the context was trimmed"
 
 

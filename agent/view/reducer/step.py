@@ -31,7 +31,7 @@ from ...protocol import (
     Unknown,
 )
 from ..state import ViewState
-from .blocks import add, grow, is_short, note, settle, touch
+from .blocks import add, end_blocks, grow, is_short, note, touch
 from .numbers import short
 from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
@@ -57,32 +57,32 @@ StepEvent = (
 CALL: tuple[type[CallEvent], ...] = get_args(CallEvent)
 TOOL: tuple[type[ToolEvent], ...] = get_args(ToolEvent)
 STEP: tuple[type[StepEvent], ...] = get_args(StepEvent)
-UNSEEN = (Charged, HoldReleased)
+NOT_SHOWN = (Charged, HoldReleased)
 """Events of a step that only the meters show."""
 
 _COMMIT = 9
 """Number of characters of a commit id."""
 _AT_GATE = ("edit", "command")
 """Kinds of calls that start when their proposal opens; until then another call is shown."""
-_TOLD = {
-    "nudge": "nudged",
-    "file": "showed the model a file",
-    "hint": "hinted",
+_PROMPT_TITLES = {
+    "nudge": "sent a reminder",
+    "file": "sent a file to the model",
+    "hint": "sent a hint",
     "review": "asked for a review",
-    "wrap_up": "asked for a last answer",
-    "undo": "told the model what was undone",
-    "shell": "told the model what you ran",
-    "wheel": "told the model what you did",
-    "background": "told the model how it ended",
-    "guard": "told the model what was restored",
-    "handover": "told the model what it takes over",
+    "wrap_up": "asked for a final answer",
+    "undo": "reported the undo to the model",
+    "shell": "reported your command to the model",
+    "wheel": "reported your actions to the model",
+    "background": "reported the end of the command to the model",
+    "guard": "reported the restored files to the model",
+    "handover": "described the run to the new model",
     "compact": "asked for a summary of the conversation",
-    "wake": "told the model that it slept",
-    "note": "told the model where it stands",
+    "wake": "reported the sleep to the model",
+    "note": "sent the state of the run to the model",
 }
 
 
-def see_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
+def show_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
     """Show a tool call, its result, or a file that changed otherwise."""
     match event:
         case ToolCalled():
@@ -97,26 +97,26 @@ def see_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
             assert_never(event)
 
 
-def see_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
+def show_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
     """Show streamed text, which is the most frequent event."""
     if isinstance(event, TextArrived):
         kind, other, state.activity = "text", "reasoning", "streaming"
     else:
         kind, other, state.activity = "reasoning", "text", "thinking"
     if (stamped.work, other) in state.growing:
-        settle(state, stamped, other)
+        end_blocks(state, stamped, other)
     grow(state, stamped, kind, event.text)
 
 
-def see_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
+def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
     """Show the start or end of a step, and what concerns the step as a whole."""
     match event:
         case StepStarted():
             state.step, state.activity, state.waiting, state.sleeping = event.number, "thinking", "", None
         case StepFinished():
-            settle(state, stamped, "text", "reasoning")
+            end_blocks(state, stamped, "text", "reasoning")
             state.activity = ""
-            state.busy.settle(event.seconds)
+            state.busy.set_exact(event.seconds)
         case ContextTrimmed():
             note(state, stamped, trim_words(event), right=f"{short(event.dropped_tokens)} tokens")
         case PromptShortened():
@@ -128,7 +128,9 @@ def see_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case Prompted():
             # the transcript already shows the task and a failed check; the system prompt is not shown
             if event.kind not in ("system", "task", "check"):
-                block = add(state, stamped, "prompted", title=_TOLD.get(event.kind, f"told the model: {event.kind}"))
+                block = add(
+                    state, stamped, "prompted", title=_PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
+                )
                 block.detail = event.text
         case StallDetected():
             what, signature, done = stall_words(event)
@@ -146,7 +148,7 @@ def see_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             assert_never(event)
 
 
-def see_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
+def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
     """Show an event of a call to the model. The meters show its usage."""
     match event:
         case CallAdmitted():
@@ -155,13 +157,13 @@ def see_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             state.busy.start(stamped.at)
         case ReplyFinished():
             status = "cut" if event.finish in ("cut", "length", "interrupted") else ""
-            settled = settle(state, stamped, "text", "reasoning", status=status)
-            if not settled and event.finish in ("empty", "refusal"):
+            ended = end_blocks(state, stamped, "text", "reasoning", status=status)
+            if not ended and event.finish in ("empty", "refusal"):
                 note(state, stamped, "the model answered nothing" if event.finish == "empty" else "the model refused")
             state.busy.halt(stamped.at)
             state.activity = ""
         case Fault():
-            settle(state, stamped, "text", "reasoning", status="cut")
+            end_blocks(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
             block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
             state.retrying = None if event.retry_in is None else (_why(event), stamped.at, event.retry_in)
@@ -176,7 +178,7 @@ def _why(fault: Fault) -> str:
 
 
 def _tool_called(state: ViewState, stamped: Stamped, event: ToolCalled) -> None:
-    settle(state, stamped, "text", "reasoning")
+    end_blocks(state, stamped, "text", "reasoning")
     state.activity = "running"
     state.busy.start(stamped.at)
     if event.tool == "ask_person":

@@ -11,23 +11,23 @@ from ..block import BlockKind
 _STALLS = {
     "repeat": "did the same again, with the same result",
     "error": "failed the same way again",
-    "same-error": "got the same error from different tries",
-    "refused": "asked again for what was refused",
-    "cycle": "repeats the same cycle",
-    "oscillation": "goes back and forth",
-    "monologue": "said the same plan again",
-    "chant": "says the same words over and over",
-    "empty": "answered nothing again",
+    "same-error": "got the same error from different attempts",
+    "refused": "requested again what was refused",
+    "cycle": "repeated the same cycle of calls",
+    "oscillation": "went back and forth",
+    "monologue": "repeated the same plan",
+    "chant": "repeated the same words",
+    "empty": "gave an empty answer again",
     "stagnation": "found nothing new for many steps",
-    "poll": "asks again and again, and nothing changes",
-    "tool-errors": "most calls fail",
+    "poll": "repeated the same query without a new result",
+    "tool-errors": "most tool calls failed",
 }
 """Texts for the kinds of stalls that detectors (`agent.stops`) report."""
 _RESPONSES = {
     "hint": "sent a hint",
     "handoff": "handed to a person",
     "stop": "stopped",
-    "escalate": "a stronger model is asked",
+    "escalate": "asked a stronger model",
 }
 
 _COMMANDS = {
@@ -36,7 +36,7 @@ _COMMANDS = {
     "answer": "your answer",
     "decide": "your decision",
     "edit_queued": "your change to the message",
-    "unqueue": "taking it back",
+    "unqueue": "removing the message",
     "set_limit": "/limit",
     "switch_model": "/model",
     "set_gate_mode": "/gate",
@@ -51,7 +51,7 @@ _COMMANDS = {
     "merge": "the merge",
     "add_item": "/item",
     "add_lens": "/lens",
-    "skip_item": "skipping it",
+    "skip_item": "skipping the item",
 }
 """Texts for a person's commands; all other commands are slash commands of the same name."""
 
@@ -121,5 +121,5 @@ def stall_kind_words(kind: str) -> str:
 
 
 def command_word(command: str) -> str:
-    """Return the name of a command as a person knows it: `/model` for `switch_model`."""
+    """Return the name of a command as the user knows it: `/model` for `switch_model`."""
     return _COMMANDS.get(command, f"/{command}")

@@ -34,14 +34,14 @@ def try_label(work: str | None) -> str:
     return "" if candidate is None else f"try {candidate}"
 
 
-def see_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished | TryMeasured | TryChosen) -> None:
+def show_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished | TryMeasured | TryChosen) -> None:
     """Show the start, end, score or choice of a try."""
     who = f"try {event.candidate} of {event.tries}"
     match event:
         case TryStarted():
-            state.trying[stamped.work or ""] = who
+            state.running_tries[stamped.work or ""] = who
         case TryFinished():
-            state.trying.pop(stamped.work or "", None)
+            state.running_tries.pop(stamped.work or "", None)
             right = f"{plural(len(event.files), 'file')}, patch kept" if event.patch is not None else "nothing changed"
             line = note(state, stamped, f"{who} ended: {event.fault or event.why}", right=right)
             kept = [] if event.patch is None else [f"the patch is in the journal: {event.patch}"]
@@ -56,7 +56,7 @@ def see_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished 
             assert_never(event)
 
 
-def see_worktree(state: ViewState, stamped: Stamped, event: WorktreeEvent) -> None:
+def show_worktree(state: ViewState, stamped: Stamped, event: WorktreeEvent) -> None:
     """Show what a worktree could not join."""
     match event:
         case WorktreeStarted() | JoinStarted():

@@ -72,7 +72,7 @@ def _record(
     )  # fmt: skip
     last = RunEnded(reason=Reason.BUDGET, detail=_END, complete=False, exit_code=3)
     facts = RunFacts(spec)
-    take = ViewKeeper(journal, facts).heard_by(lambda stamped: None)
+    take = ViewKeeper(journal, facts).listener(lambda stamped: None)
     everything = iter(chain([(first, None)], events, [(last, None)]))
     while batch := list(islice(everything, _BATCH)):
         for stamped in journal.append_all([(event, step, None) for event, step in batch]):

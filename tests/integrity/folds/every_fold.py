@@ -177,7 +177,7 @@ def of_view(state: ViewState) -> Figures:
         "queue": sorted((each.queued_id, each) for each in state.queue),
         "proposals": dict(state.proposals),
         "question": state.question,
-        "in control": state.driving,
+        "in control": state.is_user_in_control,
         "background": sorted(state.background),
         "hand-off": state.handoff,
         "hand-offs": state.last_handoff.reason if state.last_handoff is not None else "",

@@ -80,7 +80,7 @@ async def test_the_wheel_is_taken_driven_with_and_given_back_by_keys(live):
         await page.sees("! echo beside")
         await page.types("/control c.txt was missing")
         await page.sees("you returned control to the model")
-        await page.sees("told the model what you did")
+        await page.sees("reported your actions to the model")
         await page.types("and now?")
         await page.sees("noted")
         heard = page.run.heard()

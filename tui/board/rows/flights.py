@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rundry.agent import Flight, rests
+from rundry.agent import Flight, is_paused_between_steps
 
 from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, left, path, right, since
@@ -65,7 +65,7 @@ def _in_worktree(data: BoardData, flight: Flight, doing: str) -> str:
 
 def _flight(data: BoardData, flight: Flight, width: int) -> Row:
     palette = data.palette
-    is_held = rests(data.state, flight)
+    is_held = is_paused_between_steps(data.state, flight)
     age = right([("" if is_held else since(data.now - flight.since), palette.dim)], 6)
     doing = "paused" if is_held else data.state.progress.doing.get(flight.work, "")
     if flight.kind == "item":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rundry.agent import short, squeezed
+from rundry.agent import downsampled, short
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _WIDEST = 6
@@ -19,7 +19,7 @@ def sparkline(counts: Sequence[int], width: int) -> str:
 
 def chart(counts: Sequence[int], width: int, height: int) -> list[str]:
     """Draw `height` rows from the top; the highest bar fills all of them."""
-    bars = squeezed(counts, width)
+    bars = downsampled(counts, width)
     top = max(bars, default=0.0)
     if not top:
         return [" " * len(bars)] * height
@@ -44,7 +44,7 @@ def plot(counts: Sequence[int], width: int, height: int, first: str, last: str) 
     """Draw bars over the whole width. `first` and `last` label the ends of the horizontal axis."""
     size = max(len(_number(highest(counts, max(1, width)))), 2)
     room = max(1, width - size - 2)
-    bars = squeezed(counts, room)
+    bars = downsampled(counts, room)
     top = max(bars, default=0.0)
     each = max(1, min(_WIDEST, room // max(1, len(bars))))
     gap = 1 if each > 2 else 0
@@ -68,4 +68,4 @@ def _number(value: float) -> str:
 
 def highest(counts: Sequence[int], width: int) -> float:
     """Return the value that the highest bar of that chart represents."""
-    return max(squeezed(counts, width), default=0.0)
+    return max(downsampled(counts, width), default=0.0)
