@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..protocol import CheckFinished, Record
 from ..step import RunContext
-from ..step.checks.fair import CheckEnvironment, fair
+from ..step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ..step.checks.verify import check_finished
 from ..stops import CheckResult, run_check
 from ..workspace import FileGlob, Ignore, PathRefused, Workspace
@@ -46,7 +46,9 @@ async def check(ctx: RunContext, command: str, path: str, record: Record, *, ful
             empty=environment.empty,
         )
 
-    result, uncounted = await fair(ctx, line, run, lambda result: result.passed, record, full=full, whole=False)
+    result, uncounted = await run_guarded_check(
+        ctx, line, run, lambda result: result.passed, record, full=full, whole=False
+    )
     return check_finished(ctx, result, uncounted)
 
 

@@ -24,7 +24,7 @@ from ..protocol import (
     WorkStarted,
 )
 from ..step import PersonInterrupted, RunContext
-from ..step.checks.fair import TRIES
+from ..step.checks.guarded_check import TRIES
 from ..workspace.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import check, files_of, no_file_matches
@@ -122,7 +122,7 @@ class FileScan:
         guarded = self._ctx.guarded
         found: Sequence[Difference] = []
         for _ in range(TRIES):
-            await guarded.settle(record, self._command, full=True)
+            await guarded.keep_or_restore(record, self._command, full=True)
             tally.checked = tally.following = 0
             tally.arrived.clear()
             await self._check_all(record, tally)
@@ -130,7 +130,7 @@ class FileScan:
             if not found:
                 break
         if found or guarded.unrestored:
-            await guarded.settle(record, self._command, full=True)
+            await guarded.keep_or_restore(record, self._command, full=True)
             tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
 
     async def _check_all(self, record: Record, tally: _Tally) -> None:

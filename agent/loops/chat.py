@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Wait, Work
-from ..step import hint
+from ..step import stall_hint
 from .state import LoopState, common_end, is_silent
 
 
@@ -20,5 +20,6 @@ def decide(state: LoopState) -> Decision:
     has_message = any(m.role == "user" for m in facts.main.messages)
     if not has_message or is_silent(facts) or facts.interrupted:
         return Wait(None, "message")
-    text = hint(facts.stall.kind, facts.stall.signature) if facts.stall and facts.stall.response == "hint" else None
+    stall = facts.stall
+    text = stall_hint(stall.kind, stall.signature) if stall and stall.response == "hint" else None
     return Again([Work(prompt=text, prompt_kind="hint")])

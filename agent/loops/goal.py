@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..facts.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
-from ..step import NOTHING, feedback, hint, unconfirmed
+from ..step import NO_EDIT, feedback, stall_hint, unconfirmed_feedback
 from .state import LoopState, common_end, failing_checks, is_answered, is_silent, met, never_started, suspect_handoff
 
 NUDGE = (
@@ -51,7 +51,7 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
         )
     failed = facts.verdicts.confirmation
     if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
-        parts.append(("check", unconfirmed(failed)))
+        parts.append(("check", unconfirmed_feedback(failed)))
     parts += _checks(
         f"Not met yet: {judged.name}: {judged.detail}"
         for judged in facts.verdicts.predicates.values()
@@ -61,10 +61,10 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
     if is_silent(facts):
         was_cut = facts.reply is not None and facts.reply.finish == "length"
-        said = NOTHING if facts.spec.edit_format == CONSTRAINED else NUDGE
+        said = NO_EDIT if facts.spec.edit_format == CONSTRAINED else NUDGE
         parts.append(("nudge", CUT if was_cut else said))
     if facts.stall is not None and facts.stall.response == "hint":
-        parts.append(("hint", hint(facts.stall.kind, facts.stall.signature)))
+        parts.append(("hint", stall_hint(facts.stall.kind, facts.stall.signature)))
     if not parts:
         return "task", None
     return parts[-1][0], "\n\n".join(text for _, text in parts)

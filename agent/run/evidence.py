@@ -60,7 +60,7 @@ async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -
     """Return the evidence with the final guarded files, after the changes of the last check are undone."""
     await guarded.tolerate_outputs(await guarded.differences(full=True))
     with suppress(PersonInterrupted):  # restores everything
-        await guarded.settle(events.bound(None, None), "the last check", full=True)
+        await guarded.keep_or_restore(events.bound(None, None), "the last check", full=True)
     return evidence_of(facts, await guarded.report())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..facts.search.suspects import work_of
 from ..facts.verdicts import SUSPECT_QUESTION
 from ..protocol import CheckAccepted, CheckFinished, ItemQueued, Prompted, QuestionAnswered, QuestionAsked, Waiting
-from ..step.checks.feedback import suspect_words
+from ..step.checks.feedback import suspect_feedback
 from .live.live_run import LiveRun, check_predicates
 from .suspect import suspect_digest, suspects_of
 
@@ -91,7 +91,7 @@ def send_suspects(run: LiveRun, more: str = "") -> None:
     if run.finder is not None:
         _queue_items(run, is_accepted=False, said=more.strip())
     elif found:
-        run.ctx.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_words, found)) + more))
+        run.ctx.events.record(Prompted(kind="check", text="\n\n".join(map(suspect_feedback, found)) + more))
 
 
 def _accepts(answer: str) -> bool:

@@ -29,12 +29,12 @@ SCHEMA: dict[str, Any] = {
 }
 TOOLS = ("edit_file", "write_file")
 """Tools into which an answer can be turned."""
-NOTHING = (
+NO_EDIT = (
     "Your answer contained no edit, and the goal is not met yet. Answer with one JSON object and nothing else: "
     '{"find": ..., "replace": ..., "done": ...}.'
 )
 NO_FILE = (
-    "--edit-format constrained: there is no text file here that may be edited; make one, or take --edit-format tools"
+    "--edit-format constrained: there is no text file here that may be edited; create one, or use --edit-format tools"
 )
 ASK = (
     'Answer with one JSON object and nothing else: {"find": some lines of this file, copied exactly, "replace": what '
@@ -46,9 +46,9 @@ _ASK_NEW = (
     '{{"find": "", "replace": the whole text of the file, "done": false}}.'
 )
 _BY_NAME = 2
-"""Level at which a text mentions a file by its name."""
+"""Rating of `_names` from which on a text mentions the file by name."""
 _MOST_PER_TOKEN = 6
-"""Characters per token; a file with one long line is cut."""
+"""Characters per token at most: a file with one long line is cut."""
 _HEAD = "The file `"
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
@@ -57,7 +57,7 @@ _MOST_TEXT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileSpace:
-    """The part of the window that a file may take."""
+    """The part of the window that the shown file may use."""
 
     tokens: Sequence[tuple[float | None, int]]
     """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
@@ -66,7 +66,7 @@ class FileSpace:
 
 
 class Constrained:
-    """Constrained edits of one run. Remembers which files the model skipped, until the others were shown as often."""
+    """Constrained edits of one run. A file that the model skips is shown again after the others were shown as often."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Constrained:
         guard: Guard,
         denial_of: Callable[[str, str], str | None],
     ) -> None:
-        """`denial_of` returns the user's rule that keeps a tool from a path."""
+        """`denial_of` returns the user's rule that denies a path to a tool, or None."""
         self._workspace, self._facts, self._guard = workspace, facts, guard
         self._denial_of = denial_of
         self._set_aside: dict[str, int] = {}
@@ -84,7 +84,7 @@ class Constrained:
         self.share: float | None = None
         """Share of the window for the project's instructions next to the shown file; None: the usual share."""
         self.plain = False
-        """The server accepts no schema, so only the prompt asks for JSON."""
+        """Whether the server does not accept a schema, so that only the prompt asks for JSON."""
 
     def show(self, space: FileSpace) -> str | None:
         """Return the next file to edit with the question to the model; None: there is no file to edit."""
@@ -102,7 +102,7 @@ class Constrained:
         return None
 
     def read(self, answer: str) -> list[ToolCall]:
-        """Return the call that the answer means; no calls if it is not such an object or asks for no change."""
+        """Return the tool call for the answer; empty if it is not such an object or asks for no change."""
         found = _object(answer)
         find, replace = found.get("find"), found.get("replace")
         if isinstance(find, str) and isinstance(replace, str) and find != replace:
@@ -125,7 +125,7 @@ class Constrained:
         return not state.exists or not state.data
 
     def _text(self, path: str) -> str | None:
-        """Return the text, or None if it is not editable text or a rule of the user keeps the model from it."""
+        """Return the text, or None if it is not editable text or a rule of the user denies it to the model."""
         if self._denial_of("read_file", path):
             return None
         try:
@@ -231,22 +231,22 @@ def _names(path: str, text: str) -> int:
     stem = path.rpartition(".")[0] or path
     module = stem.removesuffix("/__init__").replace("/", ".")
     name, last = path.rpartition("/")[2], stem.rpartition("/")[2]
-    if "/" in path and _stands(path, text):
+    if "/" in path and _occurs(path, text):
         return 3
-    if _stands(name, text) and name != "__init__.py":
+    if _occurs(name, text) and name != "__init__.py":
         return 2
-    if "/" in stem and (_stands(module, text) or _stands(stem, text)):
+    if "/" in stem and (_occurs(module, text) or _occurs(stem, text)):
         return 2
-    return 1 if len(last) > 2 and _stands(last, text) else 0
+    return 1 if len(last) > 2 and _occurs(last, text) else 0
 
 
 def _words(answer: str) -> str:
-    """Return what the model said next to its JSON object."""
+    """Return the text of the answer before and after its JSON object."""
     before, brace, rest = answer.partition("{")
     return f"{before} {rest.rpartition('}')[2]}" if brace else answer
 
 
-def _stands(name: str, text: str) -> bool:
+def _occurs(name: str, text: str) -> bool:
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 

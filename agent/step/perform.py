@@ -22,17 +22,17 @@ from ..stops import Exhausted, Grant, Quotas
 from ..tools import offered
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
+from .detect_stalls import detect_stalls, stall_hint
 from .fitting.context import Fitted
-from .fitting.turn import file_space, note_shortened, too_small
+from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .model_call.call import Failed, call, prepare
 from .model_call.stream import Reply
-from .observe import hint, look_for_stalls
 from .resources.activity import PersonInterrupted
 from .resources.context import RunContext
 from .resources.recorder import Recorder
 from .tool_calls.call_results import CallResults, OnEnding
-from .tool_calls.command_changes import notice_background
-from .tool_calls.perform_calls import act
+from .tool_calls.command_changes import record_background_changes
+from .tool_calls.perform_calls import perform_calls
 
 CUT_CALLS = (
     "Your answer was too long and was cut off: the first {count} of its calls were run, "
@@ -43,35 +43,38 @@ CUT_CALLS = (
 async def perform(
     ctx: RunContext, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None
 ) -> WorkResult:
-    """Run steps until the work's cap, its ending tool, a fault, an exhausted budget, or a user.
-    Never raises for these.
+    """Run steps until the work reaches its cap or its ending tool, fails, exhausts the budget, or a user ends it.
+
+    All of these are returned, not raised.
     """
     if work.system is not None and not ctx.facts.conversation(work.work).messages:
         ctx.events.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
         ctx.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
-    form = ctx.constrained if work.work is None else None
-    specs = offered(work.tools if work.tools is not None else tools) if form is None else []
+    constrained = ctx.constrained if work.work is None else None
+    specs = offered(work.tools if work.tools is not None else tools) if constrained is None else []
     for done in range(work.step_cap):
         if done and not await ctx.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
-        if form is not None:
-            shown = await asyncio.to_thread(form.show, file_space(ctx.facts, ctx.models))
+        if constrained is not None:
+            shown = await asyncio.to_thread(constrained.show, file_space(ctx.facts, ctx.models))
             if shown is None:
                 return WorkResult(work=work.work, steps=done, fault=NO_FILE)
             ctx.events.record(Prompted(kind="file", text=shown))
-        fitted, grant = prepare(ctx, work.work, specs, form)
-        if not isinstance(grant, Exhausted) and _has_last_word(ctx.facts, work.work):
-            ctx.events.record(Prompted(kind="note", text=_go_on(work)), work=work.work)
-            fitted, grant = prepare(ctx, work.work, specs, form)
+        fitted, grant = prepare(ctx, work.work, specs, constrained)
+        if not isinstance(grant, Exhausted) and _model_spoke_last(ctx.facts, work.work):
+            ctx.events.record(Prompted(kind="note", text=_continue_message(work)), work=work.work)
+            fitted, grant = prepare(ctx, work.work, specs, constrained)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
         if not fitted.fits:
             return WorkResult(
-                work=work.work, steps=done, fault=too_small(ctx.facts, ctx.models, ctx.constrained, work.work, specs)
+                work=work.work,
+                steps=done,
+                fault=window_too_small(ctx.facts, ctx.models, ctx.constrained, work.work, specs),
             )
         note_shortened(ctx, fitted.fixed, work.work, ctx.events.bound(None, work.work))
-        result = await _step(ctx, work, specs, fitted, grant, form, on_ending)
+        result = await _step(ctx, work, specs, fitted, grant, constrained, on_ending)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -79,15 +82,17 @@ async def perform(
     return WorkResult(work=work.work, steps=work.step_cap)
 
 
-def _go_on(work: Work) -> str:
+def _continue_message(work: Work) -> str:
     """Return the message after an answer without calls: it names the tool that ends the work, if there is one."""
     return (
-        f"Continue; when you are done, call `{work.ends_with}`: nothing else ends this." if work.ends_with else "Go on."
+        f"Continue; when you are done, call `{work.ends_with}`: nothing else ends this."
+        if work.ends_with
+        else "Continue."
     )
 
 
-def _has_last_word(facts: RunFacts, work: str | None) -> bool:
-    """Return whether the model spoke last. Not every provider continues then, so a message has to follow."""
+def _model_spoke_last(facts: RunFacts, work: str | None) -> bool:
+    """Return whether the last message is the model's. Some providers do not continue then, so another must follow."""
     messages = facts.conversation(work).messages
     return bool(messages) and messages[-1].role == "assistant"
 
@@ -98,7 +103,7 @@ async def _step(
     specs: Sequence[ToolSpec],
     fitted: Fitted,
     grant: Grant,
-    form: Constrained | None,
+    constrained: Constrained | None,
     on_ending: OnEnding | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
@@ -107,19 +112,19 @@ async def _step(
     record(StepStarted(number=number))
     runs: Interruptible = "model"
     try:
-        reply = await call(ctx, work.work, specs, record, fitted, grant, form=form)
+        reply = await call(ctx, work.work, specs, record, fitted, grant, constrained=constrained)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
         runs = "tool"
         await ctx.activity.interruptible(ctx.before_acting())
-        names = [spec.name for spec in specs] if form is None else TOOLS
-        outcome = await act(ctx, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
+        names = [spec.name for spec in specs] if constrained is None else TOOLS
+        outcome = await perform_calls(ctx, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         runs = "check"
-        stall = await _look_back(ctx, work, reply, outcome, record)
+        stall = await _check_after_step(ctx, work, reply, outcome, record)
         return _handed_off(ctx.quotas, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
         record(Interrupted(what=runs, detail=str(how)))
@@ -138,28 +143,29 @@ def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult 
 
 
 def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkResult | None:
-    """Send a stall hint in a work order with its own conversation, or fail it if the stall continues. A loop handles
-    its own.
+    """Send a hint about a stall to a work with its own conversation, or fail it if the stall continues.
+
+    A stall in the run's own conversation is handled by the loop.
     """
     if stall is None or work.work is None:
         return None
     if stall.response != "hint":
-        return WorkResult(work=work.work, steps=1, fault=f"it went in circles ({stall.kind}: {stall.signature})")
-    events.record(Prompted(kind="hint", text=hint(stall.kind, stall.signature)), work=work.work)
+        return WorkResult(work=work.work, steps=1, fault=f"the model repeated itself ({stall.kind}: {stall.signature})")
+    events.record(Prompted(kind="hint", text=stall_hint(stall.kind, stall.signature)), work=work.work)
     return None
 
 
-async def _look_back(
+async def _check_after_step(
     ctx: RunContext, work: Work, reply: Reply, outcome: CallResults, record: Record
 ) -> StallDetected | None:
     """Run checks and detectors after the step. Returns what a detector found."""
-    if notes := await notice_background(ctx, record):
+    if notes := await record_background_changes(ctx, record):
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
-    await ctx.world.refresh()
+    await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"
     await verify(ctx, record, claim=claim)
-    stall = look_for_stalls(ctx, reply, outcome, record, work=work.work)
+    stall = detect_stalls(ctx, reply, outcome, record, work=work.work)
     ctx.activity.raise_if_interrupted()
     return stall

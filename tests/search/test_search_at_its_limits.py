@@ -59,7 +59,7 @@ async def test_a_lens_that_goes_in_circles_fails_alone(search):
     run = search(MindedModel({"one": [look], "two": [report("x"), NOTHING]}), "one", "two", retries=0)
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.findings.confirmed) == ("dry", False, 1), run.story()
-    assert "lens one: it went in circles" in outcome.detail
+    assert "lens one: the model repeated itself" in outcome.detail
 
 
 async def test_a_search_that_changes_nothing_has_nothing_to_undo_and_says_so(search):

@@ -23,7 +23,7 @@ from ...protocol import (
     ToolFinished,
 )
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...step import PersonInterrupted, note_lost_command, verify
+from ...step import PersonInterrupted, record_lost_command, verify
 from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
 from ...workspace import Access, Sandbox, Workspace
 from ..live.live_run import LiveRun
@@ -153,7 +153,7 @@ class _UserAction:
                 return result.with_notes(_refused(ctx.workspace, ctx.sandbox, draft, result))
             finally:
                 ctx.files.mark_changed()
-                await note_lost_command(ctx, before, self._record)
+                await record_lost_command(ctx, before, self._record)
         result = await ctx.activity.interruptible(land(draft, ruling, self._tools))
         for change in result.files:
             ctx.files.mark_changed()
@@ -176,7 +176,7 @@ class _UserAction:
         run = self._run
         ctx = self._ctx
         if run.facts.spec.predicates.exist:
-            await ctx.world.refresh()
+            await ctx.fingerprint.refresh()
             try:
                 await verify(ctx, self._record, claim=True, baseline=True)
             except PersonInterrupted:

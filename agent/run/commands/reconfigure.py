@@ -29,7 +29,7 @@ from ...protocol import (
     UserError,
     misfit,
 )
-from ...step import shown_to
+from ...step import with_accepted_images
 from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
 from ...tools import TOOLS, offered
@@ -101,7 +101,7 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
 
 def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
     """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
-    messages = shown_to(model, facts, facts.main).current()
+    messages = with_accepted_images(model, facts, facts.main).current()
     tokens = model.count(messages, offered(tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 

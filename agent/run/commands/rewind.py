@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from ...step.resources.file_state import FileState
+from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.recorder import Recorder
 from ..live.live_run import LiveRun
 from .undo import UndoContext, is_mid_step, revert_changes
@@ -41,7 +41,7 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     return None
 
 
-def _record(events: Recorder, files: FileState, gone: Sequence[Event] | str) -> None:
+def _record(events: Recorder, files: ChangeTracker, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
     with events.together():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...protocol import Confirmed
-from ...step.checks.fair import prepared_environment
+from ...step.checks.guarded_check import prepared_environment
 from ...stops import CheckResult, run_check
 from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout

@@ -129,7 +129,7 @@ async def check_predicates(run: LiveRun) -> None:
     async with run.files_lock:
         with run.ctx.activity.in_progress():
             try:
-                await run.ctx.world.refresh()
+                await run.ctx.fingerprint.refresh()
                 await verify(run.ctx, run.ctx.events.bound(None, None), claim=False, baseline=True)
             except PersonInterrupted:
                 run.pauses.after_interrupt()

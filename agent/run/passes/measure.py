@@ -7,7 +7,7 @@ from statistics import median
 
 from ...protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step import PersonInterrupted, RunContext
-from ...step.checks.fair import CheckEnvironment, fair
+from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
 from ...workspace import Access, Finished
 
@@ -157,7 +157,7 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
             return await ctx.activity.interruptible(running)
 
     record = ctx.events.bound(None, None)
-    done, uncounted = await fair(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
+    done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
     ctx.files.mark_changed()
     if uncounted is not None:
         return f"does not count: {uncounted}", done.seconds

@@ -124,7 +124,7 @@ class Passes:
                 ctx.events.record(PassFinished(number=number, verdict="skipped", why=why_not))
             return
         began = ctx.clock.now()
-        world = await ctx.world.take()
+        world = await ctx.fingerprint.take()
         ctx.files.forget_changed()
         await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
         ctx.stalls.forget(None)
@@ -220,7 +220,7 @@ class Passes:
     async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
         """Keep the changes of the pass or roll them back."""
         ctx = self.ctx
-        world = await ctx.world.take()
+        world = await ctx.fingerprint.take()
         ctx.files.forget_changed()
         changes = await ctx.snapshots.changes(started.world or "", world)
         moved = await self._repository.moved(started)

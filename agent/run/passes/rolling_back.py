@@ -6,7 +6,7 @@ from ...facts.changes import RecordedChange
 from ...facts.facts import RunFacts
 from ...journal import Journal
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
-from ...step import RunContext, note_lost_command
+from ...step import RunContext, record_lost_command
 from ...workspace import Workspace
 from ..commands.undo import UndoContext, revert_changes
 from ..item_trees.joining import finish_joins
@@ -62,7 +62,7 @@ async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
         if proposal.path is not None:
             _note_write(ctx.journal, ctx.facts, ctx.workspace, proposal, record)
         elif before := facts.changes.world_before(call_id):
-            await note_lost_command(ctx, before, record)
+            await record_lost_command(ctx, before, record)
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
 
 

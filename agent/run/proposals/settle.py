@@ -22,9 +22,9 @@ from ...protocol import (
     ToolFinished,
     WorkResult,
 )
-from ...step import PersonInterrupted, perform_calls, settle_lost_command, verify
+from ...step import PersonInterrupted, check_lost_command, resume_calls, verify
 from ...step.resources.recorder import Recorder
-from ...step.tool_calls.gated.at_gate import rule_again
+from ...step.tool_calls.gated.at_gate import carry_out_ruling
 from ...tools import parse_arguments
 from ..live.live_run import LiveRun
 
@@ -87,9 +87,9 @@ async def _answer(
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await perform_calls(ctx, again, record, names=run.tools)
+    outcome = await resume_calls(ctx, again, record, names=run.tools)
     if dangling and not outcome.left_open:
-        await ctx.world.refresh()
+        await ctx.fingerprint.refresh()
         await verify(ctx, record, claim=outcome.ended_with == "finish")
     return [WorkResult(steps=1, handoff=outcome.handoff)]
 
@@ -140,7 +140,7 @@ async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, re
     """Describe the result of an approved command whose runner died."""
     if world is None:
         return UNKNOWN
-    return "\n".join([UNKNOWN, *await settle_lost_command(run.ctx, proposal.command or "", world, record)])
+    return "\n".join([UNKNOWN, *await check_lost_command(run.ctx, proposal.command or "", world, record)])
 
 
 async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
@@ -155,7 +155,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
         return _note_written(run, call, opened, after, record)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
-    gated = await rule_again(ctx, call, arguments, ruling, record)
+    gated = await carry_out_ruling(ctx, call, arguments, ruling, record)
     result = gated.result
     if result is not None:
         record(

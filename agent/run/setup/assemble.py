@@ -13,10 +13,10 @@ from ...facts.facts import RunFacts
 from ...gate import Gate, GatedTree, SessionPolicy
 from ...model import RemoteModel
 from ...protocol import Model, Refusal, Rule, RunSpec
-from ...step.resources.file_state import FileState
+from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
-from ...step.tool_calls.commits import hooks_left_out
+from ...step.tool_calls.commits import skipped_hooks_note
 from ...stops import Guard
 from ...workspace import OWN_GIT, Leftovers, Sandbox, Snapshots, Workspace, command_env
 from ..client.start_request import Order
@@ -52,12 +52,12 @@ async def assemble(inputs: Inputs) -> Assembled:
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
-        notes += await hooks_left_out(tree.workspace.root, git_env)
+        notes += await skipped_hooks_note(tree.workspace.root, git_env)
     if git.commits is not None:
-        notes += await git.commits.first_look()
+        notes += await git.commits.first_check()
     notes += await with_progress(ctx.guarded.start(), inputs.tell, f"{listing}, for the guard")
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
-        ctx.guarded.say_not_held(line)
+        ctx.guarded.add_not_held(line)
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
     return replace(assembled, notes=notes)
@@ -97,7 +97,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules)
-    tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=FileState())
+    tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=ChangeTracker())
     return tree, env, notes
 
 

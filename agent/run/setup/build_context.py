@@ -13,7 +13,7 @@ from ...step import OVER_QUOTA, RunContext
 from ...step.checks.guarded import Guarded
 from ...step.resources.activity import Activity
 from ...step.resources.ancestors import Ancestors
-from ...step.resources.file_state import World
+from ...step.resources.change_tracker import Fingerprint
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
@@ -126,7 +126,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         workspace=tree.workspace,
         snapshots=snapshots,
         files=tree.files,
-        world=World(facts, snapshots, tree.files),
+        fingerprint=Fingerprint(facts, snapshots, tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         guard=tree.guard,

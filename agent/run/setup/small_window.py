@@ -15,8 +15,8 @@ from ...protocol.tools.traits import reading_tools
 from ...step import system_prompt
 from ...step.constrained import ASK
 from ...step.fitting.fixed import Count
+from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
-from ...step.fitting.turn import required_tools, smallest_for
 from ...tools import offered
 from .offered_tools import tools_of
 

@@ -9,7 +9,7 @@ from ...facts.tries import TryFacts
 from ...protocol import PassStarted
 from ...step import RunContext
 from ...step.checks.guarded import Guarded
-from ...step.resources.file_state import FileState, World
+from ...step.resources.change_tracker import ChangeTracker, Fingerprint
 from ...step.resources.prompt_limits import PromptLimits
 from ...step.resources.recorder import Recorder
 from ...step.resources.stall_watches import StallWatches
@@ -53,7 +53,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
         env=ctx.env,
         guard=guard,
         gate=ctx.gate.for_worktree(workspace, guard.matches, who),
-        files=FileState(),
+        files=ChangeTracker(),
     )
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
     events = ctx.events.for_try(facts, work, [guarded.on_event])
@@ -94,7 +94,7 @@ def _with_tree(
         workspace=tree.workspace,
         snapshots=snapshots,
         files=tree.files,
-        world=World(facts, snapshots, tree.files),
+        fingerprint=Fingerprint(facts, snapshots, tree.files),
         sandbox=tree.sandbox,
         tools=tools,
         guard=tree.guard,

@@ -1,4 +1,4 @@
-"""Describe a failed check to the model."""
+"""Describe the result of a check to the model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ...protocol import CheckFinished, ConfirmationFinished
 _DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
 
-def feedback(check: CheckFinished, told: str | None = None) -> str:
-    """Return the text for the model. It says if the check timed out or could not start.
+def feedback(check: CheckFinished, last_output: str | None = None) -> str:
+    """Return the text for the model, also if the check timed out or could not start.
 
-    `told`: what the model read last; an identical result is reported on one line.
+    `last_output`: the output that the model read last; the same output is reported in one line.
     """
     if check.uncounted is not None:
         return (
@@ -20,20 +20,20 @@ def feedback(check: CheckFinished, told: str | None = None) -> str:
             f"{check.uncounted}. A check counts only on approved content, and only if nothing else writes meanwhile."
         )
     if check.suspect is not None:
-        return suspect_words(check)
+        return suspect_feedback(check)
     if check.error is not None:
         return f"The check `{check.command}` could not be started: {check.error}"
     if check.timed_out:
         head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
     else:
         count = f", {check.failing} failing" if check.failing is not None else ""
-        if told is not None and _timeless(told) == _timeless(check.output):
+        if last_output is not None and _without_durations(last_output) == _without_durations(check.output):
             return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
         head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
     return f"{head}\n{check.output.strip() or '(no output)'}"
 
 
-def unconfirmed(failed: ConfirmationFinished) -> str:
+def unconfirmed_feedback(failed: ConfirmationFinished) -> str:
     """Return the text for the model if the checks pass in the workspace but not in a clean checkout."""
     head = f"The goal is not met: it holds in the workspace, but `{failed.command}` fails in a clean checkout"
     if failed.repeated:
@@ -47,19 +47,19 @@ def unconfirmed(failed: ConfirmationFinished) -> str:
     return f"{text} Its output:\n{failed.output.strip() or '(no output)'}"
 
 
-def suspect_words(check: CheckFinished) -> str:
-    """Return which tests are missing, for the model."""
+def suspect_feedback(check: CheckFinished) -> str:
+    """Return the text for the model if tests that ran before did not run."""
     left = check.missing_count - len(check.missing)
     more = f"\n- and {left} more" if left > 0 else ""
     names = "".join(f"\n- {name}" for name in check.missing)
     listed = f" Missing:{names}{more}\n" if names else " "
     return (
         f"The check `{check.command}` ended with exit code 0, but this is not a pass: {check.suspect}.{listed}"
-        "Make every test run that ran before: do not end the tests early, skip them or hide them.  "
+        "Make every test run that ran before: do not end the tests early, skip them or hide them. "
         f"The output of the check:\n{check.output.strip() or '(no output)'}"
     )
 
 
-def _timeless(output: str) -> str:
+def _without_durations(output: str) -> str:
     """Return the output without durations, so that only real differences count."""
     return _DURATION.sub("", output)

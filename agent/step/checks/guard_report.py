@@ -1,4 +1,4 @@
-"""Report at the end of a run whether the files that decide are unchanged, and what could not be guaranteed."""
+"""Report at the end of a run whether the guarded files are unchanged, and what could not be guaranteed."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def not_held_lines(kind: str | None, existing: int, lost: Collection[str], cut_l
     lines: list[str] = []
     if kind is None:
         lines.append(
-            "without a sandbox, commands can change what the check depends on: in the workspace that is restored and"
-            " does not count, outside it is not seen"
+            "without a sandbox, commands can change what the check depends on: a change in the workspace is reverted"
+            " and does not count, a change outside is not noticed"
         )
     elif kind == "landlock":
-        lines.append("Landlock does not keep a command from guarded files: what it changes is restored")
+        lines.append("Landlock does not protect guarded files from commands: their changes are reverted")
     elif existing > MOST_READ_ONLY:
-        lines.append(f"{existing - MOST_READ_ONLY} of {existing} guarded files are compared and not write-protected")
+        lines.append(f"{existing - MOST_READ_ONLY} of {existing} guarded files are compared, but not write-protected")
     if lost:
         lines.append(f"too large to be restored when a command changes them: {', '.join(sorted(lost)[:_NAMED])}")
     if cut_links:

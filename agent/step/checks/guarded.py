@@ -1,4 +1,4 @@
-"""The guarded files of a run: sealed at the start, compared around verdicts, restored if nobody keeps a change."""
+"""The guarded files of a run: sealed at the start, compared around each check, and restored unless a person agrees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..resources.recorder import with_waiting
 from ..resources.tree import Tree
 from .guard_report import GuardReport, not_held_lines
 
-WHY = "it decides whether the goal is met"
+GUARD_REASON = "it decides whether the goal is met"
 
 
 class Guarded:
@@ -43,7 +43,7 @@ class Guarded:
         self.unrestored: dict[str, tuple[str, Mark]] = {}
         """Paths that differ and could not be restored: why, and what is there now."""
         self._stale: list[str] = []
-        """Bytecode that checks must not load and that could not be removed."""
+        """Bytecode files that checks must not load and that could not be removed."""
         self.outputs: dict[str, set[str]] = {}
         """Command to the files that it changes whenever it runs."""
 
@@ -53,7 +53,7 @@ class Guarded:
         return bool(self._guard)
 
     async def start(self) -> list[str]:
-        """Seal the present files, or load the seal of an earlier runner. Returns notes for the user."""
+        """Seal the current files, or load the seal of an earlier runner. Returns notes for the user."""
         if not self._guard:
             return []
         notes: list[str] = []
@@ -70,7 +70,7 @@ class Guarded:
                 self.has_earlier_seal = True
                 return []
         except (KeyError, msgspec.DecodeError):
-            notes.append("the guard's record of this run is damaged: the present content counts as approved")
+            notes.append("the guard's record of this run is damaged: the current content counts as approved")
         paths = [path for path in depends.files if self._guard.matches(path)]
         try:
             await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
@@ -111,9 +111,9 @@ class Guarded:
             self.unrestored.pop(path, None)
 
     async def approve_persons(self, paths: Sequence[str], record: Record) -> None:
-        """Approve the present content of these paths, because the user changed them."""
-        mine = [path for path in paths if self._guard and self._guard.matches(path)]
-        for path in mine:
+        """Approve the current content of these paths, because the user changed them."""
+        changed = [path for path in paths if self._guard and self._guard.matches(path)]
+        for path in changed:
             await self._approve(path, record)
 
     def approved(self) -> dict[str, str]:
@@ -125,8 +125,8 @@ class Guarded:
         """Return guarded paths that differ from their approved content. `full`: compare content."""
         if not self._guard:
             return []
-        look = self._seals.compare if full else self._seals.compare_changed
-        return await asyncio.to_thread(look)
+        compare = self._seals.compare if full else self._seals.compare_changed
+        return await asyncio.to_thread(compare)
 
     def touched_since(self, before: dict[str, object]) -> list[str]:
         """Return paths that were written since `before`, even if their content is the same."""
@@ -138,14 +138,14 @@ class Guarded:
         return dict(self._seals.stamps())
 
     async def tolerate_outputs(self, found: Sequence[Difference]) -> list[Difference]:
-        """Leave out new data files that the check itself made below the tests."""
+        """Return the differences without new data files that the check itself made below the tests; tolerate those."""
         made = [d.path for d in found if d.approved.kind == "absent" and self._guard.is_output(d.path)]
         if made:
             await asyncio.to_thread(self._seals.accept_outputs, made)
         return [d for d in found if d.path not in made]
 
-    async def settle(self, record: Record, command: str, *, full: bool) -> list[str]:
-        """Open a proposal for each difference, and restore what nobody keeps. Returns lines for the model.
+    async def keep_or_restore(self, record: Record, command: str, *, full: bool) -> list[str]:
+        """Open a proposal for each difference, and restore the file unless it is approved. Returns lines for the model.
 
         Raises PersonInterrupted after everything was restored.
         """
@@ -156,7 +156,7 @@ class Guarded:
             notes: list[str] = []
             while waiting:
                 try:
-                    notes += await self._keep_or_restore(waiting[0], command, record)
+                    notes += await self._decide(waiting[0], command, record)
                 except BaseException:
                     for one in waiting:
                         self._restore(one, record)
@@ -174,7 +174,7 @@ class Guarded:
         return [one for one in found if one.path not in self.unrestored]
 
     def why_not(self) -> str | None:
-        """Return why no verdict can count now, or None."""
+        """Return why no check can count now, or None."""
         if self._stale:
             return f"`{self._stale[0]}` was created during the run and could not be removed: Python could load it"
         if not self.unrestored:
@@ -192,7 +192,7 @@ class Guarded:
         return [note for one in await self.differences(full=False) for note in self._restore(one, record)]
 
     async def report(self) -> GuardReport:
-        """Compare all files by content now."""
+        """Compare all guarded files by content now, and return the result."""
         found = await self.differences(full=True)
         facts = self._facts.seals
         approved = sorted({*facts.kept, *(path for path in facts.written if self._seals.mark_of(path) is not None)})
@@ -205,15 +205,15 @@ class Guarded:
             not_held=list(self.not_held),
         )
 
-    def say_not_held(self, line: str) -> bool:
+    def add_not_held(self, line: str) -> bool:
         """Record what could not be guaranteed. Returns False if it was recorded before."""
         if line in self.not_held:
             return False
         self.not_held.append(line)
         return True
 
-    async def _keep_or_restore(self, one: Difference, command: str, record: Record) -> list[str]:
-        before, after = self._bytes(one.approved), self._present(one)
+    async def _decide(self, one: Difference, command: str, record: Record) -> list[str]:
+        before, after = self._bytes(one.approved), self._current_bytes(one)
         self._note(one, record)
         if before == after:  # a change of permissions or of the kind of file: there is no text to decide on
             return self._restore(one, record)
@@ -242,7 +242,7 @@ class Guarded:
             record(GuardApproved(path=path, kind=mark.kind, digest=mark.digest, mode=mark.mode, size=mark.size))
 
     def _restore(self, one: Difference, record: Record) -> list[str]:
-        """Restore the approved content. The replaced content is kept in the journal, or next to it."""
+        """Restore the approved content. The replaced content is stored in the journal, or next to it."""
         path = one.path
         if path.startswith("/"):
             return self._give_up(one, "it is outside of the workspace; change it back")
@@ -260,7 +260,7 @@ class Guarded:
         was = _blob_of(one.approved)
         stood = next((d.blob for d in displaced if d.path == path), None)
         record(FileChanged(path=path, by="restore", before=stood, after=was))
-        notes = [f"`{path}` must not change ({WHY}): the command's change was reverted."]
+        notes = [f"`{path}` must not change ({GUARD_REASON}): the command's change was reverted."]
         notes += [f"The content of `{d.path}` was moved to {d.moved_to}." for d in displaced if d.moved_to is not None]
         for other in displaced:
             if other.path != path and other.blob is not None:  # a link or a file in its path
@@ -271,7 +271,8 @@ class Guarded:
     def _give_up(self, one: Difference, why: str) -> list[str]:
         self.unrestored[one.path] = (why, one.now)
         return [
-            f"`{one.path}` must not change ({WHY}), and it could not be restored: {why}. No check counts until then."
+            f"`{one.path}` must not change ({GUARD_REASON}), and it could not be restored: {why}. "
+            "No check counts until it is restored."
         ]
 
     def _bytes(self, mark: Mark) -> bytes | None:
@@ -282,8 +283,8 @@ class Guarded:
         except KeyError:
             return b""
 
-    def _present(self, one: Difference) -> bytes | None:
-        """Store and return the bytes that are there now; None: no file, or one that is too large."""
+    def _current_bytes(self, one: Difference) -> bytes | None:
+        """Return the bytes that are there now, and store them in the journal; None: no file, or it is too large."""
         found = self._seals.bytes_at(one.path) if one.now.kind in ("file", "link") else None
         if found is not None:
             self._journal.keep(found)

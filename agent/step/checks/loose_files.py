@@ -1,4 +1,4 @@
-"""A mark of all files of a workspace from their stat fields, including ignored ones, for `--verify on-change`."""
+"""Compute a mark of all files of a workspace from their stat fields, also ignored ones, for `--verify on-change`."""
 
 from __future__ import annotations
 

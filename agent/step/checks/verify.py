@@ -24,10 +24,10 @@ from ...stops import (
     run_check,
 )
 from ...workspace import Workspace
+from ..resources.change_tracker import ChangeTracker
 from ..resources.context import RunContext
-from ..resources.file_state import FileState
 from ..resources.usage import Usage
-from .fair import CheckEnvironment, fair
+from .guarded_check import CheckEnvironment, run_guarded_check
 from .loose_files import loose_mark
 
 MOST_MISSING = 50
@@ -37,10 +37,10 @@ MOST_MISSING = 50
 async def verify(
     ctx: RunContext, record: Record, *, claim: bool, baseline: bool = False, compared: bool = True
 ) -> None:
-    """Run the predicates that are due. `claim`: the model stopped calling tools or called `finish`. `baseline`: before
-    the first call.
+    """Run the predicates that are due.
 
-    `compared`: compare the tests that ran with those that ran before.
+    `claim`: the model stopped calling tools or called `finish`. `baseline`: this is before the first call. `compared`:
+    compare the tests that ran with those that ran first.
     """
     wanted = ctx.facts.spec.predicates
     if not wanted.exist:
@@ -60,17 +60,17 @@ async def verify(
         await _judge_schema(ctx, wanted.schema, record)
     ctx.files.note_verified(ctx.facts.world)
     if is_due and wanted.verify is Verify.ON_CHANGE:
-        ctx.files.note_mark(await _files(ctx.workspace))
+        ctx.files.note_mark(await _mark_of_files(ctx.workspace))
 
 
 def _is_stale(facts: RunFacts, name: str) -> bool:
-    """Return whether its verdict is about another answer than the present one."""
+    """Return whether the predicate's verdict is about an earlier answer."""
     verdicts = facts.verdicts
     return name in verdicts.predicates and not verdicts.is_about(name, facts.answer)
 
 
-async def _is_due(facts: RunFacts, workspace: Workspace, files: FileState, *, claim: bool) -> bool:
-    """Return whether checks are due: always at a claim, and if a check has no verdict that counts."""
+async def _is_due(facts: RunFacts, workspace: Workspace, files: ChangeTracker, *, claim: bool) -> bool:
+    """Return whether checks are due: always at a claim, and if the last result of a check does not count."""
     wanted = facts.spec.predicates
     checks = facts.verdicts.checks
     if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
@@ -81,13 +81,13 @@ async def _is_due(facts: RunFacts, workspace: Workspace, files: FileState, *, cl
         case Verify.ON_CHANGE:
             if not files.is_verified_at(facts.world) or (files.unverified and facts.world is None):
                 return True
-            return files.unverified and await _files(workspace) != (files.verified_mark or "")
+            return files.unverified and await _mark_of_files(workspace) != (files.verified_mark or "")
         case Verify.ON_CLAIM:
             return False
 
 
-async def _files(workspace: Workspace) -> str | None:
-    """Return a mark of the files, including ignored ones: a check may read them."""
+async def _mark_of_files(workspace: Workspace) -> str | None:
+    """Return a mark of all files, also of ignored ones, because a check may read them."""
     return await asyncio.to_thread(loose_mark, workspace.root)
 
 
@@ -106,7 +106,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
             )
             return await ctx.activity.interruptible(checking)
 
-    result, uncounted = await fair(ctx, command, run, lambda result: result.passed, record)
+    result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
     record(check_finished(ctx, result, uncounted, baseline=baseline, compared=compared))
 
 
@@ -139,7 +139,7 @@ def check_finished(
 
 
 def _reference(journal: Journal, facts: RunFacts, command: str) -> Counted | None:
-    """Return what this check counted first, or None."""
+    """Return the tests that this check counted first, or None."""
     sha = facts.verdicts.references.get(command)
     try:
         return None if sha is None else msgspec.json.decode(journal.blob(sha), type=Counted)
@@ -161,7 +161,7 @@ async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_fairly(ctx, f"until-py {path}", run, record)
+    await _judge_guarded(ctx, f"until-py {path}", run, record)
 
 
 async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
@@ -177,15 +177,15 @@ async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
             )
             return await ctx.activity.interruptible(judging)
 
-    await _judge_fairly(ctx, f"schema {path}", run, record)
+    await _judge_guarded(ctx, f"schema {path}", run, record)
 
 
-async def _judge_fairly(
+async def _judge_guarded(
     ctx: RunContext, name: str, run: Callable[[CheckEnvironment], Awaitable[Verdict]], record: Record
 ) -> None:
-    """Record the verdict, which counts only for the present answer."""
+    """Judge and record the verdict, which counts only for the current answer."""
     answer = digest_of(ctx.facts.answer)
-    verdict, uncounted = await fair(ctx, name, run, lambda verdict: verdict.passed, record)
+    verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
     if uncounted is not None:
         verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
     _judged(verdict, record, answer)

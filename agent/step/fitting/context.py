@@ -10,17 +10,17 @@ import msgspec
 from ...facts.conversation import Conversation
 from ...protocol import Message, ToolSpec
 from .fixed import Count, Fixed, shorten_fixed
-from .pictures import drop_old_images, limit_images
+from .limit_images import drop_old_images, limit_images
 from .shorten import cut_to, shorten
 from .smallest import needed_room
 
 TARGET = 0.6
-"""Share of the window to trim to: large steps keep the prompt cache valid in between."""
+"""Share of the window to trim to. Trimming much at a time keeps the prompt cache valid for several calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What is sent to the model."""
+    """The prompt that is sent to the model, and what was left out of it."""
 
     messages: list[Message]
     tokens: int
@@ -29,7 +29,7 @@ class Fitted:
     dropped: int
     """Messages that were sent before and no longer are."""
     dropped_tokens: int
-    """Tokens dropped by our own count, including cut texts."""
+    """Tokens that were dropped, including cut texts, by our own count."""
     shortened: int
     """Texts that were cut in the middle."""
     images: int
@@ -66,12 +66,12 @@ def fit(
     share: float | None = None,
     most: int | None = None,
 ) -> Fitted:
-    """Return the system prompt, the task, the newest message and the newest rounds. The middle is dropped first.
+    """Return the system prompt, the task, the newest rounds and the newest message. The middle is dropped first.
 
-    A call and its results stay or go together. `room`: the tokens that the prompt may take; `most` trims it further
-    (the provider refused it as too long). The fixed part is shortened first (`shorten_fixed`, which takes `needed` and
-    `share`). Images get at most half of the room; a line of text replaces older ones. If even the newest round does not
-    fit, old images are dropped, then texts are cut.
+    A call and its results are kept or dropped together. `room`: the tokens that the prompt may use; `most` trims it
+    further, after the provider refused it as too long. The fixed part is shortened first (`shorten_fixed`, which
+    takes `needed` and `share`). Images get at most half of the room; a line of text replaces older ones. If even the
+    newest round does not fit, old images are dropped, then texts are cut.
     """
     gone = conversation.forgotten
     shaped = _shape(conversation, tools, count, room, needed, share)
@@ -128,9 +128,9 @@ def _shape(
 
 
 def _new_upto(conversation: Conversation, count: Callable[[Sequence[Message]], int], target: int) -> int:
-    """Return the first start of a round from which everything fits, else the start of the newest round.
+    """Return the earliest start of a round from which everything fits, else the start of the newest round.
 
-    Everything before the first answer belongs to the newest round while there is no answer.
+    While there is no answer, all messages belong to the newest round.
     """
     starts = [i for i, m in enumerate(conversation.messages) if m.role in ("user", "assistant")]
     starts = [i for i in starts if i >= conversation.upto] or [conversation.upto]

@@ -1,4 +1,4 @@
-"""The fixed part of each prompt: system prompt, project instructions and tools."""
+"""Shorten the fixed part of each prompt: system prompt, project instructions and tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...protocol import Message, ToolSpec
 from ...protocol.tools.traits import TOOL_TRAITS, LeftOut
 from ...tools.brief import brief
-from ..prompt import Instructions, split_instructions, without_spared
+from ..prompt import Instructions, split_instructions, without_optional_sentences
 
 Count = Callable[[Sequence[Message], Sequence[ToolSpec]], int]
 """Counts the tokens of a prompt."""
@@ -16,23 +16,23 @@ Count = Callable[[Sequence[Message], Sequence[ToolSpec]], int]
 _SHARE, _SHARE_OF_LARGE = 0.2, 1 / 3
 """Shares of the space left by the task that the project's instructions may take."""
 _LARGE = 8_000
-"""Tokens of space from which on the instructions may take the larger share."""
+"""From this space in tokens on, the instructions may use the larger share."""
 _FIXED_SHARE = 0.55
 """Share of that space for the whole fixed part. The rest is for the rounds."""
 _LEAST_SHARE = 0.1
 """Share that the instructions keep until optional tools are left out."""
 _LEAST = 60
-"""Tokens below which part of the instructions is useless."""
+"""Tokens of the instructions below which they are left out."""
 
 
 def _left_out(*when: LeftOut) -> frozenset[str]:
     return frozenset(name for name, tool in TOOL_TRAITS.items() if tool.left_out in when)
 
 
-_COMFORT = _left_out("first")
-_SEARCH = _left_out("first", "second")
-_ALL_BUT_FILES = _left_out("first", "second", "third")
-"""Optional tools: a task can be done with reading, editing and writing files alone."""
+_LEFT_OUT_FIRST = _left_out("first")
+_LEFT_OUT_SECOND = _left_out("first", "second")
+_LEFT_OUT_THIRD = _left_out("first", "second", "third")
+"""Optional tools in the order in which they are left out. Reading, editing and writing files is enough for a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rung:
-    """One way to shorten the tools and the program's own text, and the share that the instructions keep."""
+class _Shortening:
+    """One way to shorten the tools and the program's own text, with the share that the instructions keep."""
 
     head: str
     tools: Sequence[ToolSpec]
@@ -81,65 +81,67 @@ def shorten_fixed(
     """Fit the fixed part into half of `space` tokens, with the first of these steps that suffices.
 
     Shorten the instructions to `share` of the space; describe the tools briefly; reduce the system prompt; leave out
-    optional tools; leave out the instructions; leave out the search tools; leave out all tools but those for files, for
-    the end, and the `needed` ones. The last step is taken even if it does not suffice.
+    optional tools; leave out the instructions; leave out the search tools; leave out all tools except those for files,
+    those that end the work, and the `needed` ones. The last step is applied even if it does not suffice.
     """
     usual = _SHARE if space < _LARGE else _SHARE_OF_LARGE
     share = usual if share is None else min(share, usual)
-    head, told = split_instructions(system)
-    for rung in _ladder(head, tools, needed):
-        others = count([_system(rung.head)], rung.tools)
+    head, given = split_instructions(system)
+    for shortening in _shortenings(head, tools, needed):
+        others = count([_system(shortening.head)], shortening.tools)
         most = min(share * space, _FIXED_SHARE * space - others)
-        wanted = 0 if told is None else count([_system(told.render())], ())
-        if most >= min(wanted, rung.least * min(1.0, share / usual) * space):
-            return _filled(rung, told, count, most)
-    return _filled(_leanest_rung(head, tools, needed), told, count, 0)
+        wanted = 0 if given is None else count([_system(given.render())], ())
+        if most >= min(wanted, shortening.least * min(1.0, share / usual) * space):
+            return _filled(shortening, given, count, most)
+    return _filled(_shortest(head, tools, needed), given, count, 0)
 
 
-def leanest(system: str, tools: Sequence[ToolSpec], needed: Collection[str] = ()) -> Fixed:
+def shortest_fixed(system: str, tools: Sequence[ToolSpec], needed: Collection[str] = ()) -> Fixed:
     """Return the fixed part in its shortest form."""
-    head, told = split_instructions(system)
-    return _filled(_leanest_rung(head, tools, needed), told, lambda messages, tools: 0, -1)
+    head, given = split_instructions(system)
+    return _filled(_shortest(head, tools, needed), given, lambda messages, tools: 0, -1)
 
 
-def _ladder(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> Iterator[_Rung]:
-    yield _Rung(head, tools, _LEAST_SHARE)
+def _shortenings(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> Iterator[_Shortening]:
+    yield _Shortening(head, tools, _LEAST_SHARE)
     short = [brief(tool) for tool in tools]
     is_brief = bool(tools)
-    yield _Rung(head, short, _LEAST_SHARE, is_brief)
-    lean = without_spared(head)
-    yield _Rung(lean, short, _LEAST_SHARE, is_brief)
-    kept, left_out = _without(short, _COMFORT.difference(needed))
-    yield _Rung(lean, kept, _LEAST_SHARE, is_brief, left_out)
-    yield _Rung(lean, kept, 0.0, is_brief, left_out)
-    kept, left_out = _without(short, _SEARCH.difference(needed))
-    yield _Rung(lean, kept, 0.0, is_brief, left_out)
+    yield _Shortening(head, short, _LEAST_SHARE, is_brief)
+    lean = without_optional_sentences(head)
+    yield _Shortening(lean, short, _LEAST_SHARE, is_brief)
+    kept, left_out = _without(short, _LEFT_OUT_FIRST.difference(needed))
+    yield _Shortening(lean, kept, _LEAST_SHARE, is_brief, left_out)
+    yield _Shortening(lean, kept, 0.0, is_brief, left_out)
+    kept, left_out = _without(short, _LEFT_OUT_SECOND.difference(needed))
+    yield _Shortening(lean, kept, 0.0, is_brief, left_out)
 
 
-def _leanest_rung(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> _Rung:
-    kept, left_out = _without([brief(tool) for tool in tools], _ALL_BUT_FILES.difference(needed))
-    return _Rung(without_spared(head), kept, 0.0, bool(tools), left_out)
+def _shortest(head: str, tools: Sequence[ToolSpec], needed: Collection[str]) -> _Shortening:
+    kept, left_out = _without([brief(tool) for tool in tools], _LEFT_OUT_THIRD.difference(needed))
+    return _Shortening(without_optional_sentences(head), kept, 0.0, bool(tools), left_out)
 
 
 def _without(tools: Sequence[ToolSpec], names: Collection[str]) -> tuple[list[ToolSpec], tuple[str, ...]]:
     return [tool for tool in tools if tool.name not in names], tuple(t.name for t in tools if t.name in names)
 
 
-def _filled(rung: _Rung, told: Instructions | None, count: Count, most: float) -> Fixed:
+def _filled(shortening: _Shortening, given: Instructions | None, count: Count, most: float) -> Fixed:
     """Return the fixed part with as much of the instructions as `most` tokens hold."""
-    if told is None:
-        return Fixed(rung.head, rung.tools, is_brief=rung.is_brief, left_out=rung.left_out)
-    sent = _cut(told, count, most)
-    system = f"{rung.head}\n\n{sent.render()}" if sent.text else rung.head
-    return Fixed(system, rung.tools, told.name, len(sent.text), told.length, rung.is_brief, rung.left_out)
+    if given is None:
+        return Fixed(shortening.head, shortening.tools, is_brief=shortening.is_brief, left_out=shortening.left_out)
+    sent = _cut(given, count, most)
+    system = f"{shortening.head}\n\n{sent.render()}" if sent.text else shortening.head
+    return Fixed(
+        system, shortening.tools, given.name, len(sent.text), given.length, shortening.is_brief, shortening.left_out
+    )
 
 
-def _cut(told: Instructions, count: Count, most: float) -> Instructions:
+def _cut(given: Instructions, count: Count, most: float) -> Instructions:
     """Cut the instructions to `most` tokens; without text if too little would remain."""
-    length = len(told.text)
-    while (tokens := count([_system((sent := told.cut(length)).render())], ())) > most:
+    length = len(given.text)
+    while (tokens := count([_system((sent := given.cut(length)).render())], ())) > most:
         if most < _LEAST or length <= 1:
-            return told.cut(0)
+            return given.cut(0)
         length = min(length - 1, int(length * most / tokens))
     return sent
 

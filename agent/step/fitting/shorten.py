@@ -11,13 +11,13 @@ from ...protocol import Message, ToolCall
 
 CountMessages = Callable[[Sequence[Message]], int]
 _FLOORS = (200, 60)
-"""Characters to which texts are cut: first all to the first value, then to the second."""
+"""Characters to which texts are cut: all texts to the first value, then all to the second."""
 _PER_TOKEN = 3
-"""Characters to remove for each token too many."""
+"""Characters that are removed for each token above the limit."""
 
 
 def shorten(messages: Sequence[Message], count: CountMessages, room: int) -> tuple[list[Message], int]:
-    """Cut texts in the middle until all fits, the least important first. Also returns how many were cut.
+    """Cut texts in the middle, the least important first, until all fits. Also returns how many were cut.
 
     The order: results and older messages of the program, the model's text and calls, the newest message, calls with
     their results (oldest first), images and opaque parts. The task and then the system prompt come last.
@@ -89,7 +89,7 @@ def _length(message: Message) -> int:
 
 
 def _shorter(message: Message, length: int) -> Message:
-    """Return the message with its text and its calls cut by the same share."""
+    """Return the message with its text and its calls cut to the same share."""
     share = length / max(1, _length(message))
     text = cut_middle(message.text, int(len(message.text) * share)) if len(message.text) > _FLOORS[-1] else message.text
     return msgspec.structs.replace(message, text=text, calls=[_shorter_call(call, share) for call in message.calls])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...protocol import Message, ToolSpec
-from .fixed import Count, leanest
+from .fixed import Count, shortest_fixed
 
 ROUND = 256
 """Tokens for the newest round: the model's answer, its calls and their results."""
@@ -18,7 +18,7 @@ def output_room(window: int, max_output: int | None) -> int:
 
 
 def prompt_room(window: int, max_output: int | None) -> int:
-    """Return the tokens that the prompt may take."""
+    """Return the tokens that the prompt may use."""
     return window - output_room(window, max_output)
 
 
@@ -27,9 +27,9 @@ def needed_room(
 ) -> int:
     """Return the tokens of the shortest prompt that still has the task and room for a round.
 
-    `more`: a text that comes with each round.
+    `more`: a text that is part of each round.
     """
-    fixed = leanest(system, tools, needed)
+    fixed = shortest_fixed(system, tools, needed)
     messages = [Message(role="system", text=fixed.system), Message(role="user", text=task)]
     if more:
         messages.append(Message(role="user", text=more))
@@ -37,7 +37,7 @@ def needed_room(
 
 
 def smallest_window(room: int, *, max_output: int | None = None) -> int:
-    """Return the smallest window whose prompt may take `room` tokens."""
+    """Return the smallest window in which the prompt may use `room` tokens."""
     low, high = room, room * 2 + 512
     while low < high:
         middle = (low + high) // 2

@@ -1,1 +1,1 @@
-"""One model call: admitted, streamed into the journal, charged, retried."""
+"""Make a model call: admit it, stream it into the journal, charge it, and retry it."""

@@ -25,7 +25,7 @@ from ...protocol import (
 from ...stops import Exhausted, Grant, Margin, Reserve, admit, reserve_for, tighter
 from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.context import Fitted
-from ..fitting.turn import fit_turn, too_small
+from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import of_run
 from ..resources.context import RunContext
@@ -36,12 +36,13 @@ from .images_shown import is_about_images
 from .stream import Reply, Stream
 
 RETRIES = 3
+"""How often a call is repeated after a fault that may pass."""
 TRIMS = 3
-"""How often a prompt that a provider refuses as too long is halved."""
+"""How often a prompt is halved that the provider refuses as too long."""
 ASK_ABOVE = 60.0
-"""Seconds. A longer wait that a provider requests is shown to the user."""
+"""Seconds. If a provider asks to wait longer, the call fails and the user sees the time."""
 _BILLED = frozenset({"cut", "stalled", "timeout", "deadline", "chant"})
-"""Faults after which the provider may send a bill."""
+"""Faults after which the provider may bill the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,13 @@ def prepare(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    form: Constrained | None = None,
+    constrained: Constrained | None = None,
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
     """Fit the conversation to the window and ask the budget, after releasing holds whose time is over."""
     release_due(ctx)
-    fitted = fit_turn(ctx, work, tools, form)
+    fitted = fit_prompt(ctx, work, tools, constrained)
     return fitted, admit_call(ctx, fitted.tokens, wrap_up=wrap_up)
 
 
@@ -108,7 +109,7 @@ async def call(
     grant: Grant,
     *,
     wrap_up: bool = False,
-    form: Constrained | None = None,
+    constrained: Constrained | None = None,
 ) -> CallResult:
     """Return the reply to the fitted conversation. Every attempt is admitted separately. Raises PersonInterrupted.
 
@@ -116,13 +117,13 @@ async def call(
     """
     while True:
         with ctx.models.keep_current() as other_waits:
-            attempts = _Attempts(ctx, work, tools, record, wrap_up, form)
+            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained)
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
-        fitted, _ = prepare(ctx, work, tools, form, wrap_up=wrap_up)
+        fitted, _ = prepare(ctx, work, tools, constrained, wrap_up=wrap_up)
         if not fitted.fits:
-            return Failed(too_small(ctx.facts, ctx.models, ctx.constrained, work, tools), retryable=False)
+            return Failed(window_too_small(ctx.facts, ctx.models, ctx.constrained, work, tools), retryable=False)
         again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(again, Exhausted):
             return again
@@ -138,7 +139,7 @@ class _Attempts:
     tools: Sequence[ToolSpec]
     record: Record
     wrap_up: bool
-    form: Constrained | None
+    constrained: Constrained | None
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """Return the result; None: the next attempt is made with another model."""
@@ -150,7 +151,7 @@ class _Attempts:
             if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
             record(admitted)
-            fault = await _attempt(ctx, record, fitted, grant, self.form)
+            fault = await _attempt(ctx, record, fitted, grant, self.constrained)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
@@ -160,8 +161,8 @@ class _Attempts:
                 _note_trim(ctx.models, ctx.prompts, fitted, record)
             elif is_about_images(fault, ctx.models.current.name, fitted.messages):
                 return _images_refused(fault, ctx.models, fitted, record)
-            elif fault.kind == "bad-request" and self.form is not None and not self.form.plain:
-                self.form.plain = True
+            elif fault.kind == "bad-request" and self.constrained is not None and not self.constrained.plain:
+                self.constrained.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
             elif (wait := _wait_before_retry(fault, attempt, ctx.usage.seconds_left())) is not None:
                 attempt += 1
@@ -178,10 +179,10 @@ class _Attempts:
             grant = again
 
     def _shorter(self, refused: Fitted) -> Fitted | None:
-        """Return about half of a prompt that the provider refused as too long; None: it cannot be shortened."""
+        """Return half of the prompt, which the provider refused as too long; None: it cannot be shortened."""
         ctx = self.ctx
         ctx.prompts.note_refused(ctx.models.current.name, refused.tokens)
-        shorter = fit_turn(ctx, self.work, self.tools, self.form, most=refused.tokens // 2)
+        shorter = fit_prompt(ctx, self.work, self.tools, self.constrained, most=refused.tokens // 2)
         return shorter if shorter.tokens < refused.tokens else None
 
 
@@ -190,17 +191,17 @@ async def _attempt(
     record: Record,
     fitted: Fitted,
     grant: Grant,
-    form: Constrained | None,
+    constrained: Constrained | None,
 ) -> Reply | ModelFault:
-    """Return the reply, or why there is none.
+    """Return the reply, or the fault. However the attempt ends, what may be billed is charged.
 
-    Whatever ends the attempt, what may be billed is charged. Raises PersonInterrupted.
+    Raises PersonInterrupted.
     """
-    stream = Stream(ctx, record, fitted, grant, form)
+    stream = Stream(ctx, record, fitted, grant, constrained)
     request = Request(
-        messages=fitted.messages if form is None else plain_messages(fitted.messages),
+        messages=fitted.messages if constrained is None else plain_messages(fitted.messages),
         tools=fitted.fixed.tools,
-        schema=SCHEMA if form is not None and not form.plain else None,
+        schema=SCHEMA if constrained is not None and not constrained.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
         blobs=_blobs(ctx.journal, fitted.messages),
@@ -234,7 +235,7 @@ def _images_refused(fault: ModelFault, models: ModelsInUse, fitted: Fitted, reco
     shas = sorted({image.sha for message in fitted.messages for image in message.images})
     is_known_to_see = model.sees_images is True
     what = "refused the images of this call" if is_known_to_see else "does not accept images"
-    text = f"{model.name} {what} ({fault.text}); later calls go without them: switch the model, or describe them"
+    text = f"{model.name} {what} ({fault.text}); later calls leave them out: switch the model, or describe them"
     record(ImagesRefused(model=model.name, shas=shas if is_known_to_see else []))
     record(Fault(kind=fault.kind, text=text))
     return Failed(text, retryable=False)

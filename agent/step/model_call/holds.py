@@ -1,4 +1,4 @@
-"""Costs that a provider may still bill for an interrupted call: held against the limits until they expire."""
+"""Hold the possible cost of an interrupted call against the limits until the provider can no longer bill it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def held_until(now: float, model: Model) -> float:
 
 
 def release_due(ctx: RunContext) -> None:
-    """Record the release of holds whose time is over, also if the clock was set back meanwhile."""
+    """Record the release of expired holds, even if the clock was set back meanwhile."""
     now = ctx.clock.now()
 
     def is_over(seq: int, until: float | None) -> bool:

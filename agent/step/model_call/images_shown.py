@@ -20,7 +20,7 @@ def accepts_images(model: Model, facts: RunFacts) -> bool:
     return model.sees_images is not False and facts.refused_images.get(model.name) != []
 
 
-def shown_to(model: Model, facts: RunFacts, conversation: Conversation) -> Conversation:
+def with_accepted_images(model: Model, facts: RunFacts, conversation: Conversation) -> Conversation:
     """Return the conversation as it is sent to that model: a line of text replaces each image that it does not get."""
     refused = facts.refused_images.get(model.name, ())
     sees = accepts_images(model, facts)

@@ -1,4 +1,4 @@
-"""Charge calls that a runner had made when it died. Their bill is unknown, so the worst case is assumed."""
+"""Charge the calls that were running when a runner died. Their bill is unknown, so the worst case is assumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .holds import held_until
 def charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> None:
     """Charge what arrived as an estimate, and hold the rest of the admitted worst case against the limits.
 
-    `arrived`: the text of each conversation's answer that was cut off.
+    `arrived`: for each conversation, the text of the answer that was cut off.
     """
     for work, admitted in list(ctx.facts.admitted.items()):
         known = admitted.model in ("", ctx.models.current.name)

@@ -37,7 +37,7 @@ from ..resources.context import RunContext
 from .holds import held_until
 
 FLUSH_SECONDS = 1 / 30
-"""Text is written to the journal at most this often: one event for each token costs seven times as much."""
+"""Seconds between two writes of text to the journal: one event for each token costs seven times as much."""
 
 
 @dataclass(slots=True)
@@ -53,11 +53,11 @@ class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
     def __init__(
-        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, form: Constrained | None = None
+        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, constrained: Constrained | None = None
     ) -> None:
-        """`form` makes calls of the answer's text if no tools are offered."""
+        """`constrained` makes calls of the answer's text if no tools are offered."""
         self._ctx, self._record, self._fitted, self._grant = ctx, record, fitted, grant
-        self._form = form
+        self._constrained = constrained
         self.began = False
         self._charged = False
         self._reply = Reply()
@@ -74,9 +74,9 @@ class Stream:
         else:
             self.charge_estimate(whole=True)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
-        if self._form is not None:
-            self._reply.calls = self._form.read(self._reply.text)
-        if opaque is not None and self._form is None:
+        if self._constrained is not None:
+            self._reply.calls = self._constrained.read(self._reply.text)
+        if opaque is not None and self._constrained is None:
             self._keep(opaque, usage)
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
@@ -115,10 +115,7 @@ class Stream:
         return end, usage, opaque
 
     def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
-        """Store the data as a blob.
-
-        It is sent back to the provider byte for byte, and no screen or export shows its text.
-        """
+        """Store the provider's data as a blob, which is sent back byte for byte. No screen or export shows it."""
         data = msgspec.json.encode(opaque.data)
         tokens = (
             self._ctx.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
@@ -179,7 +176,7 @@ class Merger:
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, text: str) -> None:
-        """Take in a piece, which is written now or within FLUSH_SECONDS."""
+        """Add a piece of text. It is written now or within FLUSH_SECONDS."""
         self._held.append(text)
         if self._clock.monotonic() - self._last >= FLUSH_SECONDS:
             self._flush()

@@ -1,4 +1,7 @@
-"""Replace old rounds by a summary of the model (docs/requirements.md 8.7). It is not a step, but is admitted."""
+"""Replace old rounds by a summary of the model (docs/requirements.md 8.7).
+
+The call is not a step, but the budget has to admit it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from .call import Failed, admit_call, call
-from .images_shown import shown_to
+from .images_shown import with_accepted_images
 
 WORK = "compact"
-"""The name of this work order. Its events do not belong to the conversation of the run."""
+"""Name of the summary's work order. Its events do not belong to the conversation of the run."""
 _PROMPT = (
     "The conversation so far is replaced by a summary that you write now; you will read nothing else of it. Keep what "
     "is needed to continue: what the person wants, in their words where they matter; what was done and found, with "
@@ -28,7 +31,7 @@ _KEPT_SHARE = 0.15
 """Share of the window up to which the newest rounds are kept unchanged."""
 _KEPT_ROUNDS = 2
 _FEWEST = 3
-"""Number of messages, with the task, below which a summary is not worth its price."""
+"""Number of messages, including the task, below which a summary is not worth its price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class NotSummarised:
 
 
 async def summarise(ctx: RunContext) -> ConversationCut | NotSummarised:
-    """Return the cut with its price; it is not recorded yet. The caller keeps the run from continuing meanwhile."""
+    """Return the cut with its price, not recorded yet. The caller must keep the run from continuing meanwhile."""
     conversation = ctx.facts.main
     kept = _kept(conversation, ctx.models)
     old = len([m for m in conversation.messages if m.role != "system"]) - kept
@@ -80,7 +83,7 @@ async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummari
     record(Prompted(kind="compact", text=_PROMPT))
     model = ctx.models.current
     fitted = fit(
-        shown_to(model, ctx.facts, ctx.facts.conversation(WORK)),
+        with_accepted_images(model, ctx.facts, ctx.facts.conversation(WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),

@@ -1,4 +1,4 @@
-"""The last call of a run that stops early: without tools, paid from the reserve (docs/requirements.md 3.5)."""
+"""Make the last call of a run that stops early: without tools, paid from the reserve (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
 from .call import admit_call, call
-from .images_shown import shown_to
+from .images_shown import with_accepted_images
 from .stream import Reply
 
 _PROMPT = (
@@ -23,9 +23,9 @@ _SMALLEST = 200
 
 
 async def wrap_up(ctx: RunContext, why: str) -> str | None:
-    """Return the model's last words; None: not even they fit the limits. It does not count as a step.
+    """Return the model's final answer; None if the call does not fit the limits. It does not count as a step.
 
-    An earlier wrap-up is not repeated if no step followed it.
+    If no step followed an earlier wrap-up, that one is returned.
     """
     if ctx.facts.wrapped_up:
         return last_text(ctx.facts.main.messages)
@@ -45,12 +45,12 @@ async def wrap_up(ctx: RunContext, why: str) -> str | None:
 
 
 def _room(ctx: RunContext) -> tuple[Fitted, Grant] | None:
-    """Return the longest history with which the reserve still admits the last call."""
+    """Return the longest prompt with which the reserve admits the last call; None: there is none."""
     model, budget = ctx.models.current, ctx.facts.budget
     room = model.window * 3 // 4
     if budget.tokens is not None:
         room = min(room, max(budget.tokens - ctx.usage.spent().counted_tokens, 0) * 2 // 3)
-    shown = shown_to(model, ctx.facts, ctx.facts.main)
+    shown = with_accepted_images(model, ctx.facts, ctx.facts.main)
     best: tuple[Fitted, Grant] | None = None
     while room >= _SMALLEST:
         fitted = fit(shown, count=model.count, window=model.window, room=room)

@@ -1,4 +1,4 @@
-"""What runs now, and how a user interrupts it or pauses it between two steps."""
+"""Track the running work of a run, let a user interrupt it, and pause it between two steps."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ T = TypeVar("T")
 
 
 class PersonInterrupted(Exception):
-    """A user ended what ran. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
+    """A user interrupted the running work. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
 class Activity:
-    """The running work of a run and of its tries."""
+    """The work that is running now, in a run and its tries."""
 
     def __init__(self, facts: RunFacts, usage: Usage) -> None:
         self._facts, self._usage = facts, usage
         self._news = asyncio.Event()
         self._interrupted: str | None = None
-        """How a user interrupted what runs, until that has ended."""
+        """How a user interrupted the running work, until that has ended."""
         self._running, self._resting = 0, 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._one_step = False
@@ -36,7 +36,7 @@ class Activity:
 
     @property
     def is_resting(self) -> bool:
-        """Whether all running work is waiting in a pause."""
+        """Whether all running work waits because the run is paused."""
         return 0 < self._running == self._resting
 
     @property
@@ -65,7 +65,7 @@ class Activity:
             self.wake()
 
     def interrupt(self, how: str) -> bool:
-        """Interrupt what runs. Returns false if nothing does."""
+        """Interrupt the running work. Returns false if nothing runs."""
         if not self.is_running:
             return False
         self._interrupted = how
@@ -74,7 +74,7 @@ class Activity:
         return True
 
     def raise_if_interrupted(self) -> None:
-        """Raise PersonInterrupted if a user interrupted what runs."""
+        """Raise PersonInterrupted if a user interrupted the running work."""
         if self._interrupted is not None:
             raise PersonInterrupted(self._interrupted)
 
@@ -94,26 +94,26 @@ class Activity:
             raise
 
     def wake(self) -> None:
-        """Make all `until` check their conditions again. Called whenever a user's command was taken."""
+        """Let every `until` check its condition again. Called after each command of a user."""
         self._news.set()
 
-    async def until(self, enough: Callable[[], bool]) -> None:
-        """Wait until `enough`, checking at each `wake`."""
-        while not enough():
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the condition holds. It is checked at each `wake`."""
+        while not condition():
             self._news.clear()
             await self._news.wait()
 
     async def rest_between_steps(self) -> bool:
         """Wait while the run is paused, between two steps. Returns false if a user ended the work meanwhile."""
 
-        def goes_on() -> bool:
+        def may_continue() -> bool:
             may_step = not self._facts.paused or self._one_step
             return may_step or self._interrupted is not None or self._usage.deadline_passed()
 
-        if not goes_on():
+        if not may_continue():
             self._resting += 1
             try:
-                await self.until(goes_on)
+                await self.until(may_continue)
             finally:
                 self._resting -= 1
         if self._facts.paused:
@@ -121,7 +121,7 @@ class Activity:
         return self._interrupted is None
 
     async def close(self) -> None:
-        """Cancel what still runs, and wait for its end."""
+        """Cancel the running work, and wait for its end."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The runs above a child run: each of its calls has to fit their budgets too, and is held in their ledgers."""
+"""The runs above a child run. Each call of the child must fit their budgets too, and is held in their ledgers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Ancestors:
     """The ledgers of the runs above a run, the nearest first. Without a parent there are none."""
 
     def __init__(self, facts: RunFacts, journals: list[Journal]) -> None:
-        """`journals`: those of the runs above."""
+        """`journals`: the journals of the runs above, the nearest first."""
         self._facts, self._journals = facts, journals
 
     @staticmethod
@@ -43,7 +43,7 @@ class Ancestors:
         ]
 
     def hold(self, admitted: CallAdmitted, work: str | None) -> Exhausted | None:
-        """Hold the worst case of a call in all ledgers, or return which limit above has no room for it."""
+        """Hold the worst case of a call in all ledgers. Returns the limit above that is exceeded, or None."""
         spending, name = self._facts.spending, self._facts.spec.run_id
         if not self._journals:
             return None

@@ -20,7 +20,7 @@ from ..tool_calls.background import Background
 from ..tool_calls.commits import Commits
 from .activity import Activity
 from .ancestors import Ancestors
-from .file_state import FileState, World
+from .change_tracker import ChangeTracker, Fingerprint
 from .models_in_use import ModelsInUse
 from .prompt_limits import PromptLimits
 from .recorder import Recorder
@@ -47,9 +47,9 @@ class RunContext:
     gate: Gate
     workspace: Workspace
     snapshots: Snapshots
-    files: FileState
+    files: ChangeTracker
     """Whether the files changed since the last snapshot and the last check."""
-    world: World
+    fingerprint: Fingerprint
     sandbox: Sandbox
     tools: ToolContext
     guard: Guard

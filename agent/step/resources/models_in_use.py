@@ -35,7 +35,7 @@ class ModelsInUse:
 
     @contextmanager
     def keep_current(self) -> Generator[Callable[[], bool]]:
-        """Keep the model for the block, even if it is switched. Yields whether another model waits."""
+        """Keep the model for the block, even if the run switches it. Yields a function: whether another model waits."""
         own = _of_task.get()
         model = own or self._of_run
         token = _of_task.set(model)

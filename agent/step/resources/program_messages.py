@@ -1,4 +1,4 @@
-"""Messages of the program to the model."""
+"""Send messages of the program to the model between two steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .recorder import Recorder
 
 
 class ProgramMessages:
-    """Messages that are sent to the model before its next call."""
+    """Messages that the model gets before its next call."""
 
     def __init__(self, events: Recorder, activity: Activity) -> None:
         self._events, self._activity = events, activity
@@ -22,7 +22,7 @@ class ProgramMessages:
             self._events.record(prompted)
 
     def deliver(self) -> None:
-        """Record the messages that wait."""
+        """Record the waiting messages."""
         waiting, self._waiting = self._waiting, []
         for prompted in waiting:
             self._events.record(prompted)

@@ -1,4 +1,4 @@
-"""What earlier calls showed about the length of prompts."""
+"""Remember what earlier calls showed about the length of prompts."""
 
 from __future__ import annotations
 

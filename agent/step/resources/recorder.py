@@ -26,7 +26,7 @@ class _OpenCommit:
 
 
 class Recorder:
-    """The only way to write events of a run. A try of a pass has a recorder of its own, made by `for_try`."""
+    """Writes the events of a run; nothing else does. A try of a pass has its own recorder, made by `for_try`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Recorder:
 
     @contextmanager
     def together(self) -> Generator[None]:
-        """Commit all events and table changes of the block together; a kill leaves all or none. Do not await inside.
+        """Commit all events and table changes of the block in one transaction. Do not await inside the block.
 
         Events are folded and shown after the commit.
         """
@@ -104,7 +104,7 @@ class Recorder:
             self._publish(stamped)
 
     def bound(self, step: int | None, work: str | None) -> Record:
-        """Return `record` bound to a step and a work."""
+        """Return a function that records an event with this step and this work."""
         return lambda event: self.record(event, step=step, work=work)
 
     def _publish(self, stamped: Stamped) -> None:
@@ -118,7 +118,7 @@ class Recorder:
 
 
 def with_waiting(record: Record) -> Record:
-    """Record that the run waits for a user, when a proposal opens that the policy does not decide."""
+    """Return a `record` that also records that the run waits, when a proposal opens that a user must decide."""
 
     def record_both(event: Event) -> Stamped:
         stamped = record(event)

@@ -1,4 +1,4 @@
-"""One tree of files, and what protects it."""
+"""A folder with the files of a run or a try, and what protects these files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...gate import Gate
 from ...stops import Guard
 from ...workspace import Sandbox, Workspace
-from .file_state import FileState
+from .change_tracker import ChangeTracker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,4 +21,4 @@ class Tree:
     """Environment of commands and checks, without the provider keys."""
     guard: Guard
     gate: Gate
-    files: FileState
+    files: ChangeTracker

@@ -1,4 +1,4 @@
-"""What a run has used of its limits, and what is left."""
+"""Compute what a run has used of its limits, and what is left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .stopwatch import Stopwatch
 
 
 class Usage:
-    """Amounts and seconds of a run or of one of its tries, which share the stopwatch."""
+    """What a run, or one of its tries, has used. A run and its tries share the stopwatch."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class Usage:
         return self._stopwatch.running()
 
     def spent(self) -> Spent:
-        """Return what counts against the limits now: of the newest message in a chat, else of the run.
+        """Return what counts against the limits now: in a chat since the newest message, else since the start.
 
-        Running calls count with the amounts that they were admitted with.
+        A running call counts with the amounts with which it was admitted.
         """
         facts = self._facts
         spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
@@ -81,6 +81,6 @@ class Usage:
         return deadline is not None and self._clock.now() >= deadline
 
     def seconds_of_hold(self, charge: int) -> float:
-        """Return the seconds since this process first saw the hold of this charge, whatever the clock was set to."""
+        """Return the seconds since this process first saw the hold of this charge, independent of the wall clock."""
         elapsed = self._clock.monotonic()
         return elapsed - self._holds_seen.setdefault(charge, elapsed)

@@ -1,1 +1,1 @@
-"""Tool calls of an answer: validated, passed through the gate, run."""
+"""Perform the tool calls of an answer: validate them, pass them through the gate, run them."""

@@ -1,4 +1,4 @@
-"""Background commands: started at the gate, listed, read while they run, and ended with the run."""
+"""Run background commands: start, report and suspend them, read their output, and end them with the run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...workspace.processes.write_hold import WriteHold
 from ..resources.tree import Tree
 
 KEPT = 1_000_000
-"""Bytes of output that are kept of each, head and tail."""
-SETTLE_SECONDS = 0.5
-"""Seconds: a command that ends sooner failed to start, and its end is the result of the call."""
-_FIRST, _SLOWER, _SELDOM = 0.2, 1.5, 30.0
-"""Seconds between two reports of its last output: the first, the factor, the longest."""
+"""Bytes of output that are kept of each command, from its beginning and its end."""
+EARLY_END_SECONDS = 0.5
+"""Seconds. A command that ends sooner counts as failed to start, and its end is the result of the call."""
+_FIRST_PAUSE, _PAUSE_FACTOR, _LONGEST_PAUSE = 0.2, 1.5, 30.0
+"""Seconds between two reports of the last line: the first pause, the factor that increases it, the longest pause."""
 _LINE = 200
 _LAST_LINES = 20
 
@@ -27,7 +27,7 @@ _LAST_LINES = 20
 class _Job:
     """One background command."""
 
-    def __init__(self, name: str, command: str, began: float, say: Callable[[str], object]) -> None:
+    def __init__(self, name: str, command: str, began: float, report: Callable[[str], object]) -> None:
         self.name, self.command, self.began = name, command, began
         self.output = HeadTail(KEPT)
         self.ended_by = ""
@@ -35,21 +35,21 @@ class _Job:
         self.task: asyncio.Task[Finished]
         self.processes: ProcessTree | None = None
         """Its processes."""
-        self._say, self._said, self._pause = say, "", _FIRST
+        self._report, self._reported, self._pause = report, "", _FIRST_PAUSE
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes of its output."""
+        """Add bytes of the command's output."""
         self.output.add(piece)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._pause, self._tell)
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self._report_last_line)
 
     def started(self, processes: ProcessTree) -> None:
-        """Note its processes."""
+        """Store the processes of the command."""
         self.processes = processes
 
     def stop_reports(self) -> None:
-        """Stop reporting its output."""
+        """Stop reporting the command's output."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -58,13 +58,13 @@ class _Job:
         text = self.output.value()[-_LINE * 4 * count :].decode("utf-8", "replace")
         return [line[:_LINE] for line in text.splitlines() if line.strip()][-count:]
 
-    def _tell(self) -> None:
+    def _report_last_line(self) -> None:
         self._timer = None
-        self._pause = min(self._pause * _SLOWER, _SELDOM)
+        self._pause = min(self._pause * _PAUSE_FACTOR, _LONGEST_PAUSE)
         last = self.last_lines(1)
-        if last and last[0] != self._said:
-            self._said = last[0]
-            self._say(last[0])
+        if last and last[0] != self._reported:
+            self._reported = last[0]
+            self._report(last[0])
 
 
 class Background:
@@ -81,8 +81,8 @@ class Background:
         record: Record,
         send: Callable[[Prompted], object],
     ) -> None:
-        """`read_only`: returns the files that no command may write. `send`: sends the model a message about an end that
-        it did not cause.
+        """`read_only`: returns the files that no command may write. `send`: sends the model a message if a command
+        ends by itself.
         """
         self._tree, self._read_only = tree, read_only
         self._snapshots, self._journal, self._clock = snapshots, journal, clock
@@ -90,14 +90,14 @@ class Background:
         self._jobs: dict[str, _Job] = {}
         self._ended: dict[str, HeadTail] = {}
         self._world: str | None = None
-        """The workspace up to the last change with a known author; None: nothing has run since."""
+        """Snapshot up to which each change has a known author; None: no background command has run since."""
         self._holds: list[tuple[str, WriteHold]] = []
         self._held = 0
         """Number of checks that run now."""
         self._holding = asyncio.Lock()
 
     def names(self) -> Sequence[str]:
-        """Names of the commands that run."""
+        """Return the names of the running commands."""
         return list(self._jobs)
 
     def output(self, name: str) -> bytes | None:
@@ -128,7 +128,7 @@ class Background:
             )
         )
         try:
-            await asyncio.wait({job.task}, timeout=SETTLE_SECONDS)
+            await asyncio.wait({job.task}, timeout=EARLY_END_SECONDS)
         except asyncio.CancelledError:
             await self._end(job, "interrupted by the person", record)
             raise
@@ -182,12 +182,15 @@ class Background:
             await self._end(job, how, self._record)
 
     def note_tree(self, world: str | None) -> None:
-        """Record that the change up to this tree has another author."""
+        """Note that the changes up to this snapshot were not made by a background command."""
         if self._world is not None and world:
             self._world = world
 
-    async def notice(self) -> tuple[str, str, list[str]] | None:
-        """Return the trees before and after an unexplained change, and the commands that run. None: nothing changed."""
+    async def unexplained_change(self) -> tuple[str, str, list[str]] | None:
+        """Return the snapshots before and after a change without a known author, and the commands that run.
+
+        None: nothing changed.
+        """
         if self._world is None:
             return None
         before, after = self._world, await self._snapshots.take()

@@ -11,12 +11,12 @@ from ...protocol.tools.traits import EndingTool
 from ...tools import Parsed, ToolResult
 
 OnEnding = Callable[[str | None, str, dict[str, Any]], None]
-"""Called with the call that ends a work (its name, tool, arguments), in the commit of its result."""
+"""Called with the name of the work, the tool that ends it, and the call's arguments, in the commit of the result."""
 
 
 @dataclass(slots=True)
 class CallResults:
-    """The results of a step's calls."""
+    """The results of a step's tool calls, and what follows from them."""
 
     work: str | None = None
     on_ending: OnEnding | None = None
@@ -28,10 +28,10 @@ class CallResults:
     ending: dict[str, Any] | None = None
     """Its arguments."""
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """Calls that change a file, in an answer that changes several: the place of the file, and the number of files."""
+    """For calls that change a file, if the answer changes several: the number of the file, and how many there are."""
     rejected: set[str] = field(default_factory=set[str])
     """Calls that a user rejected."""
     handoff: str | None = None
     """Why someone has to decide."""
     left_open: set[str] = field(default_factory=set[str])
-    """Calls whose proposals stay open, and the calls after them. They have no result yet."""
+    """Calls without a result yet, because their proposals stay open."""

@@ -1,4 +1,4 @@
-"""Record what a command changed, and restore guarded files that nobody allows it to change."""
+"""Record what a command changed, and restore guarded files unless someone allows the change."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from ...protocol import ChangedBy, FileChanged, Record
 from ...stops import Guard
 from ...workspace import Change, SnapshotDamaged, Workspace
 from ..resources.activity import PersonInterrupted
+from ..resources.change_tracker import ChangeTracker
 from ..resources.context import RunContext
-from ..resources.file_state import FileState
 from ..resources.recorder import with_waiting
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
 
 
-async def settle_lost_command(ctx: RunContext, command: str, before: str, record: Record) -> list[str]:
-    """Record the changes of a command whose runner died, and check the guarded ones. `before`: the tree at its start.
+async def check_lost_command(ctx: RunContext, command: str, before: str, record: Record) -> list[str]:
+    """Record the changes of a command whose runner died, and check the guarded ones. `before`: snapshot at its start.
 
     Returns lines for the model.
     """
     try:
-        changes = await note_changes(ctx, before, record)
+        changes = await record_changes(ctx, before, record)
         if not ctx.guarded.has_earlier_seal:
             return await _judge(
                 ctx, [c for c in changes if _guarded(ctx.workspace, ctx.guard, c.path)], before, command, record
             )
-        return await settle_guarded(ctx, changes, before, command, record)
+        return await keep_or_restore_guarded(ctx, changes, before, command, record)
     except SnapshotDamaged as error:
         unknown = [f"What it changed cannot be known: {error}"]
-        return [*unknown, *await ctx.guarded.settle(record, command, full=True)]
+        return [*unknown, *await ctx.guarded.keep_or_restore(record, command, full=True)]
 
 
-async def note_lost_command(ctx: RunContext, before: str, record: Record) -> None:
+async def record_lost_command(ctx: RunContext, before: str, record: Record) -> None:
     """Record the changes of a command whose runner died, as far as they are known, without asking anyone."""
     with contextlib.suppress(SnapshotDamaged):
-        await note_changes(ctx, before, record)
+        await record_changes(ctx, before, record)
 
 
-async def note_changes(ctx: RunContext, before: str, record: Record) -> list[Change]:
+async def record_changes(ctx: RunContext, before: str, record: Record) -> list[Change]:
     """Record and return what the command changed."""
     after = await ctx.snapshots.take()
     ctx.background.note_tree(after)
@@ -62,19 +62,19 @@ async def note_changes(ctx: RunContext, before: str, record: Record) -> list[Cha
     changes = [
         c
         for c in await ctx.snapshots.changes(before, after)
-        if _guarded(ctx.workspace, ctx.guard, c.path) or not _by_person(ctx.journal, ctx.files, c)
+        if _guarded(ctx.workspace, ctx.guard, c.path) or not _is_by_person(ctx.journal, ctx.files, c)
     ]
     for change in changes:
         record(file_changed(ctx.journal, change, "command"))
     return changes
 
 
-async def notice_background(ctx: RunContext, record: Record) -> list[str]:
-    """Record changes since the last look as those of background commands, and check the guarded ones.
+async def record_background_changes(ctx: RunContext, record: Record) -> list[str]:
+    """Record changes without another author as those of background commands, and check the guarded ones.
 
     Returns lines for the model.
     """
-    found = await ctx.background.notice()
+    found = await ctx.background.unexplained_change()
     if found is None:
         return []
     before, after, titles = found
@@ -83,14 +83,14 @@ async def notice_background(ctx: RunContext, record: Record) -> list[str]:
     changes = [
         c
         for c in await ctx.snapshots.changes(before, after)
-        if not (_by_person(ctx.journal, ctx.files, c) or _is_known(ctx.journal, ctx.facts, c))
+        if not (_is_by_person(ctx.journal, ctx.files, c) or _is_known(ctx.journal, ctx.facts, c))
     ]
     for change in changes:
         record(msgspec.structs.replace(file_changed(ctx.journal, change, "background"), command=title))
-    return await settle_guarded(ctx, changes, before, title, record)
+    return await keep_or_restore_guarded(ctx, changes, before, title, record)
 
 
-def _by_person(journal: Journal, files: FileState, change: Change) -> bool:
+def _is_by_person(journal: Journal, files: ChangeTracker, change: Change) -> bool:
     """Return whether a command of the user left the file in this state."""
     return change.path in files.person_made and files.person_made[change.path] == _blob(journal, change)
 
@@ -105,17 +105,17 @@ def _blob(journal: Journal, change: Change) -> str | None:
     return None if change.after is None else journal.keep(change.after)
 
 
-async def settle_guarded(
+async def keep_or_restore_guarded(
     ctx: RunContext, changes: Sequence[Change], tree: str, command: str, record: Record
 ) -> list[str]:
-    """Ask the user about each guarded change. What nobody allows is restored, also after an exception."""
+    """Ask the user about each guarded change. Unless it is allowed, the file is restored, also on an exception."""
     waiting = [change for change in changes if _cautioned(ctx.workspace, ctx.guard, change.path)]
     try:
         notes = await _judge(ctx, waiting, tree, command, record)
     except (PersonInterrupted, asyncio.CancelledError):
         await ctx.guarded.restore_all(record)
         raise
-    return notes + await ctx.guarded.settle(record, command, full=False)
+    return notes + await ctx.guarded.keep_or_restore(record, command, full=False)
 
 
 async def restore_guarded(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
@@ -138,7 +138,7 @@ async def _judge(ctx: RunContext, changes: Sequence[Change], tree: str, command:
 
 
 def _cautioned(workspace: Workspace, guard: Guard, path: str) -> str | None:
-    """Like `_guarded`, without the files that decide: those are compared by content."""
+    """Like `_guarded`, without the guarded files of the check, which are compared by content."""
     return None if guard.matches(path) else workspace.caution(Path(path))
 
 

@@ -15,7 +15,7 @@ from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
 from ..resources.recorder import with_waiting
-from .command_changes import note_changes, notice_background, restore_guarded, settle_guarded
+from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
 from .tail import Tail
 
@@ -23,7 +23,7 @@ REFUSED = "The sandbox refused:"
 NOBODY_TO_ALLOW = "Nobody is here to allow it: find a way that does not need it, or say so."
 ALLOWED_ONCE = "The person allowed it once:"
 _MOST_NEEDS = 4
-"""Most permissions that one command may ask for, one after the other."""
+"""Most permissions that one command may need, one after the other."""
 
 
 class CommandEnded(PersonInterrupted):
@@ -36,9 +36,7 @@ class CommandEnded(PersonInterrupted):
 
 
 async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Run the command. If the sandbox refuses something and a user allows it, run it once more with that permission
-    only.
-    """
+    """Run the command. If the sandbox refuses something that a user then allows, run it again with that permission."""
     result = await _run(ctx, draft, ruling, record)
     for _ in range(_MOST_NEEDS):
         need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, result)
@@ -96,8 +94,8 @@ def _not_allowed(ruling: Ruling) -> str:
 
 
 async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
-    """Run it once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    notes = await notice_background(ctx, record)
+    """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
+    notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     before = await ctx.snapshots.take()
     disturbed = await Disturbed.watch(ctx)
@@ -106,17 +104,17 @@ async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Rec
         with ctx.usage.running():
             result = await ctx.activity.interruptible(land(draft, ruling, ctx.tools, printed.feed))
     except PersonInterrupted as how:
-        changes = await note_changes(ctx, before, record)
+        changes = await record_changes(ctx, before, record)
         notes = await restore_guarded(ctx, changes, before, record)
         raise CommandEnded(how, _left_behind(printed, changes, notes)) from how
-    changes = await note_changes(ctx, before, record)
+    changes = await record_changes(ctx, before, record)
     result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
-    return result.with_notes([*notes, *await settle_guarded(ctx, changes, before, draft.command, record)])
+    return result.with_notes([*notes, *await keep_or_restore_guarded(ctx, changes, before, draft.command, record)])
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:
-    """Describe the effects of a command that a user ended."""
-    text = ["The person ended this command while it ran: it may have done part of its work. Look first."]
+    """Return what a command printed and changed before a user ended it, for the model."""
+    text = ["The person ended this command while it ran: it may have done part of its work. Check before you continue."]
     if changes:
         text.append(f"It had changed: {', '.join(change.path for change in changes[:20])}.")
     text += notes

@@ -1,4 +1,4 @@
-"""`--commit`: make a git commit for each approved edit of the model, next to commits of the user."""
+"""`--commit`: make a git commit for each approved edit of the model. The user can commit meanwhile."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ...workspace.git.hooks import CommitHooks, HookRefused, find_hooks
 from ...workspace.git.repository import GitFailed, Repository
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
-"""Sources of changes other than edits: the model's commands, and restores."""
+"""Causes of a change that is not an edit: commands and restores."""
 _SUBJECT = 72
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _LastState:
     """A file as this run left it last."""
 
     base: str | None
@@ -42,12 +42,12 @@ class Commits:
         self._hooks, self._is_driven = hooks, is_driven
         self._spec, self._journal, self._env = spec, journal, env
         self._root = Path(spec.workspace)
-        self._left: dict[str, _Left] = {}
+        self._left: dict[str, _LastState] = {}
         self._said: set[str] = set()
         self._one_at_a_time = asyncio.Lock()
 
-    async def first_look(self) -> list[str]:
-        """Return a note if nothing can be committed at present."""
+    async def first_check(self) -> list[str]:
+        """Return a note if nothing can be committed now, before the run starts."""
         _, why = await self._find()
         if why is None:
             return []
@@ -55,12 +55,15 @@ class Commits:
         return [f"--commit: nothing is committed: {why}"]
 
     def on_event(self, stamped: Stamped) -> None:
-        """Note what the run itself does to files between two edits of the model."""
+        """Track changes of files that are not edits of the model."""
         if isinstance(stamped.event, FileChanged) and stamped.event.by in _NOT_BY_HAND:
             self._follow(stamped.event, driven=self._is_driven())
 
     async def add(self, change: FileChanged, record: Record, step: int) -> str | None:
-        """Commit this change, which is on the disk. Returns why a hook refused it. Never raises for git errors."""
+        """Commit this change, which is on the disk already. Returns why a hook refused it, or None.
+
+        Errors of git are recorded, not raised.
+        """
         async with self._one_at_a_time:
             found, why = await self._find()
             commit, refused = None, None
@@ -77,7 +80,7 @@ class Commits:
             else:
                 self._left.pop(change.path, None)
             if commit is not None:
-                self._left[change.path] = _Left(change.after, change.after)
+                self._left[change.path] = _LastState(change.after, change.after)
             if commit is not None or refused is not None or why not in self._said:
                 self._said.update([why] if why is not None else [])
                 note = "" if self._hooks is None else self._hooks.take_notes()
@@ -104,12 +107,12 @@ class Commits:
         if driven:  # a user did it
             self._left.pop(change.path, None)
         elif known is not None and known.now == change.before:
-            self._left[change.path] = _Left(known.base, change.after)
+            self._left[change.path] = _LastState(known.base, change.after)
         else:
-            self._left[change.path] = _Left(change.before, change.after)
+            self._left[change.path] = _LastState(change.before, change.after)
 
     def _without_own(self, change: FileChanged) -> list[bytes | None]:
-        """Return the versions of the file that the last commit may contain if no user changed it."""
+        """Return the versions that the last commit may have of the file if the user did not change it."""
         known = self._left.get(change.path)
         blobs = [change.before] if known is None or known.now != change.before else [change.before, known.base]
         return [None if blob is None else self._journal.blob(blob) for blob in blobs]
@@ -125,7 +128,7 @@ class Commits:
         return f"rundry: {subject}\n\n{task}{edited}Rundry-Run: {self._spec.run_id}\nRundry-Step: {step}"
 
 
-async def hooks_left_out(root: Path, env: Mapping[str, str]) -> list[str]:
+async def skipped_hooks_note(root: Path, env: Mapping[str, str]) -> list[str]:
     """Return a note if the commits of a run skip hooks of the repository."""
     try:
         found = await Repository.find(root, env)

@@ -1,4 +1,4 @@
-"""The tool calls of one answer: each is validated, passes the gate where it must, runs, and gets exactly one result."""
+"""Perform the tool calls of one answer: validate each, ask the gate if needed, run it, record exactly one result."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _SKIPPED = {
     "deadline": "not run: the deadline passed",
 }
 OVER_QUOTA = "over quota"
-READS_AT_ONCE = 8
-"""Reads that run in parallel. The time-out of each starts with its own work, not with the answer."""
+PARALLEL_READS = 8
+"""Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Call:
     parsed: Parsed
 
 
-async def act(
+async def perform_calls(
     ctx: RunContext,
     reply: Reply,
     record: Record,
@@ -63,14 +63,15 @@ async def act(
     names: Sequence[str],
     on_ending: OnEnding | None = None,
 ) -> CallResults:
-    """Answer all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
+    """Perform all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
 
-    A proposal that stays open leaves its call and those after it without a result. Raises PersonInterrupted at the end.
+    If a proposal stays open, its call and those after it have no result. Raises PersonInterrupted when all others have
+    theirs.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made, outcome = _parsed(calls, names), CallResults(work, on_ending)
     if len(made) == 1 and _ends_work(made[0]):
-        _end_at_once(ctx, made[0], record, outcome)
+        _end_immediately(ctx, made[0], record, outcome)
         return outcome
     with ctx.events.together():
         for one in made:
@@ -78,8 +79,8 @@ async def act(
     return await _perform(ctx, made, record, outcome)
 
 
-def _end_at_once(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
-    """Commit the call, its result and what follows from it together: a report that is recorded is never left undone."""
+def _end_immediately(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
+    """Record the call, its result and what follows from it in one commit, so that a crash cannot separate them."""
     refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
     with ctx.events.together():
         record(_called(one))
@@ -94,10 +95,10 @@ def _conclude(one: _Call, result: ToolResult, seconds: float, record: Record, ou
         outcome.on_ending(outcome.work, one.call.tool, outcome.ending)
 
 
-async def perform_calls(
+async def resume_calls(
     ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
 ) -> CallResults:
-    """Like `act`, for calls that are in the journal, when a run resumes."""
+    """Perform calls that are in the journal without a result, when a run resumes."""
     return await _perform(ctx, _parsed(calls, names), record, CallResults())
 
 
@@ -135,12 +136,12 @@ async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, out
 
 
 def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
-    """Group neighbouring reads, and neighbouring changes of different files. What ends the work comes last."""
+    """Group adjacent reads, and adjacent changes of different files. The call that ends the work comes last."""
     batches: list[list[_Call]] = []
     files: set[str] = set()
     for one in sorted(made, key=_ends):
         last, file = batches[-1][-1] if batches else None, _file(one, root)
-        if last is not None and _is_read(last) and _is_read(one) and len(batches[-1]) < READS_AT_ONCE:
+        if last is not None and _is_read(last) and _is_read(one) and len(batches[-1]) < PARALLEL_READS:
             batches[-1].append(one)
         elif file is not None and files and file not in files:
             batches[-1].append(one)
@@ -152,7 +153,7 @@ def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
 
 
 def _places(made: Sequence[_Call], root: Path) -> dict[str, tuple[int, int]]:
-    """Return the place of the file of each change, if the answer changes several files."""
+    """Return for each change the number of its file and of all files, if the answer changes several files."""
     found = {one.call.call_id: file for one in made if (file := _file(one, root)) is not None}
     files = list(dict.fromkeys(found.values()))
     return {name: (files.index(file) + 1, len(files)) for name, file in found.items()} if len(files) > 1 else {}
@@ -201,7 +202,7 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, outc
 
 
 async def _answer(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
-    """Give one call its one result. An error of the program is sent to the model and kept with its traceback."""
+    """Perform one call and record its result. An error of the program becomes a failed result and a recorded fault."""
     before = ctx.clock.monotonic()
     if one.parsed.error is not None:
         result = ToolResult(ok=False, text=one.parsed.error, summary=one.parsed.summary)
@@ -215,7 +216,7 @@ async def _answer(ctx: RunContext, one: _Call, record: Record, outcome: CallResu
             raise
         except JournalError:
             raise
-        except Exception as error:  # noqa: BLE001 - here a step turns faults into data
+        except Exception as error:  # noqa: BLE001 - a fault of the program must not end the run
             what = f"{type(error).__name__}: {error}"
             record(Fault(kind="program", text=f"{one.call.tool}: {what}", trace=traceback.format_exc()))
             result = ToolResult(ok=False, text=f"{one.call.tool} failed inside the program ({what})", summary="failed")
@@ -227,7 +228,7 @@ async def _answer(ctx: RunContext, one: _Call, record: Record, outcome: CallResu
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:
-    """Return the result of an interrupted call. A command reports what it left unfinished."""
+    """Return the result of an interrupted call. For a command, it says what was done until then."""
     if isinstance(how, CommandEnded):
         return ToolResult(ok=False, text=how.left, summary="interrupted")
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")

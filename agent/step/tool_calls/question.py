@@ -1,4 +1,4 @@
-"""The model's question to the user."""
+"""Ask the user a question of the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...tools import Parsed, ToolResult
 from ..resources.context import RunContext
 from .call_results import CallResults
 
-NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."
+NOBODY_HERE = "Nobody is there to answer. Decide yourself, and say what you assumed."
 HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."
 
 
@@ -36,6 +36,6 @@ async def ask_person(
 
 def _nobody_answers(gate: Gate, question: str, outcome: CallResults) -> ToolResult:
     if gate.policy.on_ask == "refuse":
-        return ToolResult(ok=True, text=NOBODY, summary="nobody there")
+        return ToolResult(ok=True, text=NOBODY_HERE, summary="nobody there")
     outcome.handoff = f"the model asks: {question}"
     return ToolResult(ok=False, text=HANDED_OVER, summary="nobody there")

@@ -14,7 +14,7 @@ class Tail:
         self._dropped = 0
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add bytes of the output."""
         self._end += data
         if (more := len(self._end) - _KEPT) > 0:
             del self._end[:more]

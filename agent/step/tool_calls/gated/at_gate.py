@@ -18,8 +18,8 @@ from ..commands import run_at_gate
 
 Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
-NOT_KEPT = "The proposal of {one} does not stay open: {it} is worked again when the run is resumed"
-LOST = "it cannot be shown again as it was"
+NOT_KEPT_OPEN = "The proposal of {one} does not stay open: {it} is worked again when the run is resumed"
+CANNOT_REOPEN = "it cannot be shown again unchanged"
 
 
 @dataclass(slots=True)
@@ -43,27 +43,29 @@ async def at_gate(
     may_stay: bool,
     place: tuple[int, int] = (0, 0),
 ) -> Gated:
-    """Draft the call, get the ruling and carry it out. A draft that became stale goes to the gate again.
+    """Draft the call, get the ruling and carry it out. If the file changed meanwhile, ask the gate again.
 
     An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
-    user is attached. `place`: that of its file among the files of the answer.
+    user is attached. `place`: number of its file among the files of the answer.
     """
     requests = ctx.facts.requests
     draft, opened = _drafted(ctx, call, arguments, requests.waiting_for(call.call_id), record)
     stored = None if opened is None else StoredProposal(opened, requests.conflict_of(opened.proposal_id))
-    return await _from(ctx, call, arguments, draft, stored, record, may_stay=may_stay, place=place)
+    return await _pass_gate(ctx, call, arguments, draft, stored, record, may_stay=may_stay, place=place)
 
 
-async def rule_again(ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record) -> Gated:
-    """Carry out a ruling on a file whose runner died before it did."""
+async def carry_out_ruling(
+    ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record
+) -> Gated:
+    """Carry out a ruling on a file change, after the runner died that should have done it."""
     assert isinstance(ruling.draft, FileDraft)  # the result of a command is unknown
     result = await _land(ctx, ruling.draft, ruling, record)
     if not result.stale:
         return Gated(result)
-    return await _from(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, may_stay=True)
+    return await _pass_gate(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, may_stay=True)
 
 
-async def _from(
+async def _pass_gate(
     ctx: RunContext,
     call: ToolCall,
     arguments: Arguments,
@@ -89,7 +91,7 @@ async def _from(
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
             if not may_stay:
                 one, it = ("a try", "the try") if is_try(ctx.work) else ("an item", "the item")
-                gated.handoff += f". {NOT_KEPT.format(one=one, it=it)}"
+                gated.handoff += f". {NOT_KEPT_OPEN.format(one=one, it=it)}"
         if ruling.is_left_open:
             return gated
         gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"
@@ -118,7 +120,7 @@ def _drafted(
         return draft, None
     if isinstance(draft, CommandDraft) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
         return draft, opened
-    record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=LOST))
+    record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
     return draft, None
 
 

@@ -1,4 +1,4 @@
-"""Find guarded paths that are written while a command runs that may count as a required action."""
+"""Find guarded paths that are written during a command that may count as a required action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Disturbed:
 
     @staticmethod
     async def watch(ctx: RunContext) -> Disturbed:
-        """Record the guarded files before the command."""
+        """Record the state of the guarded files before the command."""
         if not required_commands(ctx.facts.spec.predicates.require):
             return Disturbed(ctx, [], None)
         found = await ctx.guarded.differences(full=False)
@@ -29,7 +29,7 @@ class Disturbed:
         return Disturbed(ctx, [one.path for one in found], ctx.guarded.stamps())
 
     async def paths(self) -> list[str]:
-        """Return paths written since, even with the same content, and paths that differed before."""
+        """Return paths that were written since, even with the same content, and paths that differed before."""
         if self._stamps is None:
             return []
         guarded = self._ctx.guarded

@@ -1,4 +1,4 @@
-"""Show each step to the stall detectors and record what they find."""
+"""Pass each step to the stall detectors and record what they find."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .resources.context import RunContext
 from .tool_calls.perform_calls import CallResults
 
 
-def look_for_stalls(
+def detect_stalls(
     ctx: RunContext, reply: Reply, outcome: CallResults, record: Record, *, work: str | None
 ) -> StallDetected | None:
-    """Run the detectors. A hint comes first; the user chose what a second detection leads to (docs/requirements.md
-    4.5).
+    """Run the detectors and record a stall (docs/requirements.md 4.5).
+
+    The first detection leads to a hint, the second one to what the user chose.
     """
     root = str(ctx.workspace.root)
     finding = ctx.stalls.of(work).observe(
@@ -46,10 +47,10 @@ def look_for_stalls(
     return stall
 
 
-def hint(kind: StallKind, signature: str) -> str:
-    """Return what a detector tells the model before anything is ended."""
+def stall_hint(kind: StallKind, signature: str) -> str:
+    """Return the hint that the model gets before a stall ends anything."""
     return (
-        f"You are repeating yourself ({kind}: {signature}). Doing the same again will not bring anything new.  "
+        f"You are repeating yourself ({kind}: {signature}). Doing the same again will not bring anything new. "
         "Say in one sentence what you learned, then try a different approach."
     )
 

@@ -1,4 +1,4 @@
-"""What is known about the files of a workspace: whether they changed, and when they were last checked."""
+"""Track whether the files of a workspace changed since the last snapshot and the last check."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from ...facts.facts import RunFacts
 from ...workspace import Snapshots
 
 
-class FileState:
-    """Whether the files may have changed since the last snapshot and since the predicates last ran."""
+class ChangeTracker:
+    """Knows whether files may have changed since the last snapshot and since the predicates last ran."""
 
     def __init__(self) -> None:
         self._changed = False
@@ -15,25 +15,25 @@ class FileState:
         self._verified_world: str | None = None
         self._verified_mark: str | None = None
         self.person_made: dict[str, str | None] = {}
-        """Path to blob of what the user's own commands left since the model's newest one began."""
+        """Path to blob: content that the user's own commands wrote since the model's newest command began."""
 
     def mark_changed(self) -> None:
         """Note that the files may have changed since the last snapshot."""
         self._changed = True
 
     def take_changed(self) -> bool:
-        """Return whether the files may have changed since the last snapshot; a snapshot is taken now."""
+        """Return whether the files may have changed since the last snapshot, and note that a new one is taken now."""
         changed, self._changed = self._changed, False
         self._unverified = self._unverified or changed
         return changed
 
     def forget_changed(self) -> None:
-        """Note that a snapshot was taken, and that no verdict depends on the changes before it."""
+        """Note that a snapshot was taken, and that the changes before it need no new check."""
         self._changed = False
 
     @property
     def unverified(self) -> bool:
-        """Whether a tool changed something since the predicates last ran, if there are no fingerprints."""
+        """Whether files may have changed since the predicates last ran. Needed if there are no fingerprints."""
         return self._unverified
 
     @property
@@ -50,14 +50,14 @@ class FileState:
         self._verified_world, self._unverified = world, False
 
     def note_mark(self, mark: str | None) -> None:
-        """Keep the mark of all files after the predicates ran."""
+        """Store the mark of all files after the predicates ran."""
         self._verified_mark = mark
 
 
-class World:
-    """The fingerprint of the workspace that the facts contain."""
+class Fingerprint:
+    """Keeps the fingerprint of the workspace in the facts up to date."""
 
-    def __init__(self, facts: RunFacts, snapshots: Snapshots, files: FileState) -> None:
+    def __init__(self, facts: RunFacts, snapshots: Snapshots, files: ChangeTracker) -> None:
         self._facts, self._snapshots, self._files = facts, snapshots, files
 
     async def refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""Run checks fairly: on approved content, with no other writer, and without existing caches."""
+"""Run a check so that its result can be trusted: on approved content, with no other writer, without old caches."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NAMED = 3
 
 
 class CheckEnvironment(msgspec.Struct, frozen=True):
-    """What a check runs with."""
+    """The environment variables and the private folder of a check."""
 
     env: Mapping[str, str]
     empty: Path
-    """A private folder in the temp folder of the commands."""
+    """A private empty folder in the temp folder of the commands."""
 
 
-async def fair(
+async def run_guarded_check(
     ctx: RunContext,
     name: str,
     run: Callable[[CheckEnvironment], Awaitable[T]],
@@ -42,16 +42,16 @@ async def fair(
     full: bool = True,
     whole: bool = True,
 ) -> tuple[T, str | None]:
-    """Run a check on approved content. Returns its result and why it does not count (None: it counts).
+    """Run a check on approved content. Returns its result, and why the result does not count (None: it counts).
 
-    A check that does not pass is not repeated. `full`: guarded files are compared by content. `whole`: the whole
-    workspace must stay unchanged. Raises PersonInterrupted.
+    A result that does not count is repeated up to `TRIES` times, unless the check failed. `full`: compare guarded
+    files by content. `whole`: the whole workspace must stay unchanged. Raises PersonInterrupted.
     """
     guarded = ctx.guarded
     tried = 0
     while True:
         tried += 1
-        _say(record, notes := await guarded.settle(record, name, full=full))
+        _say(record, notes := await guarded.keep_or_restore(record, name, full=full))
         async with _background_suspended(ctx.guarded, ctx.background, record):
             # Restored files have new times, and background commands may have written until now.
             again = bool(notes or ctx.background.names())
@@ -70,18 +70,18 @@ async def fair(
         if why is None:
             return result, None
         if tried == TRIES or not names:
-            _say(record, await guarded.settle(record, name, full=full))
+            _say(record, await guarded.keep_or_restore(record, name, full=full))
             return result, why
 
 
 @asynccontextmanager
 async def _background_suspended(guarded: Guarded, background: Background, record: Record) -> AsyncGenerator[None]:
-    """Keep background commands from writing to the workspace."""
+    """Suspend the background commands that cannot be kept from writing to the workspace in another way."""
     stopped = await background.suspend()
     try:
         for name in stopped:
             line = f"`{name}` is suspended while a check runs: it could write to the workspace"
-            if guarded.say_not_held(line):
+            if guarded.add_not_held(line):
                 record(Prompted(kind="background", text=f"{line}."))
         yield
     finally:
@@ -107,9 +107,7 @@ class prepared_environment:
 
 
 async def _moved(snapshots: Snapshots, guarded: Guarded, background: Background, name: str, before: str) -> list[str]:
-    """Return the files that changed during the check, except those that it changes each time. Empty
-    if that is unknown.
-    """
+    """Return the files that changed during the check, except those that it changes each time; empty if unknown."""
     if not before:
         return []
     after = await snapshots.take()

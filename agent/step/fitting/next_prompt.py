@@ -1,4 +1,4 @@
-"""Assemble the next call: the conversation and the tools, fitted to the model's window."""
+"""Assemble the prompt of the next call: the conversation and the tools, fitted to the model's window."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from ...facts.facts import RunFacts
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
-from ..model_call.images_shown import shown_to
+from ..model_call.images_shown import with_accepted_images
 from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from .context import Fitted, fit
@@ -15,48 +15,48 @@ from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
 
 _SHARES = (None, 0.1, 0.0)
-"""Shares of the project's instructions next to a file, in the order in which they are tried."""
+"""Shares of the project's instructions in a prompt that shows a file, in the order in which they are tried."""
 _BELOW_REFUSED = 0.9
 """Share of a refused prompt's tokens that the next prompt may have."""
 _CHECK_SHARE = 0.4
-"""Share of the space for a file that the check's output and the newest answer may take."""
+"""Share of the space for a file that the check's output and the newest answer may use instead."""
 _LEAST_FILE = 60
 """Fewest tokens of a file that are worth showing."""
 
 
-def fit_turn(
+def fit_prompt(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    form: Constrained | None = None,
+    constrained: Constrained | None = None,
     *,
     most: int | None = None,
 ) -> Fitted:
-    """Return the prompt of the next call. `most`: its token limit after the provider refused a longer one."""
+    """Return the prompt of the next call. `most`: its limit in tokens after the provider refused a longer one."""
     model = ctx.models.current
     room = prompt_room(model.window, model.max_output)
     if (refused := ctx.prompts.refused(model.name)) is not None:
         room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        return model.count(messages if form is None else plain_messages(messages), tools)
+        return model.count(messages if constrained is None else plain_messages(messages), tools)
 
     return fit(
-        shown_to(model, ctx.facts, ctx.facts.conversation(work)),
+        with_accepted_images(model, ctx.facts, ctx.facts.conversation(work)),
         count=count,
         window=model.window,
         room=room,
         tools=tools,
         needed=required_tools(ctx.facts.spec),
-        share=None if form is None else form.share,
+        share=None if constrained is None else constrained.share,
         most=most,
     )
 
 
-def too_small(
+def window_too_small(
     facts: RunFacts, models: ModelsInUse, constrained: Constrained | None, work: str | None, tools: Sequence[ToolSpec]
 ) -> str:
-    """Say why even the shortest prompt does not fit."""
+    """Return the message that even the shortest prompt does not fit, with the smallest window that works."""
     conversation = facts.conversation(work)
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
@@ -69,7 +69,7 @@ def too_small(
 
 
 def smallest_for(model: Model, room: int) -> int:
-    """Return the smallest window whose prompt may take `room` tokens with this model's answers."""
+    """Return the smallest window in which the prompt may use `room` tokens, given the length of the model's answers."""
     short = model.max_output if model.max_output is not None and model.max_output < model.window else None
     return smallest_window(room, max_output=short)
 
@@ -95,12 +95,16 @@ def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
 
 
 def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, record: Record) -> None:
-    """Tell the user how the fixed part of the prompt is shortened, once for each way to shorten it.
+    """Record for the user how the fixed part of the prompt is shortened, once for each way.
 
-    The prompts of a search's work differ in length; one note stands for all.
+    The prompts of the works of a search differ in length, so one event stands for all.
     """
-    form = ctx.constrained
-    how = () if work is not None else (fixed.kept if form is None else form.share, fixed.is_brief, fixed.left_out)
+    constrained = ctx.constrained
+    how = (
+        ()
+        if work is not None
+        else (fixed.kept if constrained is None else constrained.share, fixed.is_brief, fixed.left_out)
+    )
     seen = (ctx.models.current.window, *how)
     if fixed.is_shortened and ctx.prompts.is_new_shortening(seen):
         record(
