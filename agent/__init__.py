@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from .gate import apply_parts, compare_contents, cut_hunks, finer_cuts, merge
     from .images import (
         Mention,
-        as_mention,
         attach,
         can_be_attached,
-        dropped,
+        dropped_paths,
         looks_like_picture,
+        mention_of,
         mentions,
-        no_images,
+        no_images_message,
     )
     from .imports import quick_imports
     from .journal import Journal, Redactor, holder

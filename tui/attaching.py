@@ -39,13 +39,13 @@ def images_of_message(text: str, root: Path, state: ViewState) -> tuple[list[Ima
     """
     if "@" not in text:
         return [], []
-    from rundry.agent import attach, no_images
+    from rundry.agent import attach, no_images_message
 
     images = attach(text, root)
     if images and state.finder is not None:
         raise RundryError("a search does not accept images: describe them in words")
     if images and state.sees_images is False:
-        raise RundryError(no_images(state.model))
+        raise RundryError(no_images_message(state.model))
     return [one.ref for one in images], [one.data for one in images]
 
 

@@ -14,10 +14,10 @@ from ..protocol import GateMode, Rule
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
 from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
-from ..shell.line_reader import Line, Part, read_line
+from ..shell.line_parser import Line, Part, parse_line
 from ..shell.match import Hit
 from ..shell.match.paths import named_paths
-from ..shell.unwrap import seen_through
+from ..shell.unwrap import unwrapped
 from ..system import real_path
 from ..workspace import PathRefused, Workspace
 from .draft import CommandDraft, Draft, FileDraft
@@ -111,7 +111,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
 
 
 def _judge_command(command: str, context: PolicyContext) -> Verdict:
-    line = seen_through(read_line(command))
+    line = unwrapped(parse_line(command))
     named = named_paths(line, context.workspace.root)
     hits = {r: match_command(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
     denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
@@ -119,8 +119,8 @@ def _judge_command(command: str, context: PolicyContext) -> Verdict:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
     if context.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
-    if line.unread is not None:
-        return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.unread}"])
+    if line.parse_error is not None:
+        return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.parse_error}"])
     dangers = _touched(line, context.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)

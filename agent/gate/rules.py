@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ..protocol import Rule
 from ..shell.flags import is_launcher
-from ..shell.line_reader import Part, read_line
+from ..shell.line_parser import Part, parse_line
 from ..shell.match import Hit, hit
 
 _GLOB = "\\*?[]! "
@@ -86,7 +86,7 @@ def quoted(text: str) -> str:
 @lru_cache(maxsize=256)
 def words_of(command: str) -> list[str]:
     """Return the words of a rule's command; empty if it is more than one plain command."""
-    line = read_line(command.strip().removesuffix(" *"))
+    line = parse_line(command.strip().removesuffix(" *"))
     if line.doubts or line.writes or len(line.parts) != 1:
         return []
     return line.parts[0].texts

@@ -1,21 +1,21 @@
 """Images in a person's messages: find, recognize, read and describe them."""
 
-from .attach import MOST, MOST_BYTES, Attached, attach, can_be_attached, check_attached, looks_like_picture
-from .mentions import Mention, as_mention, dropped, mentions
-from .words import no_images, without_images
+from .attach import MAX_IMAGE_BYTES, MAX_IMAGES, Attached, attach, can_be_attached, check_attached, looks_like_picture
+from .mentions import Mention, dropped_paths, mention_of, mentions
+from .words import no_images_message, without_images
 
 __all__ = [
-    "MOST",
-    "MOST_BYTES",
+    "MAX_IMAGES",
+    "MAX_IMAGE_BYTES",
     "Attached",
     "Mention",
-    "as_mention",
     "attach",
     "can_be_attached",
     "check_attached",
-    "dropped",
+    "dropped_paths",
     "looks_like_picture",
+    "mention_of",
     "mentions",
-    "no_images",
+    "no_images_message",
     "without_images",
 ]

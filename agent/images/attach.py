@@ -15,9 +15,9 @@ from ..workspace.names import why_forbidden
 from .headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions
 
-MOST = 8
+MAX_IMAGES = 8
 """Maximum number of images in one message."""
-MOST_BYTES = 5 * 1024 * 1024
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
 """Maximum size of an image: Anthropic does not accept larger ones."""
 POSSIBLE = "PNG, JPEG, GIF or WebP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp")
@@ -44,21 +44,21 @@ def attach(text: str, root: Path) -> list[Attached]:
         one = _attach(mention, root)
         if one is not None:
             found.setdefault(one.ref.sha, one)
-        if len(found) > MOST:
-            raise UserError(f"more than {MOST} images: send at most {MOST} in one message")
+        if len(found) > MAX_IMAGES:
+            raise UserError(f"more than {MAX_IMAGES} images: send at most {MAX_IMAGES} in one message")
     return list(found.values())
 
 
 def check_attached(images: Sequence[ImageRef], load: Callable[[str], bytes]) -> str | None:
     """Return why images of a view cannot be used, according to their stored bytes; None: they can."""
-    if len(images) > MOST:
-        return f"{len(images)} images: send at most {MOST} in one message"
+    if len(images) > MAX_IMAGES:
+        return f"{len(images)} images: send at most {MAX_IMAGES} in one message"
     for image in images:
         try:
             data = load(image.sha)
         except KeyError:
             return f"the journal does not hold the image {image.name}: attach it again"
-        header = read_header(data) if len(data) <= MOST_BYTES else None
+        header = read_header(data) if len(data) <= MAX_IMAGE_BYTES else None
         if header is None or header.is_broken or header != Header(image.media, image.width, image.height):
             return f"{image.name} is not the image that the message describes: attach it again"
     return None
@@ -113,8 +113,8 @@ def _read(path: Path, root: Path) -> Attached | None:
             return None
         raise UserError(f"{name} is {what or 'not an image'}: attach {POSSIBLE}")
     _refuse_place(path, root)
-    if size > MOST_BYTES:
-        most, has = MOST_BYTES >> 20, size / (1 << 20)
+    if size > MAX_IMAGE_BYTES:
+        most, has = MAX_IMAGE_BYTES >> 20, size / (1 << 20)
         raise UserError(f"{name} has {has:.1f} MB: an image may have at most {most} MB")
     if header.is_broken:
         raise UserError(f"{name} is a damaged {header.media.removeprefix('image/').upper()} file")
@@ -152,5 +152,5 @@ def _content(path: Path) -> tuple[bytes | None, int]:
             return None, 0
         data = file.read(_LOOK)
         if read_header(data) is not None:
-            data += file.read(MOST_BYTES + 1 - len(data))
+            data += file.read(MAX_IMAGE_BYTES + 1 - len(data))
         return data, max(status.st_size, len(data))

@@ -60,7 +60,7 @@ def locate(written: str, root: Path) -> Path | None:
     return root / path
 
 
-def dropped(text: str) -> list[Path] | None:
+def dropped_paths(text: str) -> list[Path] | None:
     """Return the absolute paths that a terminal pastes for dropped files; None if the text is anything else.
 
     A terminal quotes them, escapes blanks with a backslash, or writes `file://` addresses. There may be several,
@@ -87,7 +87,7 @@ def dropped(text: str) -> list[Path] | None:
     return found
 
 
-def as_mention(path: str) -> str:
+def mention_of(path: str) -> str:
     """Return the mention of a file: `@shot.png`, `@"my shot.png"`."""
     if _PLAIN.fullmatch(path) and path[-1] not in _TRAILING:
         return f"@{path}"

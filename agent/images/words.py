@@ -9,7 +9,7 @@ import msgspec
 from ..protocol import ImageRef, Message
 
 
-def no_images(model: str) -> str:
+def no_images_message(model: str) -> str:
     """Say why a message with an image is not sent to this model."""
     return (
         f"{model} does not accept images: switch to a model that does (/model NAME, or --model), "

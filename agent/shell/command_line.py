@@ -52,5 +52,5 @@ class Line(msgspec.Struct):
     """Why rules cannot judge the line; empty: all of it was understood."""
     writes: list[str] = []
     """Files that the line redirects output to."""
-    unread: str | None = None
+    parse_error: str | None = None
     """Why nothing is known of the line: the process that parses lines failed. Then it asks in every mode."""

@@ -24,7 +24,7 @@ from .known.names import (
     SINGLE_DASH,
     WRITERS,
 )
-from .line_reader import Part, Word
+from .line_parser import Part, Word
 from .options import launch, unlisted
 from .options.subcommands import subcommands
 

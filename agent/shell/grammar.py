@@ -1,4 +1,4 @@
-"""Parse a command line with bash's grammar into the plain commands that it would run. Call it with `shell.read_line`.
+"""Parse a command line with bash's grammar into the plain commands that it would run. `line_parser` calls it.
 
 Whatever is not certainly understood (expansions that make words, control flow, here documents, background jobs, odd
 characters) is a doubt, and a doubt asks the person. Commands in such parts are collected too, so that a rule that
@@ -77,13 +77,13 @@ def _parser() -> Parser:
 def parse(command: str) -> Line:
     """Parse a line. Never raises: what cannot be parsed is a doubt."""
     line = Line()
-    odd = _odd_sign(command)
+    odd = _odd_character(command)
     if odd is not None:
         line.doubts.append(odd)
     if len(command) > _LONGEST:
         line.doubts.append(f"it has {len(command):,} characters, which is too long")
         return line
-    readable = command if odd is None else "".join("?" if _odd_sign(sign) else sign for sign in command)
+    readable = command if odd is None else "".join("?" if _odd_character(sign) else sign for sign in command)
     source = readable.encode("utf-8", "surrogatepass")
     root = _parser().parse(source).root_node
     if root.has_error:
@@ -96,7 +96,7 @@ def parse(command: str) -> Line:
     return line
 
 
-def _odd_sign(command: str) -> str | None:
+def _odd_character(command: str) -> str | None:
     for sign in command:
         if sign in "\n\t" or sign == " ":
             continue

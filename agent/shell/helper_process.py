@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_PATIENCE = 15.0
+_ANSWER_SECONDS = 15.0
 """Seconds, far more than the process allows itself: a safety net for an overloaded machine."""
 _LARGEST = 64 * 2**20
 """Bytes of an answer; a larger one is invalid."""
@@ -29,7 +29,7 @@ runpy.run_module(sys.argv[2], run_name="__main__")
 """Run a module of this package without adding the folder that contains the package to the import path."""
 
 
-class Unreadable(Exception):
+class ParseFailed(Exception):
     """The grammar failed on the line; the text says how."""
 
 
@@ -47,7 +47,7 @@ class HelperProcess:
         atexit.register(self.end)
 
     def ask(self, text: str) -> bytes:
-        """Return the answer to a text. Raises Unreadable."""
+        """Return the answer to a text. Raises ParseFailed."""
         data = encoded(text)
         with self._lock:
             for is_last in (self._process is None, True):  # the process may have died long ago
@@ -55,12 +55,12 @@ class HelperProcess:
                     return self._exchange(data)
                 except (OSError, EOFError, subprocess.SubprocessError) as error:
                     if self.end() == -signal.SIGPROF:
-                        raise Unreadable("bash's grammar takes too long") from None
+                        raise ParseFailed("bash's grammar takes too long") from None
                     if is_last or isinstance(error, TimeoutError):
-                        raise Unreadable(f"the line cannot be parsed: {error}") from None
+                        raise ParseFailed(f"the line cannot be parsed: {error}") from None
         raise AssertionError("the last attempt answers or raises")
 
-    def drop(self) -> None:
+    def reset(self) -> None:
         """End the process, whose answers cannot be trusted. The next text gets a new one."""
         with self._lock:
             self.end()
@@ -80,7 +80,7 @@ class HelperProcess:
             self.end()
             process = self._process = _start(self._module)
         assert process.stdin is not None and process.stdout is not None
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _ANSWER_SECONDS
         _write_all(process.stdin.fileno(), len(data).to_bytes(4, "big") + data, until)
         size = int.from_bytes(_read_exactly(process.stdout.fileno(), 4, until), "big")
         if size > _LARGEST:

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 from .flags import base
 from .known.names import HIDING, NEVER, WRAPPERS
-from .line_reader import Line, Part, Word, read_line
+from .line_parser import Line, Part, Word, parse_line
 
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _DEEPEST = 6
 
 
-def seen_through(line: Line, depth: int = 0) -> Line:
+def unwrapped(line: Line, depth: int = 0) -> Line:
     """Return the line with wrapped commands in place of their wrappers, and a doubt for each that stays hidden."""
-    out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), unread=line.unread)
+    out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), parse_error=line.parse_error)
     for part in line.parts:
-        _see(part, out, depth)
+        _unwrap(part, out, depth)
     return out
 
 
-def _see(part: Part, out: Line, depth: int) -> None:
+def _unwrap(part: Part, out: Line, depth: int) -> None:
     name = base(part.name)
     if depth > _DEEPEST:
         out.doubts.append("it is nested too deeply")
@@ -34,14 +34,14 @@ def _see(part: Part, out: Line, depth: int) -> None:
         out.parts.append(part)
         rest = _from_first_plain(part.words[1:])
         if rest:
-            _see(_inner(part, rest), out, depth + 1)
+            _unwrap(_inner(part, rest), out, depth + 1)
     elif name in ("sh", "bash", "dash") or NEVER.get(name) in HIDING or name == "ssh":
         out.parts.append(part)
         _scripts_within(part, out, depth)
     elif name in ("find", "fd"):
         out.parts.append(part)
         for words in _executed(part.words):
-            _see(_inner(part, words), out, depth + 1)
+            _unwrap(_inner(part, words), out, depth + 1)
     else:
         out.parts.append(part)
 
@@ -52,10 +52,10 @@ def _script(part: Part, out: Line, depth: int) -> None:
         out.doubts.append(f"the commands of `{part.name} -c` are unknown")
         out.parts.append(part)
         return
-    inner = seen_through(read_line(word.text), depth + 1)
+    inner = unwrapped(parse_line(word.text), depth + 1)
     out.doubts += inner.doubts
     out.writes += inner.writes
-    out.unread = out.unread or inner.unread
+    out.parse_error = out.parse_error or inner.parse_error
     out.parts += [Part(one.words, one.piped, False, part.start) for one in inner.parts]
 
 
@@ -65,10 +65,10 @@ def _scripts_within(part: Part, out: Line, depth: int) -> None:
     rest = [word.text for word in part.words[1:] if word.known]
     scripts = [" ".join(rest)] if base(part.name) == "eval" else [text for text in rest if re.search(r"\s", text)]
     for script in scripts:
-        inner = seen_through(read_line(script), depth + 1)
+        inner = unwrapped(parse_line(script), depth + 1)
         out.parts += [Part(one.words, True, False, part.start) for one in inner.parts]
         out.writes += inner.writes
-        out.unread = out.unread or inner.unread
+        out.parse_error = out.parse_error or inner.parse_error
 
 
 def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
@@ -98,7 +98,7 @@ def _wrapper(part: Part, name: str, out: Line, depth: int) -> None:
         return
     if name == "xargs":
         words.append(Word("(names that another command prints)", known=False))
-    _see(_inner(part, words), out, depth + 1)
+    _unwrap(_inner(part, words), out, depth + 1)
 
 
 def _inner(part: Part, words: Sequence[Word]) -> Part:

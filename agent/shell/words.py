@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .helper_process import HelperProcess, Unreadable, serve
+from .helper_process import HelperProcess, ParseFailed, serve
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
@@ -32,7 +32,7 @@ UNKNOWN = "\0"
 """Replaces a part of a word that is known only when the command runs: `$name`, `$(...)`."""
 
 
-class Simple(msgspec.Struct, frozen=True):
+class SimpleCommand(msgspec.Struct, frozen=True):
     """One simple command, wherever it is: in a list, a pipeline, a loop, a substitution."""
 
     words: list[str]
@@ -43,7 +43,7 @@ class Simple(msgspec.Struct, frozen=True):
     """If the whole line exits with 0, and the name is that of a program, this command surely ran and exited with 0."""
 
 
-def simple_commands(line: str) -> list[Simple]:
+def simple_commands(line: str) -> list[SimpleCommand]:
     """Return all simple commands of a command line or script in their order. Never raises.
 
     Returns an empty list if the grammar crashes or takes too long: a separate process parses the line.
@@ -51,8 +51,8 @@ def simple_commands(line: str) -> list[Simple]:
     if "\0" in line:
         return []  # a program, not a script
     try:
-        return msgspec.msgpack.decode(_READER.ask(line), type=list[Simple])
-    except Unreadable:
+        return msgspec.msgpack.decode(_PARSER.ask(line), type=list[SimpleCommand])
+    except ParseFailed:
         return []
 
 
@@ -62,12 +62,12 @@ def _answer(line: str) -> bytes:
     return msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
 
 
-def _walk(node: Node, sure: set[int]) -> Iterator[Simple]:
+def _walk(node: Node, sure: set[int]) -> Iterator[SimpleCommand]:
     if node.type == "command":
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
         given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield Simple(words, given, node.start_byte in sure)
+            yield SimpleCommand(words, given, node.start_byte in sure)
     for child in node.named_children:
         yield from _walk(child, sure)
 
@@ -221,7 +221,7 @@ def _parser() -> Parser:
     return Parser(_language())
 
 
-_READER = HelperProcess(__name__)
+_PARSER = HelperProcess(__name__)
 
 if __name__ == "__main__":
     serve(_answer, seconds=_LONGEST)

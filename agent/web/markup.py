@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .addresses import joined
+from .urls import join_url
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -41,7 +41,7 @@ def tree_of(page: str | bytes) -> LexborHTMLParser:
 def base_of(tree: LexborHTMLParser, url: str) -> str:
     """Return the base of the page's links: its `<base href>` if that is a web address, else `url`."""
     found = tree.css_first("base[href]")
-    base = joined(url, found.attributes["href"] or "") if found is not None else None
+    base = join_url(url, found.attributes["href"] or "") if found is not None else None
     return base if base is not None and base.startswith(("http://", "https://")) else url
 
 

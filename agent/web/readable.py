@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .addresses import joined
 from .markup import base_of, tree_of
+from .urls import join_url
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -23,7 +23,7 @@ _BLOCKS = frozenset((
     "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "title", "tr", "ul",
 ))  # fmt: skip
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
-_APART = frozenset(["p", "pre", "ul", "ol", "table", "blockquote", *_HEADINGS])
+_BLANK_LINE_AFTER = frozenset(["p", "pre", "ul", "ol", "table", "blockquote", *_HEADINGS])
 _LONGEST_WORDS = 200
 """Characters of a link's words."""
 _SPACE = re.compile(r"[^\S\xa0]+")
@@ -72,7 +72,7 @@ class _Writer:
             tag = node.tag or ""
             if tag == "-text":
                 if enters:
-                    self._say(node.text_content or "")
+                    self._add_text(node.text_content or "")
             elif enters:
                 self._enter(tag, node)
             else:
@@ -90,10 +90,10 @@ class _Writer:
             self._kept += 1
         elif tag in ("td", "th") and self._parts:
             self._parts.append(" | ")
-        elif tag == "img" and (told := node.attributes.get("alt")):
-            self._say(f"[image: {told}]")
+        elif tag == "img" and (described := node.attributes.get("alt")):
+            self._add_text(f"[image: {described}]")
         elif tag == "a":
-            target = joined(self._base, node.attributes.get("href") or "#")
+            target = join_url(self._base, node.attributes.get("href") or "#")
             web = target is not None and target.startswith(("http://", "https://"))
             self._open.append((target if target is not None and web else "", []))
 
@@ -107,10 +107,10 @@ class _Writer:
             self._kept -= 1
         if tag in _BLOCKS:
             self._end_line()
-        if tag in _APART:
+        if tag in _BLANK_LINE_AFTER:
             self._lines.append("")
 
-    def _say(self, words: str) -> None:
+    def _add_text(self, words: str) -> None:
         if self._open:
             self._open[-1][1].append(words)
         if self._kept:

@@ -65,8 +65,8 @@ def is_html(kind: str, body: bytes) -> bool:
 
 async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]:
     """Read at most `limit` bytes of the decompressed body, and say whether that is all. Raises aiohttp's errors."""
-    told = answer.content_length
-    if told is not None and told <= limit and "Content-Encoding" not in answer.headers:
+    stated = answer.content_length
+    if stated is not None and stated <= limit and "Content-Encoding" not in answer.headers:
         return await answer.read(), True
     body = bytearray()
     async for piece in answer.content.iter_any():
@@ -77,7 +77,7 @@ async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]
     return bytes(body), True
 
 
-def decoded(body: bytes, charset: str | None) -> str | bytes:
+def decode_page(body: bytes, charset: str | None) -> str | bytes:
     """Decode a page by its byte-order mark, its header, its `<meta>`, else UTF-8. UTF-8 stays bytes.
 
     Invalid bytes become U+FFFD; an unknown charset is ignored (WHATWG HTML, 13.2.3).
@@ -85,12 +85,12 @@ def decoded(body: bytes, charset: str | None) -> str | bytes:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :] if name == "utf-8" else body.decode(name, "replace")
-    told = charset or "utf-8"
+    stated = charset or "utf-8"
     if charset is None and (found := _META_CHARSET.search(body, 0, _META_WITHIN)):
-        told = found[1].decode("ascii")
-        told = "utf-8" if told.lower().startswith("utf-16") else told
+        stated = found[1].decode("ascii")
+        stated = "utf-8" if stated.lower().startswith("utf-16") else stated
     try:
-        name = codecs.lookup(told).name
+        name = codecs.lookup(stated).name
         return body if name in _NO_TEXT_ENCODINGS else body.decode(name, "replace")
     except (LookupError, ValueError):
         return body
@@ -103,16 +103,16 @@ def retry_after(answer: ClientResponse, now: float) -> float | None:
     """
     import email.utils  # 4 ms
 
-    told = answer.headers.get("Retry-After", "").strip()
-    if told.isdecimal() and told.isascii():
-        return float(told) if len(told) <= _LONGEST_WAIT else None
+    stated = answer.headers.get("Retry-After", "").strip()
+    if stated.isdecimal() and stated.isascii():
+        return float(stated) if len(stated) <= _LONGEST_WAIT else None
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(told).timestamp() - now)
+        return max(0.0, email.utils.parsedate_to_datetime(stated).timestamp() - now)
     except (ValueError, OverflowError):
         return None
 
 
-def said(status: int, phrase: str | None) -> str:
+def status_text(status: int, phrase: str | None) -> str:
     """Return `404 Not Found`; without a phrase from the server, the standard one."""
     from http import HTTPStatus
 

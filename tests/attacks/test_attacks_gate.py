@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.web.addresses import AddressRefused, address, host_origins, origin
+from rundry.agent.web.urls import UrlRefused, host_origins, normalized_url, origin
 
 PASSES_ITS_RULE = [
     ("A.1-code-by-a-pipe", "echo 'import os' | python3 - x", "echo,python3"),
@@ -235,12 +235,12 @@ def test_signs_that_two_readers_see_differently_are_a_doubt(verdict, sign):
 )
 def test_a_host_that_only_looks_like_the_allowed_one_is_another_host(url):
     allowed = host_origins(["docs.python.org"])
-    assert origin(address("https://DOCS.python.org/3/?x#y")) in allowed
+    assert origin(normalized_url("https://DOCS.python.org/3/?x#y")) in allowed
     assert (
-        address("https://docs.python.org\\@evil.example/") == "https://docs.python.org/@evil.example/"
+        normalized_url("https://docs.python.org\\@evil.example/") == "https://docs.python.org/@evil.example/"
     )  # and so it is sent
     try:
-        found = origin(address(url))
-    except AddressRefused:
+        found = origin(normalized_url(url))
+    except UrlRefused:
         return
     assert found not in allowed

@@ -16,7 +16,7 @@ import pytest
 
 import rundry.agent
 from rundry.agent.protocol import GateMode
-from rundry.agent.shell.line_reader import read_line
+from rundry.agent.shell.line_parser import parse_line
 from rundry.agent.shell.words import simple_commands
 
 
@@ -24,9 +24,9 @@ from rundry.agent.shell.words import simple_commands
 def test_a_line_that_stalls_the_grammar_costs_a_second_and_is_a_doubt():
     began = time.monotonic()
     stalling = "\\'\"#(?(>${<<\"E\n>c *2>$i\\'&>${o\n"
-    assert read_line(stalling).doubts == ["bash's grammar takes too long"]
+    assert parse_line(stalling).doubts == ["bash's grammar takes too long"]
     assert time.monotonic() - began < 10
-    assert [part.texts for part in read_line("ls -la").parts] == [["ls", "-la"]]
+    assert [part.texts for part in parse_line("ls -la").parts] == [["ls", "-la"]]
     assert simple_commands(stalling) == []
     assert [command.words for command in simple_commands("./check.sh -q && ls")] == [["./check.sh", "-q"], ["ls"]]
     assert time.monotonic() - began < 20
@@ -34,14 +34,14 @@ def test_a_line_that_stalls_the_grammar_costs_a_second_and_is_a_doubt():
 
 @pytest.mark.attack("A.16")
 def test_a_line_that_crashes_the_grammar_costs_a_doubt_and_the_next_one_is_read():
-    read_line("ls")
+    parse_line("ls")
     for number in (signal.SIGSEGV, signal.SIGKILL):
         (reader,) = [p for p in psutil.Process().children() if any("shell.grammar" in word for word in p.cmdline())]
         os.kill(reader.pid, number)
         with suppress(psutil.NoSuchProcess):
             while reader.status() != psutil.STATUS_ZOMBIE:
                 time.sleep(0.001)
-        assert [part.texts for part in read_line("ls -la").parts] == [["ls", "-la"]]
+        assert [part.texts for part in parse_line("ls -la").parts] == [["ls", "-la"]]
 
 
 @pytest.mark.attack("A.16")
@@ -58,10 +58,10 @@ JUDGE = """
 import sys
 from pathlib import Path
 from rundry.agent.gate import CommandDraft, PolicyContext, judge
-from rundry.agent.shell import line_reader
+from rundry.agent.shell import line_parser
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.workspace import Workspace
-assert line_reader.__file__.startswith({folder!r}), line_reader.__file__
+assert line_parser.__file__.startswith({folder!r}), line_parser.__file__
 if {is_missing}:
     sys.executable = "/nonexistent/python"
 rules = [Rule(verdict="allow", tool="run_command", command="ls"), Rule(verdict="allow", tool="run_command")]
@@ -121,7 +121,7 @@ def test_where_the_helper_process_fails_auto_asks_about_every_command(tmp_path, 
 @pytest.mark.attack("A.16", "8.3")
 def test_who_reads_the_lines_knows_no_key_and_goes_with_the_run():
     code = (
-        "import sys, psutil; from rundry.agent.shell.line_reader import read_line; read_line('ls');"
+        "import sys, psutil; from rundry.agent.shell.line_parser import parse_line; parse_line('ls');"
         "print(psutil.Process().children()[0].pid); sys.stdout.flush(); sys.stdin.read()"
     )
     env = {**os.environ, "OPENAI_API_KEY": "sk-canary-0123456789"}

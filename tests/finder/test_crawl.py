@@ -13,8 +13,8 @@ from finder.crawling import crawl, work
 
 from rundry.agent.finder.crawl import Crawler, Scope, links_of
 from rundry.agent.finder.workers import ItemResult
-from rundry.agent.web.addresses import AddressRefused, address, joined, origin
 from rundry.agent.web.markup import UnreadablePage
+from rundry.agent.web.urls import UrlRefused, join_url, normalized_url, origin
 
 
 def found(worked: ItemResult, site: Site) -> list[str]:
@@ -247,7 +247,7 @@ def test_the_default_port_and_capitals_are_the_same_host() -> None:
     ],
 )
 def test_a_reference_is_joined_as_the_standard_says(reference: str, target: str | None) -> None:
-    assert joined("http://h.example/dir/page", reference) == target
+    assert join_url("http://h.example/dir/page", reference) == target
 
 
 def test_a_base_that_is_not_a_web_address_does_not_count() -> None:
@@ -265,5 +265,5 @@ def test_a_page_that_only_looks_large_is_parsed() -> None:
 
 def test_an_origin_with_a_user_is_nobodys() -> None:
     assert origin("http://me@h.example/") == "http://me@h.example"
-    with pytest.raises(AddressRefused):
-        address("http://me@h.example/")
+    with pytest.raises(UrlRefused):
+        normalized_url("http://me@h.example/")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rundry.agent.finder.items.commit_batch import Turn
+from rundry.agent.finder.items.commit_batch import CommitBatch
 
 
 class Doing:
@@ -15,7 +15,7 @@ class Doing:
 
     def __init__(self) -> None:
         self.together: list[list[int]] = []
-        self.turn = Turn(self._double)
+        self.turn = CommitBatch(self._double)
 
     def _double(self, numbers: Sequence[int]) -> list[int]:
         self.together.append(list(numbers))

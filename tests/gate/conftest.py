@@ -80,7 +80,7 @@ class Place:
         after = again(before)
         assert isinstance(after, bytes)
         real = self.ws.relative(before.real)
-        return FileDraft(tool="edit_file", path=real, before=before, after=after, again=again)
+        return FileDraft(tool="edit_file", path=real, before=before, after=after, replan=again)
 
     def command(self, command: str) -> CommandDraft:
         return CommandDraft(tool="run_command", command=command, timeout=5, cwd=self.ws.root)
@@ -138,7 +138,7 @@ class Place:
             path=self.ws.relative(before.real),
             before=before,
             after=b"new",
-            again=lambda state: b"new",
+            replan=lambda state: b"new",
         )
         context = PolicyContext(workspace=self.ws, mode=mode, rules=rules or [], guard=guard, sandbox="bubblewrap")
         return judge(draft, context)

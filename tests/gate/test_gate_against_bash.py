@@ -46,7 +46,7 @@ _ARGUMENTS = st.text(alphabet=st.sampled_from(list("ab \"'\\$`*;|&<>(){}[]!#~=\n
 @given(st.lists(_ARGUMENTS, max_size=4), st.booleans())
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_quoted_words_reach_the_command_as_the_policy_read_them(words, single):
-    from rundry.agent.shell.line_reader import read_line
+    from rundry.agent.shell.line_parser import parse_line
 
     def quote(word: str) -> str:
         if single:
@@ -54,7 +54,7 @@ def test_quoted_words_reach_the_command_as_the_policy_read_them(words, single):
         return '"' + "".join("\\" + sign if sign in '"\\$`' else sign for sign in word) + '"'
 
     command = " ".join(["printf '%s\\0'", *map(quote, words)])
-    line = read_line(command)
+    line = parse_line(command)
     if line.doubts or not all(word.known for part in line.parts for word in part.words):
         return
     said = subprocess.run(["bash", "--noprofile", "--norc", "-c", command], capture_output=True, check=True).stdout

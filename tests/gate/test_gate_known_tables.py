@@ -10,9 +10,9 @@ from rundry.agent.shell import flags
 from rundry.agent.shell.flags import base, hides, risk
 from rundry.agent.shell.known import names
 from rundry.agent.shell.known.table import git, programs, risky_options
-from rundry.agent.shell.line_reader import Part, Word, read_line
+from rundry.agent.shell.line_parser import Part, Word, parse_line
 from rundry.agent.shell.options.table import harmless_rows
-from rundry.agent.shell.unwrap import seen_through
+from rundry.agent.shell.unwrap import unwrapped
 
 SOURCE = re.compile(r"[\w.+-]+\(\d\)(, [A-Z ]+)?|https://\S+")
 
@@ -88,7 +88,7 @@ def test_each_row_about_git_asks() -> None:
 def test_what_a_wrapper_runs_is_seen(name: str) -> None:
     flag = [f"-{letter}" for letter in names.WRAPPERS[name][0][:1]]
     words = [name, *flag, *(["3"] if name == "timeout" else []), "ping", "x"]
-    assert "ping" in {base(found.name) for found in seen_through(read_line(" ".join(words))).parts}
+    assert "ping" in {base(found.name) for found in unwrapped(parse_line(" ".join(words))).parts}
 
 
 def test_each_name_of_the_same_program_is_judged_like_it() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fakes.pictures import BMP, HEIC, SVG, gif, jpeg, png, webp
 
-from rundry.agent.images import MOST_BYTES, as_mention, attach, check_attached, dropped
+from rundry.agent.images import MAX_IMAGE_BYTES, attach, check_attached, dropped_paths, mention_of
 from rundry.agent.protocol import RundryError
 
 
@@ -60,7 +60,7 @@ def test_file_addresses_and_absolute_paths_are_found(root: Path):
         ("really.bin", BMP, "really.bin is BMP: attach PNG, JPEG, GIF or WebP"),
         ("text.png", b"no picture", "text.png is not an image: attach PNG, JPEG, GIF or WebP"),
         ("half.png", png()[:200], "half.png is a damaged PNG file"),
-        ("big.png", png(padding=MOST_BYTES), "big.png has 5.0 MB: an image may have at most 5 MB"),
+        ("big.png", png(padding=MAX_IMAGE_BYTES), "big.png has 5.0 MB: an image may have at most 5 MB"),
         ("id_rsa", png(), "id_rsa cannot be attached: it usually holds secrets"),
         ("empty.png", b"", "empty.png is not an image: attach PNG, JPEG, GIF or WebP"),
     ],
@@ -114,7 +114,7 @@ def test_nine_images_are_too_many(root: Path):
     ],
 )
 def test_dropped_files_are_read_as_terminals_paste_them(pasted: str, paths: list[str] | None):
-    found = dropped(pasted)
+    found = dropped_paths(pasted)
     if pasted == "/a/one.png look at this":
         assert found in (None, [Path("/a/one.png look at this")])
     else:
@@ -126,7 +126,7 @@ def test_dropped_files_are_read_as_terminals_paste_them(pasted: str, paths: list
 )
 def test_a_mention_names_the_file_that_it_was_made_from(name: str, tmp_path: Path):
     (tmp_path / name).write_bytes(png())
-    assert names(f"see {as_mention(name)} there", tmp_path) == [name]
+    assert names(f"see {mention_of(name)} there", tmp_path) == [name]
 
 
 def test_a_reference_must_fit_the_bytes_in_the_journal(root: Path):

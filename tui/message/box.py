@@ -245,15 +245,15 @@ class MessageBox(TextArea):
         root = self._attaches_from()
         if root is None or not pasted.strip().startswith(("/", "~/", "'", '"', "file:")):
             return None
-        from rundry.agent import as_mention, dropped, looks_like_picture
+        from rundry.agent import dropped_paths, looks_like_picture, mention_of
 
-        paths = dropped(pasted)
+        paths = dropped_paths(pasted)
         if not paths or len(paths) > _MOST_DROPPED or not all(map(looks_like_picture, paths)):
             return None
         names = [str(path.relative_to(root) if path.is_relative_to(root) else path) for path in paths]
         before = self.document.get_line(self.cursor_location[0])[: self.cursor_location[1]]
         gap = " " if before and not before[-1].isspace() else ""
-        return gap + " ".join(map(as_mention, names)) + " "
+        return gap + " ".join(map(mention_of, names)) + " "
 
     def _attaches_from(self) -> Path | None:
         """Return the folder at which relative paths of images start; None: the text in the box is not a message."""

@@ -46,9 +46,9 @@ def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completi
 
 def _inserted(path: str) -> str:
     """Return the text for a path. An image keeps its `@`, which attaches it; other files are only named."""
-    from rundry.agent import as_mention, can_be_attached
+    from rundry.agent import can_be_attached, mention_of
 
-    return f"{as_mention(path) if can_be_attached(path) else path} "
+    return f"{mention_of(path) if can_be_attached(path) else path} "
 
 
 def best(paths: Iterable[str], wanted: str, most: int = MOST) -> list[str]:

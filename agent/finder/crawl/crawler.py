@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol import Clock
 from ...system import tls
-from ...web.addresses import AddressRefused, joined, origin
 from ...web.markup import SMALL, UnreadablePage
-from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, retry_after, said
+from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, retry_after, status_text
+from ...web.urls import UrlRefused, join_url, origin
 from ...workspace import SystemClock
 from ..items.frontier import Candidate
 from ..workers import ItemResult, WorkItem
@@ -79,7 +79,7 @@ class Crawler:
         """Wait for the page's turn. Returns the result of a page that must not be fetched, or None."""
         try:
             url = self._scope.require(item.value)
-        except AddressRefused as refused:
+        except UrlRefused as refused:
             return ItemResult(error=str(refused), hopeless=True)
         if self._session is None:
             self._open()
@@ -136,7 +136,7 @@ class Crawler:
             return _unanswered(item, f"the connection failed: {words}")
 
     def _redirected(self, url: str, answer: ClientResponse) -> ItemResult:
-        target = joined(url, answer.headers.get("Location", ""))
+        target = join_url(url, answer.headers.get("Location", ""))
         if target is None or target == url or not target.startswith(("http://", "https://")):
             return ItemResult(reason=f"{answer.status}: redirects to itself or nowhere")
         found = self._scope.sort([target])
@@ -146,7 +146,7 @@ class Crawler:
         return ItemResult(reason=f"{answer.status}: redirects {why}, not followed: {target}")
 
     def _refused(self, answer: ClientResponse, item: WorkItem) -> ItemResult:
-        error = said(answer.status, answer.reason)
+        error = status_text(answer.status, answer.reason)
         again = answer.status >= 500 or answer.status in _TRIED_AGAIN
         return ItemResult(
             error=error,
@@ -164,7 +164,7 @@ class Crawler:
         body, whole = await bounded_body(answer, PAGE)
         if not is_html(kind, body):
             return ItemResult(reason="not a page" if body else "empty")
-        page = decoded(body, charset)
+        page = decode_page(body, charset)
         if len(page) > SMALL:
             links = await asyncio.to_thread(links_of, page, url)
         else:

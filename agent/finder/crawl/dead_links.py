@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.search.finding import DEAD_LINK
-from ...web.addresses import AddressRefused, address
+from ...web.urls import UrlRefused, normalized_url
 from ..workers import ReportedFinding, WorkItem
 
 _NOT_PUBLIC = frozenset({401, 402, 403, 407, 451})
@@ -30,8 +30,8 @@ def dead_link(item: WorkItem, error: str, status: int | None = None) -> Reported
 def _short(url: str, page: str) -> str:
     """Return the URL without its host if the page with the link has the same one."""
     try:
-        found, linking = address(url), address(page) if page else ""
-    except AddressRefused:
+        found, linking = normalized_url(url), normalized_url(page) if page else ""
+    except UrlRefused:
         return url
     host = found.split("/", 3)[:3]
     return f"/{found.split('/', 3)[3]}" if linking and linking.split("/", 3)[:3] == host else url

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...web.addresses import joined
 from ...web.markup import base_of, tree_of
+from ...web.urls import join_url
 
 _WHERE = "base[href],a[href],area[href],link[href][rel],frame[src],iframe[src],meta[http-equiv][content]"
 _LINKED = frozenset({"next", "prev", "canonical", "alternate"})
@@ -33,7 +33,7 @@ def links_of(page: str | bytes, url: str) -> list[str]:
             base, reference = base_of(tree, url), None
         if reference and not reference.startswith("#"):
             told[reference] = None
-    links = dict.fromkeys(joined(base, reference) for reference in told)
+    links = dict.fromkeys(join_url(base, reference) for reference in told)
     links.pop(url, None)
     return [link for link in links if link is not None and link.startswith(("http://", "https://"))]
 

@@ -8,8 +8,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ...protocol import Clock
-from ...web.addresses import joined
-from ...web.requests import ROBOT, bounded_body, retry_after, said
+from ...web.requests import ROBOT, bounded_body, retry_after, status_text
+from ...web.urls import join_url
 from .pace import Pace
 from .scope import Scope
 
@@ -106,13 +106,12 @@ class Robots:
             await self._pace.turn()
             async with self._session.get(URL(url, encoded=True), allow_redirects=False) as answer:
                 if answer.status >= 500 or answer.status == 429:
-                    told = (
-                        f"{url} answers {said(answer.status, answer.reason)}: nothing is fetched until it can be read"
-                    )
+                    status = status_text(answer.status, answer.reason)
+                    told = f"{url} answers {status}: nothing is fetched until it can be read"
                     raise RobotsUnreadable(told, retry_after(answer, self._clock.now()))
                 if answer.status < 300:
                     return (await bounded_body(answer, _LIMIT))[0].decode("utf-8-sig", "replace")
-                target = joined(url, answer.headers.get("Location", "")) if answer.status < 400 else None
+                target = join_url(url, answer.headers.get("Location", "")) if answer.status < 400 else None
                 if target is None or not target.startswith(("http://", "https://")) or not self._scope.contains(target):
                     return ""
                 url = target

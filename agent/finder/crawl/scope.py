@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...protocol import UserError
-from ...web.addresses import AddressRefused, address, is_plain, origin
+from ...web.urls import UrlRefused, is_normalized, normalized_url, origin
 
 _ON_ANY_HOST = "[^/]*//[^/]*"
 
@@ -35,8 +35,8 @@ class Scope:
     def __init__(self, seeds: Iterable[str], *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> None:
         """Set the scope. Raises UserError for a seed that is not a URL."""
         try:
-            origins = {origin(address(seed)) for seed in seeds}
-        except AddressRefused as refused:
+            origins = {origin(normalized_url(seed)) for seed in seeds}
+        except UrlRefused as refused:
             raise UserError(f"crawl: {refused}: write http://HOST/ or https://HOST/") from None
         safe = {f"https{found[4:]}" for found in origins if re.fullmatch(r"http://(\[[^\]]*\]|[^:]*)", found)}
         self.origins = frozenset(origins | safe)
@@ -44,12 +44,12 @@ class Scope:
         self._include, self._exclude = _pattern(include), _pattern(exclude)
 
     def require(self, url: str) -> str:
-        """Return the URL, serialized, without a fragment. Raises AddressRefused if the crawl may not fetch it."""
-        if url.startswith(self._below) and is_plain(url):  # the usual case: a URL that `sort` returned
+        """Return the URL, serialized, without a fragment. Raises UrlRefused if the crawl may not fetch it."""
+        if url.startswith(self._below) and is_normalized(url):  # the usual case: a URL that `sort` returned
             return url
-        found = address(url)
+        found = normalized_url(url)
         if origin(found) not in self.origins:
-            raise AddressRefused(f"{found} is not on the crawl's host ({', '.join(sorted(self.origins))})")
+            raise UrlRefused(f"{found} is not on the crawl's host ({', '.join(sorted(self.origins))})")
         return found
 
     def contains(self, url: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
-from ...images import check_attached, no_images
+from ...images import check_attached, no_images_message
 from ...journal import Journal
 from ...protocol import ImageRef, Model, Refusal, RunSpec
 from ...step import accepts_images
@@ -30,7 +30,7 @@ def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: M
 def refuse_unsupported_images(spec: RunSpec, model: Model) -> None:
     """Raise Refusal if the task has images and the model is known not to accept any."""
     if spec.images and model.sees_images is False:
-        raise Refusal(no_images(model.name))
+        raise Refusal(no_images_message(model.name))
 
 
 def refuse_images_of_search(spec: RunSpec) -> None:
@@ -45,5 +45,5 @@ def _refused(images: Sequence[ImageRef], model: Model, facts: RunFacts, journal:
     if facts.finder is not None:
         return NO_IMAGES_IN_SEARCH
     if not accepts_images(model, facts):
-        return no_images(model.name)
+        return no_images_message(model.name)
     return check_attached(images, journal.blob)

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from ..flags import base, hides, is_launcher
 from ..known.names import INERT
-from ..line_reader import Part, Word
+from ..line_parser import Part, Word
 from ..options.subcommands import Subcommands, subcommands
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ...system import real_path
-from ..line_reader import Line
+from ..line_parser import Line
 
 
 def named_paths(line: Line, root: Path) -> list[str]:

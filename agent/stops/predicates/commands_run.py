@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from ...shell.words import DECIDES_PROGRAMS, UNKNOWN, Simple, simple_commands
+from ...shell.words import DECIDES_PROGRAMS, UNKNOWN, SimpleCommand, simple_commands
 from .diverting import (
     CHANGES_FOLDER,
     CLUSTERS_END,
@@ -42,7 +42,7 @@ def has_run(wanted: Sequence[str], line: str, root: Path, *, alone: bool = False
     return bool(matching) and all(one in matching or one.words[0] in _QUIET for one in commands)
 
 
-def _matching(wanted: Sequence[str], commands: Sequence[Simple], root: Path, depth: int) -> list[Simple]:
+def _matching(wanted: Sequence[str], commands: Sequence[SimpleCommand], root: Path, depth: int) -> list[SimpleCommand]:
     """Return the commands that match `wanted`, whose paths are relative to the workspace."""
     if any(_is_path(word, root) for word in wanted) and any(_leaves_workspace(one.words, root) for one in commands):
         return []
@@ -60,7 +60,7 @@ def _leaves_workspace(words: Sequence[str], root: Path) -> bool:
     return any(word.partition("=")[0] in OTHER_FOLDER for word in words[1:])
 
 
-def _matches(wanted: Sequence[str], command: Simple, root: Path, depth: int) -> bool:
+def _matches(wanted: Sequence[str], command: SimpleCommand, root: Path, depth: int) -> bool:
     seen = list(_unwrapped_forms(command.words))
     if any(_decides(given) for given in command.given) or any(_is_diverted(words, wanted) for words in seen):
         return False

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...system import address_in_entry, may_resolve_to, tls
-from ...web.addresses import AddressRefused, address, host_origins, joined, origin
 from ...web.markup import UnreadablePage
 from ...web.readable import readable
-from ...web.requests import bounded_body, content_type, decoded, is_html, open_session, said
+from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, status_text
+from ...web.urls import UrlRefused, host_origins, join_url, normalized_url, origin
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -64,8 +64,8 @@ class Fetcher:
 
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(address(url), seconds)
-        except AddressRefused as refused:
+                return await self._follow(normalized_url(url), seconds)
+        except UrlRefused as refused:
             return Fetched(ok=False, text=f"refused: {refused}", summary="refused")
         except TimeoutError:
             return Fetched(ok=False, text=f"fetch_url timed out after {seconds:g} s", summary="timed out")
@@ -74,7 +74,7 @@ class Fetcher:
             return Fetched(ok=False, text=f"the connection failed: {why}", summary="no connection")
 
     async def _follow(self, url: str, seconds: float) -> Fetched:
-        """Raises AddressRefused, aiohttp's errors."""
+        """Raises UrlRefused, aiohttp's errors."""
         from aiohttp import TCPConnector
         from aiohttp.resolver import ThreadedResolver
         from yarl import URL
@@ -99,23 +99,23 @@ class Fetcher:
                     target = answer.headers.get("Location") if answer.status in _MOVED else None
                     if target is None:
                         return await self._read(came, url, answer)
-                    url = address(joined(url, target) or target)
-        raise AddressRefused(f"{came} redirects more than {_HOPS} times")
+                    url = normalized_url(join_url(url, target) or target)
+        raise UrlRefused(f"{came} redirects more than {_HOPS} times")
 
     def _require(self, url: str) -> None:
-        """Raises AddressRefused if the URL's host is not on the list."""
+        """Raises UrlRefused if the URL's host is not on the list."""
         if origin(url) not in self._origins:
-            raise AddressRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
+            raise UrlRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
 
     async def _read(self, came: str, url: str, answer: ClientResponse) -> Fetched:
         kind, charset = content_type(answer)
-        status = said(answer.status, answer.reason)
+        status = status_text(answer.status, answer.reason)
         head = f"{url}: {status}{f', {kind}' if kind else ''}" + (f" (redirected from {came})" if came != url else "")
         ok = 200 <= answer.status < 300
         if kind and not (is_html(kind, b"") or kind.startswith("text/") or kind.startswith(_TEXT) or "+" in kind):
             return Fetched(ok=False, text=f"{head}\nThis is not text, so it cannot be read.", summary="no text")
         body, whole = await bounded_body(answer, self._limit)
-        text = decoded(body, charset)
+        text = decode_page(body, charset)
         if is_html(kind, body):
             try:
                 page = await asyncio.to_thread(_page, text, url)
@@ -143,4 +143,4 @@ def _page(text: str | bytes, url: str) -> str:
 
 
 def _refuse(host: str) -> list[ResolveResult]:
-    raise AddressRefused(f"{host} resolves to an address that is not public: the person can list that address itself")
+    raise UrlRefused(f"{host} resolves to an address that is not public: the person can list that address itself")

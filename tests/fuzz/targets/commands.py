@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rundry.agent.gate import CommandDraft, PolicyContext, judge
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.shell.line_reader import read_line
+from rundry.agent.shell.line_parser import parse_line
 from rundry.agent.workspace import Workspace
 
 from ..target import Target
@@ -25,7 +25,7 @@ def workspace() -> Workspace:
 
 def shell(data: bytes) -> None:
     line = data.decode(errors="surrogateescape" if data[:1] > b"\x7f" else "replace")
-    read = read_line(line)
+    read = parse_line(line)
     draft = CommandDraft(tool="run_command", command=line, timeout=5, cwd=workspace().root)
     for mode in GateMode:
         for rules in ([], RULES, [*RULES, *DENIED]):

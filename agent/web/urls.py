@@ -20,31 +20,31 @@ LONGEST = 8_000
 """Characters of the longest URL that is requested (RFC 9110, 4.1 asks servers to accept as many)."""
 
 
-class AddressRefused(ValueError):
+class UrlRefused(ValueError):
     """The text is not a URL that may be requested; the message says why."""
 
 
-def address(text: str) -> str:
-    """Return the absolute http(s) URL in its serialised form, without a fragment. Raises AddressRefused."""
+def normalized_url(text: str) -> str:
+    """Return the absolute http(s) URL in its serialised form, without a fragment. Raises UrlRefused."""
     import ada_url
 
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     if _CONTROL.search(text):
-        raise AddressRefused(f"{shown!r} has a control character")
+        raise UrlRefused(f"{shown!r} has a control character")
     if len(text) > LONGEST:
-        raise AddressRefused(f"{shown} has {len(text):,} characters, which is too long for a URL")
+        raise UrlRefused(f"{shown} has {len(text):,} characters, which is too long for a URL")
     try:
         url = ada_url.normalize_url(text)
     except ValueError:  # includes UnicodeEncodeError
-        raise AddressRefused(f"{shown!r} is not a valid URL") from None
+        raise UrlRefused(f"{shown!r} is not a valid URL") from None
     if not url.startswith(("http://", "https://")):
-        raise AddressRefused(f"{shown} is not an http or https URL")
+        raise UrlRefused(f"{shown} is not an http or https URL")
     if "@" in origin(url):
-        raise AddressRefused("a URL must not contain a user name or password")
+        raise UrlRefused("a URL must not contain a user name or password")
     return url.partition("#")[0]
 
 
-def joined(base: str, reference: str) -> str | None:
+def join_url(base: str, reference: str) -> str | None:
     """Resolve a link on the http(s) page `base`, serialised, without a fragment; None: the target is not valid.
 
     Line ends and tabs within a reference are removed as browsers do, except in a host name.
@@ -65,13 +65,13 @@ def joined(base: str, reference: str) -> str | None:
         return None
 
 
-def is_plain(url: str) -> bool:
-    """Return whether a URL with a serialised origin is serialised as a whole. If False, call `address` to know."""
+def is_normalized(url: str) -> bool:
+    """Return whether a URL is surely serialised if its origin is. If False, `normalized_url` decides."""
     return "#" not in url and len(url) <= LONGEST and _PLAIN.fullmatch(url, url.find("/", 8)) is not None
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of a URL from `address` or `joined`; a user name is kept, so no host matches."""
+    """Return scheme, host and port of a URL from `normalized_url` or `join_url`, with the user name if it has one."""
     return url[: url.index("/", 8)]
 
 
@@ -82,8 +82,8 @@ def host_origins(hosts: Iterable[str]) -> frozenset[str]:
         if not host or re.search(r"[\s/\\?#@*%]", host) or _CONTROL.search(host):
             raise UserError(f"{host!r} is not a host: write a name or an address, with :PORT if it is not 80 or 443")
         try:
-            found = {origin(address(f"{scheme}://{host}/")) for scheme in ("http", "https")}
-        except AddressRefused:
+            found = {origin(normalized_url(f"{scheme}://{host}/")) for scheme in ("http", "https")}
+        except UrlRefused:
             raise UserError(f"{host!r} is not a host: write a name or an address, with :PORT") from None
         allowed |= found
     return frozenset(allowed)
