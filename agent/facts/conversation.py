@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..journal.encoding import decode
-from ..journal.integrity.legal import with_results
+from ..journal.integrity.conversation_repair import pair_results
 from ..journal.journal import Journal
 from ..protocol import (
     ContextTrimmed,
@@ -96,7 +96,7 @@ class Conversation:
                 self._keep_incomplete()
                 if damaged or missing:
                     self._place(seq)
-                    self.messages, self.seqs = with_results(self.messages, self.seqs)
+                    self.messages, self.seqs = pair_results(self.messages, self.seqs)
             case ReasoningKept(maker=maker, sha=sha, tokens=tokens):
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):

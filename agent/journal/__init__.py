@@ -4,6 +4,6 @@ from .claim import Claim, Holder, claim, holder
 from .event_writer import Entry
 from .journal import Journal
 from .redact import Redactor
-from .streaming import StreamRedactor
+from .stream_redactor import StreamRedactor
 
 __all__ = ["Claim", "Entry", "Holder", "Journal", "Redactor", "StreamRedactor", "claim", "holder"]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ..protocol import JournalError, NewerJournal
 from ..system import crash_point
-from .integrity.beside import META_DIGEST, meta_digest
-from .integrity.half_made import give_name, making_path, probe_path, sweep_half_made
+from .integrity.checksums import META_DIGEST, meta_digest
+from .integrity.unfinished import probe_path, remove_unfinished, rename_complete, unfinished_path
 from .sqlite_errors import BUSY_SECONDS, Broken, explain
 
 APPLICATION_ID = 0x52554E44
@@ -60,20 +60,20 @@ _SCHEMA_OBJECTS = _SCHEMA.count("CREATE ")
 SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 
 
-def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
+def create_file(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
     """Create a journal with these values, readable only by its owner, whatever the umask.
 
     If it raises JournalError, no file is left.
     """
     made_folder = _make_folder(path.parent)
-    making = making_path(path)
+    making = unfinished_path(path)
     try:
-        sweep_half_made(path.parent)
-        fill(making, meta)
-        give_name(making, path)
+        remove_unfinished(path.parent)
+        create_tables(making, meta)
+        rename_complete(making, path)
     except FileExistsError as error:
         _remove(making, with_folder=False)
-        raise JournalError(f"{path} exists already: a journal is never written over") from error
+        raise JournalError(f"{path} exists already: journals are never overwritten") from error
     except OSError as error:
         _remove(making, with_folder=made_folder)
         raise _no_place(path.parent, error) from error
@@ -89,7 +89,7 @@ def make(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
     return connection
 
 
-def fill(path: Path, meta: Mapping[str, str]) -> None:
+def create_tables(path: Path, meta: Mapping[str, str]) -> None:
     """Create a journal's file with its tables and these values. Raises JournalError, OSError; then remove the file."""
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     os.fchmod(descriptor, 0o600)
@@ -97,7 +97,7 @@ def fill(path: Path, meta: Mapping[str, str]) -> None:
     crash_point("journal: empty")
     try:
         with closing(_connect(path)) as connection:
-            ask_for_wal(connection, path.parent)
+            enable_wal(connection, path.parent)
             connection.executescript(_SCHEMA)
             connection.executemany(SET_META, {**meta, META_DIGEST: meta_digest(list(meta.items()))}.items())
             crash_point("journal: before its commit")
@@ -107,7 +107,7 @@ def fill(path: Path, meta: Mapping[str, str]) -> None:
         raise explain(error, path) from error
 
 
-def require_place(path: Path) -> None:
+def require_writable_folder(path: Path) -> None:
     """Raise JournalError if no journal can be created at that path. Leaves nothing there."""
     made_folder = _make_folder(path.parent)
     probe = probe_path(path)
@@ -138,10 +138,10 @@ def open_existing(path: Path) -> sqlite3.Connection:
         try:
             _recognise(connection, path)
             is_copied = is_made_by_sqlite(connection)
-            ask_for_wal(connection, path.parent)
-            _refuse_cut(connection, path)
+            enable_wal(connection, path.parent)
+            _refuse_truncated(connection, path)
             if is_copied:
-                mark_settled(connection)
+                mark_single_file(connection)
             refuse_torn_copy(connection, path)
         except BaseException:
             connection.close()
@@ -151,7 +151,7 @@ def open_existing(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_settled(path: Path) -> sqlite3.Connection | None:
+def open_single_file(path: Path) -> sqlite3.Connection | None:
     """Open a journal whose events are all in the one file, to read it without locks and additional files.
 
     None: it has newer events elsewhere, or something is wrong; `open_existing` then says what.
@@ -173,7 +173,7 @@ def open_settled(path: Path) -> sqlite3.Connection | None:
     return None
 
 
-def ask_for_wal(connection: sqlite3.Connection, folder: Path) -> None:
+def enable_wal(connection: sqlite3.Connection, folder: Path) -> None:
     """Turn on write-ahead logging, so that views can read while the runner writes. Raises JournalError if it fails."""
     answer = str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
     if answer != "wal":
@@ -189,7 +189,7 @@ def mark_live(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def mark_settled(connection: sqlite3.Connection) -> None:
+def mark_single_file(connection: sqlite3.Connection) -> None:
     """Undo `mark_live`: the last process that closes the journal moves all events to the one file."""
     if connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone() != ("",):
         connection.execute(SET_META, ("live", ""))
@@ -204,7 +204,7 @@ def is_made_by_sqlite(connection: sqlite3.Connection) -> bool:
     return mode != "wal" or int(connection.execute("PRAGMA schema_version").fetchone()[0]) < _SCHEMA_OBJECTS
 
 
-def _refuse_cut(connection: sqlite3.Connection, path: Path) -> None:
+def _refuse_truncated(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if the end of the file is missing; SQLite itself detects only missing whole pages."""
     wal = path.with_name(path.name + "-wal")
     page = int(connection.execute("PRAGMA page_size").fetchone()[0])
@@ -226,7 +226,7 @@ def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def any_text(raw: bytes) -> str:
+def decode_lossy(raw: bytes) -> str:
     """Decode the text of a column that may be damaged."""
     return raw.decode("utf-8", "replace")
 

@@ -59,7 +59,7 @@ def decode(kind: object, raw: object) -> Event:
     return event
 
 
-def decode_inboxed(body: bytes) -> Command | None:
+def decode_known_command(body: bytes) -> Command | None:
     """Decode a command; None: this version does not know it."""
     try:
         return decode_command(body)
@@ -67,7 +67,7 @@ def decode_inboxed(body: bytes) -> Command | None:
         return None
 
 
-def hide_in_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:
+def redact_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:
     """Hide keys in an encoded command. A command that needs its exact text keeps it until it is taken."""
     if not redactor.is_hinted(body):
         return body

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from ..protocol import Command, encode_command
-from .encoding import decode_inboxed, hide_in_command
+from .encoding import decode_known_command, redact_command
 from .handle import Handle
-from .integrity.beside import add_inbox_digest, command_digest
+from .integrity.checksums import add_inbox_digest, command_digest
 from .redact import Redactor
 
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
@@ -33,7 +33,7 @@ class Inbox:
 
     def put(self, command: Command) -> int:
         """Add a command of a view for the runner; return its id, with which the answer can be found."""
-        body = hide_in_command(encode_command(command), self._redactor())
+        body = redact_command(encode_command(command), self._redactor())
         with self._handle as db:
             at, sql = self._now(), "INSERT INTO commands(at, body) VALUES (?, ?)"
             row: tuple[object, ...] = (at, body)
@@ -53,10 +53,10 @@ class Inbox:
                 add_inbox_digest(db)
                 rows = db.execute(_UNTAKEN_WHOLE).fetchall()
                 for number, at, body, _ in rows:
-                    kept = hide_in_command(body, self._redactor(), is_taken=True)
+                    kept = redact_command(body, self._redactor(), is_taken=True)
                     db.execute(_TAKE, (self._now(), kept, command_digest(at, kept), number))
         return [
-            (number, decode_inboxed(body) if digest in (None, command_digest(at, body)) else None)
+            (number, decode_known_command(body) if digest in (None, command_digest(at, body)) else None)
             for number, at, body, digest in rows
         ]
 
@@ -64,7 +64,7 @@ class Inbox:
         """Return what `take` would return, without taking it: commands that a dead runner left."""
         with self._handle as db:
             rows = db.execute(_UNTAKEN).fetchall()
-        return [(number, decode_inboxed(body)) for number, body in rows]
+        return [(number, decode_known_command(body)) for number, body in rows]
 
 
 def _has_digest(db: sqlite3.Connection) -> bool:

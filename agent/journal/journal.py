@@ -22,8 +22,8 @@ from .claim import holder
 from .encoding import decode, encode, encode_all
 from .event_writer import Entry
 from .inbox import Inbox
-from .integrity.half_made import making_path, sweep_half_made
 from .integrity.tail import Used
+from .integrity.unfinished import remove_unfinished, unfinished_path
 from .redact import Redactor
 from .sqlite_errors import Broken, explain
 from .store import Store
@@ -56,7 +56,7 @@ class Journal(Store):
         self.views = AttachedViews(self._handle, lambda: self.now())
         self.ledger = BudgetLedger(self._handle)
         self._is_only_read = False
-        self._distrusted = frozenset[int]()
+        self._damaged = frozenset[int]()
         self.on_read: Callable[[int, str], None] | None = None
         """Receives the end of each batch of events, and whether they are read (`reading`) or verified (`checking`)."""
 
@@ -79,17 +79,17 @@ class Journal(Store):
         """Create the journal of a new run, readable only by its owner. If it raises JournalError, no file is left."""
         path = path.absolute()
         spec, meta = _described(spec)
-        return Journal(path, database.make(path, meta), spec)
+        return Journal(path, database.create_file(path, meta), spec)
 
     @staticmethod
     def create_unnamed(path: Path, spec: RunSpec, now: Callable[[], float]) -> Journal:
-        """Create a journal that gets its name from `give_name` once it is complete. Raises JournalError, OSError.
+        """Create a journal that gets its name from `rename_complete` once it is complete. Raises JournalError, OSError.
 
         `now`: the clock for timestamps, in Unix seconds.
         """
-        sweep_half_made(path.parent)
-        making = making_path(path.absolute())
-        database.fill(making, _described(spec)[1])
+        remove_unfinished(path.parent)
+        making = unfinished_path(path.absolute())
+        database.create_tables(making, _described(spec)[1])
         journal = Journal.open(making)
         journal.now = now
         return journal
@@ -101,20 +101,20 @@ class Journal(Store):
         return Journal._opened(path, database.open_existing(path))
 
     @staticmethod
-    def look(path: Path) -> Journal:
+    def open_for_reading(path: Path) -> Journal:
         """Open a journal only to read its current content. Creates no files, and takes a third of the time."""
         path = path.absolute()
-        connection = database.open_settled(path)
-        return Journal.open(path) if connection is None else Journal._opened(path, connection, is_settled=True)
+        connection = database.open_single_file(path)
+        return Journal.open(path) if connection is None else Journal._opened(path, connection, is_single_file=True)
 
     @staticmethod
-    def _opened(path: Path, connection: sqlite3.Connection, *, is_settled: bool = False) -> Journal:
+    def _opened(path: Path, connection: sqlite3.Connection, *, is_single_file: bool = False) -> Journal:
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'spec'").fetchone()
             if row is None:
                 raise JournalError(f"{path} has no task because its run never started: it can be deleted")
             journal = Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
-            journal._is_only_read = is_settled
+            journal._is_only_read = is_single_file
             return journal
         except Broken as error:
             connection.close()
@@ -145,7 +145,7 @@ class Journal(Store):
             crash_point("event: before it")
             row = self._writer.write(at, step, work, event_type(event), body)
             crash_point("event: committed")
-            self._settle()
+            self._flush_log()
         return Stamped(row[0], at, step, work, event)
 
     def append_all(self, entries: Sequence[Entry]) -> list[Stamped]:
@@ -204,22 +204,22 @@ class Journal(Store):
             with self._handle:
                 self._writer.write_tail()
 
-    def is_settled(self) -> bool:
+    def is_single_file(self) -> bool:
         """Return whether all events were in the one file when the journal was closed."""
         return self.meta("live") in (None, "")
 
-    def distrust(self, damaged: frozenset[int]) -> None:
+    def mark_damaged(self, damaged: frozenset[int]) -> None:
         """Treat these events as damaged, whatever their bytes contain now."""
-        self._distrusted = damaged
+        self._damaged = damaged
         if damaged:
-            self._db.text_factory = database.any_text
+            self._db.text_factory = database.decode_lossy
 
     def close(self) -> None:
         """Close the file. Appended events are already safe; a second call does nothing."""
         with self._handle:
             try:
                 if self._wrote or not (self._is_only_read or holder(self.path) is not None):
-                    database.mark_settled(self._db)
+                    database.mark_single_file(self._db)
             except (JournalError, *Broken):
                 pass  # a full disk must not prevent closing: the mark only matters for copies
             finally:
@@ -227,8 +227,8 @@ class Journal(Store):
                 self._writer.close()
 
     def _stamped(self, rows: list[tuple[Any, ...]]) -> list[Stamped]:
-        if self._distrusted:
-            rows = [(row[0], 0.0, None, None, None, None) if row[0] in self._distrusted else row for row in rows]
+        if self._damaged:
+            rows = [(row[0], 0.0, None, None, None, None) if row[0] in self._damaged else row for row in rows]
         return [Stamped(seq, at, step, work, decode(kind, body)) for seq, at, step, work, kind, body in rows]
 
 

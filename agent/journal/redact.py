@@ -8,7 +8,7 @@ from typing import cast
 from urllib.parse import unquote
 
 from .patterns import PATTERNS, URL_PASSWORD, in_json, spellings
-from .streaming import StreamRedactor
+from .stream_redactor import StreamRedactor
 
 MASK = "*"
 SHORTEST = 6

@@ -15,8 +15,8 @@ from ..system import crash_point
 from . import database
 from .event_writer import EventWriter
 from .handle import Handle
-from .integrity.beside import META_DIGEST, meta_digest
 from .integrity.chain import add_chain
+from .integrity.checksums import META_DIGEST, meta_digest
 from .sqlite_errors import Broken
 
 
@@ -63,7 +63,7 @@ class Store:
                 raise
             if self._depth == 0:
                 crash_point("transaction: committed")
-                self._settle()
+                self._flush_log()
 
     @property
     def in_transaction(self) -> bool:
@@ -95,7 +95,7 @@ class Store:
         """Return whether this handle recorded anything."""
         return self._wrote
 
-    def keep_few_pages(self) -> None:
+    def use_little_memory(self) -> None:
         """Use little memory: for a view, which reads each event once."""
         with self._handle:
             self._db.execute(f"PRAGMA cache_size = -{database.VIEW_CACHE_KIB}")
@@ -146,7 +146,7 @@ class Store:
             database.mark_live(self._db, self.path)
             self._wrote = True
 
-    def _settle(self) -> None:
+    def _flush_log(self) -> None:
         """Flush the log after a commit: in WAL mode, `synchronous = NORMAL` leaves it in the system's cache."""
         self._handle.note_change()
         is_durable, self._durable = self._durable, False

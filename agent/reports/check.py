@@ -99,7 +99,7 @@ def _lost_spend(journal: Journal, damage: Damage) -> Iterator[str]:
     """Yield a line for each recorded total that exceeds the sum of the events, unless the run is live."""
     if damage.tail is None or holder(journal.path) is not None:
         return
-    journal.distrust(damage.accepted | {link.seq for link in damage.broken})
+    journal.mark_damaged(damage.accepted | {link.seq for link in damage.broken})
     facts = RunFacts(journal.spec)
     while events := journal.read(facts.last_seq, _BATCH):
         for stamped in events:

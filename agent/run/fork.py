@@ -14,7 +14,7 @@ import msgspec
 
 from ..facts.facts import RunFacts
 from ..journal import Journal, holder
-from ..journal.integrity.half_made import give_name
+from ..journal.integrity.unfinished import rename_complete
 from ..protocol import Prompted, RunEnded, RunStarted, Stamped, UserError
 from ..reports import journal_path, new_run_id
 from ..system import crash_point
@@ -152,7 +152,7 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
         for (sha,) in old.rows("SELECT sha FROM blobs"):
             new.keep(old.blob(sha))
         new.close()
-        give_name(new.path, path)
+        rename_complete(new.path, path)
     except BaseException:
         new.close()
         _remove(new.path)

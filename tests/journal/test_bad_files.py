@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.journal import Journal
-from rundry.agent.journal.database import ask_for_wal
+from rundry.agent.journal.database import enable_wal
 from rundry.agent.protocol import JournalError, RunSpec, TextArrived, to_json_line
 
 
@@ -133,7 +133,7 @@ def test_random_damage_never_gives_more_than_one_clear_line(tmp_path: Path, make
 def test_a_folder_without_a_working_log_is_refused_and_names_the_fix(tmp_path: Path) -> None:
     without = sqlite3.connect(f"file:{tmp_path / 'a.db'}?vfs=unix-dotfile", uri=True, isolation_level=None)
     with pytest.raises(JournalError, match=r"does not work in .* --runs-dir"):
-        ask_for_wal(without, tmp_path)
+        enable_wal(without, tmp_path)
     without.close()
 
 

@@ -148,7 +148,7 @@ def test_what_is_damaged_is_read_each_time(tmp_path):
 def test_looking_at_an_ended_run_leaves_nothing_next_to_it(tmp_path):
     path = make(tmp_path, "20260101-000000-aaaaa")
     before = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
-    journal = Journal.look(path)
+    journal = Journal.open_for_reading(path)
     assert [type(stamped.event).__name__ for stamped in journal.read()][-1] == "RunEnded"
     journal.close()
     assert {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == before

@@ -40,7 +40,7 @@ class FixSetup(Setup):
 
     def __init__(self, source: Path, flags: Mapping[str, object], *, headless: bool) -> None:
         """`source`: the journal of the search. Raises UserError, or JournalError if it cannot be read."""
-        journal = Journal.look(source)
+        journal = Journal.open_for_reading(source)
         try:
             self._source = _finished_search(journal)
             self._rows = [row for row in findings_of(journal).rows if _is_confirmed(row)]

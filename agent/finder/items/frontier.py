@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from ...journal import Journal
-from ...journal.integrity.stored_faults import keep_sum_of_items
+from ...journal.integrity.stored_faults import maintain_item_checksum
 from . import tables
 from .item_state import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable
@@ -179,7 +179,7 @@ class Frontier(FrontierView):
             for statement in tables.SCHEMA:
                 self._journal.rows(statement)
         if self._summed_at != self._journal.rollbacks:  # a rollback removes the triggers too
-            keep_sum_of_items(self._journal)
+            maintain_item_checksum(self._journal)
             self._summed_at = self._journal.rollbacks
 
     def _seen_of(self, keys: Sequence[str]) -> set[str]:

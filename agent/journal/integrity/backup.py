@@ -48,7 +48,7 @@ def _copy(path: Path, place: Path) -> None:
             closing(sqlite3.connect(place, isolation_level=None)) as copy,
         ):
             source.backup(copy)  # all pages in one step: a running run does not restart the copy
-            database.mark_settled(copy)
+            database.mark_single_file(copy)
         with place.open("rb") as file:
             os.fsync(file.fileno())
     except (OSError, *Broken) as error:

@@ -55,7 +55,7 @@ class Damage:
     def summary(self) -> str:
         """Return all faults in one line."""
         lines = [*self.fixed, *(link.text for link in self.broken), *self.end, *self.inbox]
-        more = f", and {len(lines) - _SHOWN} more findings" if len(lines) > _SHOWN else ""
+        more = f", and {len(lines) - _SHOWN} more faults" if len(lines) > _SHOWN else ""
         return "; ".join(lines[:_SHOWN]) + more
 
 
@@ -117,11 +117,11 @@ def _look_at_end(journal: Journal) -> tuple[int, str, Tail | None]:
         return 0, f"{name}, the record of the newest event, is damaged ({error})", None
     newest = journal.last_seq()
     if tail is None:
-        is_expected = newest > 0 and not journal.is_settled() and has_chain(journal.rows)
+        is_expected = newest > 0 and not journal.is_single_file() and has_chain(journal.rows)
         is_expected = is_expected and not tail_path(journal.path).exists()
         return 0, f"{name}, the record of the newest event, is missing" if is_expected else "", None
     if tail.seq > newest:
         return tail.seq - newest, "", tail
     if not is_linked(journal.rows, tail.seq, tail.digest):
-        return 0, f"event {tail.seq} is not the one that {name} names", tail
+        return 0, f"event {tail.seq} differs from the one that {name} records", tail
     return 0, "", tail

@@ -16,7 +16,7 @@ from ...protocol import (
     RunStarted,
 )
 
-_FORCED = (
+_FLUSHED = (
     CallAdmitted,
     GateModeChanged,
     GuardApproved,
@@ -29,7 +29,7 @@ _FORCED = (
 """RunStarted: a journal without its first event cannot be resumed."""
 
 
-def is_forced_out(event: Event) -> bool:
+def must_be_flushed(event: Event) -> bool:
     """Return whether the event admits a paid call or records a person's decision. Flushing takes 0.2 to 5 ms."""
     match event:
         case ProposalDecided(decision=decision, by=by):
@@ -37,4 +37,4 @@ def is_forced_out(event: Event) -> bool:
         case BudgetChanged(by=by):
             return by == "person"
         case _:
-            return isinstance(event, _FORCED)
+            return isinstance(event, _FLUSHED)

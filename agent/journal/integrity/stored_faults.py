@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from ..journal import Journal
-from .beside import META_DIGEST, command_digest, meta_digest
+from .checksums import META_DIGEST, command_digest, meta_digest
 
 _BYTES = 5
 """Bytes of an item's checksum: the sum of eight million of these fits into an integer of SQLite."""
@@ -24,7 +24,7 @@ def item_digest(*columns: object) -> int:
     return int.from_bytes(hashlib.blake2b(raw, digest_size=_BYTES).digest())
 
 
-def keep_sum_of_items(journal: Journal) -> None:
+def maintain_item_checksum(journal: Journal) -> None:
     """Make each change of an item through this handle also change the sum. Call it inside a transaction."""
     journal.add_function("item_digest", len(_COLUMNS), item_digest)
     if not journal.rows(_HAS_SUM):

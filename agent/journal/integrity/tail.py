@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...protocol import JournalError
 from ...system import crash_point
-from .half_made import sync_folder
+from .unfinished import sync_folder
 
 _FORM = struct.Struct("<8sq16sqqdd")
 _MAGIC = b"rundry 1"

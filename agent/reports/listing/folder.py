@@ -51,7 +51,7 @@ class RunsFolder:
         if known is not None and known.current is not None:
             return known.current
         key = key_of(path)
-        journal = Journal.look(path)
+        journal = Journal.open_for_reading(path)
         try:
             tally = tally_of(journal, self._index.older(path))
         finally:

@@ -92,7 +92,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 def line_of(path: Path) -> RunLine:
     """Return the line of a journal; if it cannot be read, the line says why."""
     try:
-        journal = Journal.look(path)
+        journal = Journal.open_for_reading(path)
         try:
             return _read(path, journal)
         finally:

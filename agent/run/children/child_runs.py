@@ -80,7 +80,7 @@ class ChildRuns:
         for child in list(self._ctx.facts.common.children.by_number.values()):
             if not Path(child.journal).exists():
                 continue
-            journal = Journal.look(Path(child.journal))
+            journal = Journal.open_for_reading(Path(child.journal))
             try:
                 self._note_spent(child, _spending_of(journal))
                 ended = last_end(journal)

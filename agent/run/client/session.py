@@ -15,7 +15,7 @@ import msgspec
 
 from ...journal import Journal, holder
 from ...journal.claim import view_name
-from ...journal.database import require_place
+from ...journal.database import require_writable_folder
 from ...journal.write_watch import WriteWatch
 from ...protocol import (
     Command,
@@ -98,7 +98,7 @@ class Session:
         Raises JournalError.
         """
         path = folder / f"{spec.run_id}.db"
-        require_place(path)
+        require_writable_folder(path)
         self._draft = _Draft(spec, path, notes or [], blobs)
         self._hand_over(Check(check=spec))
         self.writes.wake()
@@ -245,7 +245,7 @@ class Session:
     def _greet(self) -> None:
         if self.journal is not None:
             report_reading_progress(self.journal, self._say)
-            self.journal.keep_few_pages()
+            self.journal.use_little_memory()
             self.journal.views.beat(self._view)
             self.writes.follow(self.journal.path)
 

@@ -34,7 +34,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
             f"{run_id}: what it spent cannot be read, because {damage.unknown or 'there is no record of it'}. "
             "Give a new limit for the whole run with --usd or --tokens"
         )
-    journal.distrust(damage.accepted | {link.seq for link in damage.broken})
+    journal.mark_damaged(damage.accepted | {link.seq for link in damage.broken})
     return damage
 
 

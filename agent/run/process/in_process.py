@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...journal import Journal
-from ...journal.database import require_place
+from ...journal.database import require_writable_folder
 from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
 from ..setup.inputs import ProcessContext
@@ -28,7 +28,7 @@ async def begin_in_process(
 
     `tell` gets a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
-    require_place(path)
+    require_writable_folder(path)
     checked = await check_can_begin(spec, process or ProcessContext(), tell)
     journal = Journal.create(path, spec)
     try:

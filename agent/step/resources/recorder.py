@@ -10,7 +10,7 @@ from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
 from ...facts.facts import RunFacts
 from ...journal import Entry, Journal
-from ...journal.integrity.durable import is_forced_out
+from ...journal.integrity.durable import must_be_flushed
 from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Stamped, Waiting
 
 Listener = Callable[[Stamped], None]
@@ -65,7 +65,7 @@ class Recorder:
 
         An event that permits an action is on the disk before the action.
         """
-        durable, work = durable or is_forced_out(event), work or self._work
+        durable, work = durable or must_be_flushed(event), work or self._work
         if isinstance(event, CallAdmitted):  # the worst case is on the disk before the call
             self._journal.note_used(self._facts.spending.used_with(event, work), with_next=True)
         stamped = self._journal.append(event, step=step, work=work, durable=durable)

@@ -15,7 +15,7 @@ _PROBE = ".probe"
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 
 
-def making_path(journal: Path) -> Path:
+def unfinished_path(journal: Path) -> Path:
     """Return the temporary path of a journal that this process creates."""
     return journal.with_name(f"{journal.name}.{view_name(_KIND)}")
 
@@ -25,7 +25,7 @@ def probe_path(journal: Path) -> Path:
     return journal.with_suffix(_PROBE)
 
 
-def give_name(made: Path, journal: Path) -> None:
+def rename_complete(made: Path, journal: Path) -> None:
     """Rename a complete journal, which nobody has open, to its final name. Raises FileExistsError, OSError."""
     tail = made.with_name(f"{made.name}.tail")
     if tail.exists():
@@ -51,7 +51,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def sweep_half_made(folder: Path) -> None:
+def remove_unfinished(folder: Path) -> None:
     """Remove files of processes that were killed while they created a journal in a runs folder. Raises OSError."""
     for name in os.listdir(folder):  # noqa: PTH208 - ten times as fast with thousands of runs
         run, found, maker = name.partition(f".db.{_KIND}-")

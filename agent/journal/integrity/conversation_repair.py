@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ...protocol import Message
 
-LOST = "unknown: the journal lost what became of this call. It may have been carried out. Look before you repeat it."
+LOST = "unknown: the journal lost the result of this call, which may have been executed. Check before you repeat it."
 
 
-def with_results(messages: Sequence[Message], seqs: Sequence[int]) -> tuple[list[Message], list[int]]:
+def pair_results(messages: Sequence[Message], seqs: Sequence[int]) -> tuple[list[Message], list[int]]:
     """Return the messages with a result for each call, without results whose call is missing, and their positions."""
     found: list[tuple[Message, int]] = []
     waiting: list[str] = []
