@@ -1,4 +1,4 @@
-"""Run a run: the loop, the runner process around it, and the client side for views.
+"""Drive a run: the runner process, the loop in it, and the client side for views.
 
-Modules are imported by name: a screen needs `session` and must not load what `runner` needs.
+Import modules by name, because a screen needs `client.session` and must not load the imports of `process.runner`.
 """

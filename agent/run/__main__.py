@@ -1,4 +1,4 @@
-"""The runner process. `process/warm.py` says what it is given."""
+"""Entry point of the runner process; `process/warm.py` documents its arguments and its standard input."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..system import import_aiohttp
 
 
 def main() -> int:
-    """Load the runner and return its exit code."""
+    """Import the runner, run it, and return its exit code."""
     with quick_imports():
         from .process.warm import serve
 
-        import_aiohttp()  # 0.12 s that pass while the screen starts
+        import_aiohttp()  # takes 0.12 s, while the screen starts
 
     return serve()
 

@@ -1,1 +1,1 @@
-"""Child runs: a run whose works are runs of their own, with a share of its budget."""
+"""Child runs, which a run starts instead of steps, each with a share of its budget."""

@@ -1,6 +1,6 @@
-"""The child runs of a run, in its runner: each has a journal, an outcome and a share of the budget.
+"""Start, watch and stop the child runs of a run, each with a journal, an outcome and a share of the budget.
 
-A child is driven by the same code as any other run, in the process of its parent.
+A child run is driven by the same code as any other run, in the process of its parent.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from ..live.requests import UserRequests
 from .share import raised_limits, share_of
 
 RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
-"""Drives a child run to its outcome and passes its events on."""
+"""Type of the function that drives a child run to its outcome and calls the second argument with each event."""
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
-"""Ends after which a child that is still open continues."""
+"""Reasons of an end after which an open child run is resumed."""
 
 
 class ChildRuns:
@@ -61,22 +61,22 @@ class ChildRuns:
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
-        """Stop the running child whenever its parent is stopped."""
+        """Stop the running child run whenever a stop of its parent is requested."""
         self._requests = requests
         requests.follow_stops(self._stop)
 
     def forward(self, command: Command) -> None:
-        """Pass a command for the run on to the running child, if there is one."""
+        """Put a command for the run into the inbox of the running child run, if there is one."""
         if self._running is not None:
             self._running.inbox.put(command)
 
     @property
     def running(self) -> str | None:
-        """Id of the child that runs; None: none does."""
+        """Id of the running child run, or None."""
         return None if self._running is None else self._running.spec.run_id
 
     def reconcile(self) -> None:
-        """Record what children did since this run ended: a child can be resumed by itself."""
+        """Record what child runs did while this run had no runner: a child run can be resumed separately."""
         for child in list(self._ctx.facts.common.children.by_number.values()):
             if not Path(child.journal).exists():
                 continue
@@ -90,7 +90,7 @@ class ChildRuns:
                 self._ctx.events.record(_finished(child, ended, resumes=False), work=child_name(child.number))
 
     async def perform(self, work: Work) -> WorkResult:
-        """Run the child of this work order to its end, or continue it."""
+        """Start or resume the child run of this work order, and drive it to its end."""
         number = int((work.work or "").partition(":")[2])
         self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
         self._ctx.journal.ledger.note(OWN, self._ctx.facts.spending.own_used)
@@ -100,7 +100,7 @@ class ChildRuns:
             return WorkResult(work=work.work, fault=f"child run {number}: {error}")
 
     def _child(self, number: int) -> Child:
-        """Return the child with this number. A new one is recorded before its journal exists."""
+        """Return the child run with this number. A new one is recorded before its journal is created."""
         facts = self._ctx.facts
         known = facts.common.children.by_number.get(number)
         if known is None:
@@ -135,7 +135,7 @@ class ChildRuns:
         journal = self._opened(child)
         try:
             ended = last_end(journal)
-            if ended is not None and ended.reason not in _CONTINUES:  # its parent was killed before it noted the end
+            if ended is not None and ended.reason not in _CONTINUES:  # the parent was killed before it recorded it
                 return self._note_end(child, ended, work)
             order = Order(
                 journal=child.journal,
@@ -168,7 +168,7 @@ class ChildRuns:
         return Journal.open(path) if path.exists() else Journal.create(path, self._spec(child))
 
     def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
-        """Return the changes of a child that continues: after an exhausted budget, it gets a new share."""
+        """Return the changes for the resume of a child run: after an exhausted budget, it gets a new share."""
         if ended is None:
             return ResumeChanges()
         facts = self._ctx.facts
@@ -205,7 +205,7 @@ class ChildRuns:
             self._ctx.events.record(spent, work=child_name(child.number))
 
     def _note_end(self, child: Child, ended: RunEnded | None, work: Work) -> WorkResult:
-        """Record how the child ended. Without an end, it waits for a person."""
+        """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""
         if ended is None:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
         is_stopped = self._requests is not None and self._requests.stop is not None

@@ -1,4 +1,4 @@
-"""The share of a run's budget that a child run gets."""
+"""Compute the share of a run's budget that a child run gets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...protocol import Budget, LimitValue, Spent
 
 
 def share_of(budget: Budget, spent: Spent, left: int) -> Budget:
-    """Return an equal share of what is left of a budget, for one of `left` child runs. A step is not divided."""
+    """Return an equal share of the remaining budget for one of `left` child runs, but at least one step."""
 
     def part(limit: float | None, used: float) -> float | None:
         return None if limit is None else max(0.0, limit - used) / left
@@ -22,7 +22,7 @@ def share_of(budget: Budget, spent: Spent, left: int) -> Budget:
 
 
 def raised_limits(share: Budget, spent: Spent) -> dict[str, LimitValue]:
-    """Return the limits of a child run that resumes: what it used so far, and its new share."""
+    """Return the limits of a resumed child run: its use so far plus its new share."""
     return {
         "steps": None if share.steps is None else spent.steps + share.steps,
         "tokens": None if share.tokens is None else spent.counted_tokens + share.tokens,

@@ -1,4 +1,4 @@
-"""A pipe from a runner to the view that started it: lines of `Reply`, read without blocking."""
+"""The pipe for `Reply` lines from a runner to the view that started it, read without blocking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PIECE = 65_536
 
 
 class Replies:
-    """The view's end, and the runner's end until the runner has it."""
+    """Both ends of the pipe. The view closes the writing end once the runner has inherited it."""
 
     def __init__(self) -> None:
         self._reading, self.writing = os.pipe()
@@ -21,7 +21,7 @@ class Replies:
         self._open = {self._reading, self.writing}
 
     def read(self) -> list[Reply]:
-        """Return the lines that arrived since the last call."""
+        """Return the replies that arrived since the last call."""
         if self._reading not in self._open:
             return []
         try:
@@ -34,11 +34,11 @@ class Replies:
         return [msgspec.json.decode(line, type=Reply) for line in lines]
 
     def close_writing(self) -> None:
-        """Close the writing end, once the runner has its copy."""
+        """Close the writing end, after the runner has inherited it."""
         self._close(self.writing)
 
     def close(self) -> None:
-        """Close the ends of the pipe that are still open."""
+        """Close both ends, if they are open."""
         self._close(self._reading)
         self._close(self.writing)
 

@@ -67,17 +67,18 @@ class Session:
         self._more = journal is not None
         self._ended = False
         self._draft: _Draft | None = None
-        """A run that the runner checks before it has a journal."""
+        """A run that the runner is checking; it has no journal yet."""
         self._replies: Replies | None = None
         self.said = ""
-        """What the runner waits for before the run begins."""
+        """What the user waits for before the run begins, for the screen."""
         self.writes = WriteWatch(LOOK_SECONDS)
         """Reports when `new_events` should be called."""
 
     @classmethod
     def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
-        """Start a runner without a run and return immediately. The runner exits if this view closes before a run
-        begins.
+        """Start a runner without a run and return immediately.
+
+        The runner exits if this view closes before a run begins.
         """
         session = cls(None, None, "view")
         session._start_runner(log, os.environ if env is None else env)
@@ -91,11 +92,10 @@ class Session:
         return session
 
     def begin(self, spec: RunSpec, folder: Path, notes: list[str] | None = None, blobs: Sequence[bytes] = ()) -> Path:
-        """Ask the warm runner whether the run can begin. If it can, `new_events` creates the journal and passes it on.
+        """Let the warm runner check whether the run can begin, and return the path of its journal.
 
-        `blobs`: the bytes of the task's images.
-
-        Raises JournalError.
+        If it can, `new_events` creates the journal and passes it to the runner. `blobs`: the bytes of the task's
+        images. Raises JournalError.
         """
         path = folder / f"{spec.run_id}.db"
         require_writable_folder(path)
@@ -105,7 +105,7 @@ class Session:
         return path
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:
-        """Give an existing journal to the warm runner, or to a new one if that is gone. Raises JournalError."""
+        """Pass an existing journal to the warm runner, or to a new one if there is none. Raises JournalError."""
         if self._runner is None or self._runner.poll() is not None:
             self._start_runner(path.parent / "runner.log", os.environ)
         if self.journal is None:
@@ -119,7 +119,7 @@ class Session:
     def preload(self, model: str) -> None:
         """Let a runner without a run load what the first call of this model needs."""
         if self.journal is None and self._is_warm():
-            with contextlib.suppress(OSError):  # it just exited: `begin` reports that
+            with contextlib.suppress(OSError):  # the runner has exited; `begin` reports it
                 self._send(Expected(model=model))
 
     def store_image(self, data: bytes) -> None:
@@ -129,8 +129,9 @@ class Session:
         self.journal.keep(data)
 
     def put(self, command: Command) -> int:
-        """Put a command into the inbox. Returns the id by which its answer is found. Raises JournalError if there is no
-        run.
+        """Put a command into the inbox, and return the id that its answer will have.
+
+        Raises JournalError if there is no run, and Refusal after a `Stop` of a run that has not begun.
         """
         if self.journal is None and self._draft is not None and isinstance(command, Stop):
             self._draft = None
@@ -140,7 +141,7 @@ class Session:
         return self.journal.inbox.put(command)
 
     def put_without_runner(self, command: Undo | Rewind | Judge | Merge) -> int:
-        """Put a command for a run without a runner. A separate process obeys it, and the run stays ended."""
+        """Put a command for a run without a runner. A separate process carries it out, and the run stays ended."""
         number = self.put(command)
         assert self.journal is not None  # otherwise nothing was put
         path = self.journal.path
@@ -151,9 +152,9 @@ class Session:
         return number
 
     def new_events(self) -> list[Stamped]:
-        """Return new events since the last call, at most BATCH.
+        """Return the events since the last call, at most BATCH.
 
-        Raises Refusal if the runner found that the run cannot begin or continue, and JournalError for a broken journal.
+        Raises Refusal if the runner reports that the run cannot begin or continue, JournalError for a broken journal.
         """
         self._read_replies()
         if self.journal is None or not (self.journal.changed() or self._more):
@@ -185,12 +186,12 @@ class Session:
         return state
 
     def beat(self) -> None:
-        """Record that this view still exists. Call it every few seconds."""
+        """Record in the journal that this view is attached. Call it every few seconds."""
         if self.journal is not None:
             self.journal.views.beat(self._view)
 
     def runner_state(self) -> str:
-        """Return `warming`, `running`, `ended`, or `gone` if the runner died before the end."""
+        """Return `warming`, `running`, `ended`, or `gone` if the runner died before the run ended."""
         if self._runner is not None and self._runner.poll() is None:
             return "ended" if self._ended else "running" if self._after > self._resumed_at else "warming"
         if self._ended:
@@ -200,7 +201,7 @@ class Session:
         return "gone"
 
     def close(self) -> None:
-        """Detach; the run continues."""
+        """Detach from the run, which continues."""
         self.writes.close()
         if self.journal is not None:
             self.journal.views.detach(self._view)
@@ -221,11 +222,11 @@ class Session:
             self._replies.close_writing()
 
     def _read_replies(self) -> None:
-        """Read the runner's replies."""
+        """Act on the runner's replies: remember what it waits for, raise a refusal, or create the journal."""
         if self._replies is None:
             return
         if self._draft is not None:
-            self.writes.wake()  # a reply alone does not wake the view
+            self.writes.wake()  # a reply does not change the journal, so nothing else wakes the view
         for reply in self._replies.read():
             self.said = reply.said
             if reply.refused:
@@ -240,7 +241,7 @@ class Session:
                 self._hand_over(Order(journal=str(draft.path), notes=draft.notes))
         if self._draft is not None and self._runner is not None and self._runner.poll() is not None:
             self._draft = None
-            raise Refusal("the runner process is gone: runner.log next to the journals says why")
+            raise Refusal("the runner process has exited: read runner.log in the folder of the journals")
 
     def _greet(self) -> None:
         if self.journal is not None:
@@ -254,11 +255,11 @@ class Session:
 
     def _hand_over(self, order: Order | Check) -> None:
         if not self._is_warm():
-            raise JournalError("the runner process is gone: start rundry again and resume the run")
+            raise JournalError("the runner process has exited: start rundry again and resume the run")
         self._send(order)
 
     def _is_warm(self) -> bool:
-        """Return whether this view has a runner."""
+        """Return whether this view has started a runner that is still running."""
         return self._runner is not None and self._runner.stdin is not None and self._runner.poll() is None
 
     def _send(self, line: Order | Check | Expected) -> None:
@@ -270,7 +271,7 @@ class Session:
 def _start(
     module: str, log: Path, env: Mapping[str, str], *words: str, keep: int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a process that outlives this one, without files of the workspace on its import path.
+    """Start a process that outlives this one and never imports files of the workspace.
 
     `keep`: a file descriptor that it inherits.
     """

@@ -1,4 +1,4 @@
-"""What a view sends to a warm runner: which run, and how to resume it."""
+"""The lines of JSON between a view and the warm runner that it started."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, OnAsk
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What changes when a run resumes."""
+    """What to change when a run is resumed."""
 
     limits: dict[str, LimitValue] = {}
     """New limits by name, as in `SetLimit`."""
@@ -22,41 +22,41 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     images: list[ImageRef] = []
     """Images of the hint."""
     decision: Decide | None = None
-    """A decision on a proposal that outlived its runner."""
+    """A decision on a proposal that is still open from an earlier runner."""
     damaged: bool = False
-    """Resume without the events that are damaged or missing."""
+    """Whether to resume without the events that are damaged or missing."""
     accept: str | None = None
     """Digest of the suspect result that the user accepts."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of JSON on the runner's standard input."""
+    """The request to drive a run: the last line on the runner's standard input."""
 
     journal: str
     changes: ResumeChanges = ResumeChanges()
     stale: list[int] = []
-    """Commands that an earlier runner did not take: they are refused, not replayed."""
+    """Ids of commands that an earlier runner did not take: they are refused."""
     linger: bool = True
-    """Stay after the end while a view is attached, so that the run can continue when a limit is raised."""
+    """Whether to stay after the end while a view is attached, so that the run can continue when a limit is raised."""
     headless: bool | None = None
-    """Whether no screen owns the run; None: none does unless the run lingers."""
+    """Whether the run has no screen of its own; None: it has one if `linger` is set."""
     notes: list[str] = []
     """Lines for the user, recorded at the start."""
 
     @property
     def is_headless(self) -> bool:
-        """Whether no screen owns the run: without a view, the policy decides."""
+        """Whether the run has no screen of its own, so that the policy decides while no view is attached."""
         return not self.linger if self.headless is None else self.headless
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line before the order: the model that the run will probably use."""
+    """A line before the `Order`: the model that the run will probably use, so that the runner can prepare for it."""
 
     model: str
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A line before the order: can this run begin? The runner answers with `Reply` lines; the last one decides."""
+    """A line before the `Order`: the spec of a run to check. The runner answers with `Reply` lines."""
 
     check: RunSpec
 
@@ -65,10 +65,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One line from the runner to the view that started it."""
 
     said: str = ""
-    """What the user waits for."""
+    """What the user waits for, in words."""
     fits: bool = False
-    """Whether the run can begin."""
+    """Whether the run can begin. This is the last reply to a `Check`."""
     refused: str = ""
-    """Why a run cannot begin or continue."""
+    """Why the run cannot begin or continue. This is the last reply to a `Check`."""
     later: bool = False
-    """Whether trying later can help."""
+    """Whether a refused run may begin when it is tried again later."""

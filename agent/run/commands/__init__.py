@@ -1,1 +1,1 @@
-"""Carry out what the user asks of a run: undo, rewind, shell commands, manual control, new limits."""
+"""Carry out commands of the user: undo, rewind, shell commands, manual control, changes of limits."""

@@ -1,4 +1,4 @@
-"""`/compact`: replace old rounds by a summary. It can be undone."""
+"""`/compact`: replace old rounds of the conversation by a summary, or undo that."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..live.live_run import LiveRun
 
 
 async def compact(run: LiveRun, command: Compact) -> str | None:
-    """Compact the conversation. Returns None, or why it was refused; then the conversation is unchanged."""
+    """Compact the conversation, or undo that. Returns None, or why it was refused."""
     ctx, loop = run.ctx, run.facts.spec.loop
     if not loop.traits.has_one_conversation:
-        return f"{loop.a_run} starts new conversations by itself"
+        return f"{loop.a_run} starts new conversations by itself, so there is nothing to compact"
     if ctx.activity.is_running:
         return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:

@@ -1,6 +1,4 @@
-"""Manual control: the user works with the model's tools, and the model reads what they did
-(docs/requirements.md 5.4).
-"""
+"""Manual control: the user works with the tools of the model, which is then informed (docs/requirements.md 5.4)."""
 
 from __future__ import annotations
 
@@ -29,12 +27,12 @@ from ...workspace import Access, Sandbox, Workspace
 from ..live.live_run import LiveRun
 from .control_report import end_control
 
-BETWEEN_PASSES = "no pass is open: your changes would belong to no pass, and the next pass could not start clean"
+BETWEEN_PASSES = "no pass is open, so the next pass could not start from a clean tree: wait until it begins"
 USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)
 
 
 async def take_control(run: LiveRun) -> str | None:
-    """Give control to the user once running work is interrupted. Returns None, or why that is not possible."""
+    """Interrupt the running work and give control to the user. Returns None, or why that is not possible."""
     ctx = run.ctx
     if (why := _why_not(run)) is not None:
         return why
@@ -44,12 +42,12 @@ async def take_control(run: LiveRun) -> str | None:
     await ctx.activity.until(lambda: run.is_user_in_control or not run.requests.wants_control)
     if run.is_user_in_control:
         return None
-    return "the run came to its end first" if run.passes is None or run.requests.stop is not None else BETWEEN_PASSES
+    return "the run ended first" if run.passes is None or run.requests.stop is not None else BETWEEN_PASSES
 
 
 def _why_not(run: LiveRun) -> str | None:
     if run.finder is not None:
-        return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it, and work next to it"
+        return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it to work in its folder"
     if run.is_user_in_control:
         return "the user is already in control"
     if not run.can_take_control:
@@ -62,7 +60,7 @@ async def return_control(run: LiveRun, note: str) -> str | None:
     if not run.is_user_in_control:
         return "you are not in control"
     if run.ctx.activity.is_running:
-        return "what you started still runs: interrupt it first"
+        return "your last action still runs: interrupt it first"
     async with run.files_lock:
         await end_control(run.ctx, note, by="person")
     run.pauses.unpause()
@@ -79,23 +77,23 @@ async def act(run: LiveRun, command: Act) -> str | None:
     if command.tool == "finish" and run.facts.spec.loop is not LoopKind.GOAL:
         return f"{run.facts.spec.loop.a_run} has no `finish`: /control returns control"
     if run.ctx.activity.is_running:
-        return "what you started still runs: interrupt it first"
+        return "your last action still runs: interrupt it first"
     async with run.files_lock:
         with run.ctx.activity.in_progress():
             return await _UserAction(run).use(command)
 
 
 class _UserAction:
-    """One action of the user."""
+    """One action of the user in manual control."""
 
     def __init__(self, run: LiveRun) -> None:
         self._run, self._ctx = run, run.ctx
         self._record = run.ctx.events.bound(None, None)
         self._tools = copy.copy(run.ctx.tools)
-        self._tools.seconds_left = lambda: None  # the user's time does not count as the run's
+        self._tools.seconds_left = lambda: None  # the user's time does not count against the budget
 
     async def use(self, command: Act) -> str | None:
-        """Run the action. An action with invalid arguments is refused and not recorded."""
+        """Carry out the action and record it. Returns None, or why its arguments are invalid."""
         parsed = parse_arguments(command.tool, json.dumps(command.arguments), USABLE)
         if parsed.error is not None:
             return parsed.error
@@ -107,7 +105,7 @@ class _UserAction:
         try:
             result = await self._do(call, parsed.arguments, command)
         except PersonInterrupted:
-            result = ToolResult(ok=False, text="interrupted: it may be partly done", summary="interrupted")
+            result = ToolResult(ok=False, text="interrupted: it may have been done in part", summary="interrupted")
         except RundryError as error:
             result = ToolResult(ok=False, text=str(error), summary="failed")
         self._record(
@@ -137,13 +135,13 @@ class _UserAction:
                 return await self._change(call, arguments, command.expects)
 
     async def _change(self, call: ToolCall, arguments: Any, expects: str | None) -> ToolResult:  # noqa: ANN401
-        """Apply a change or run a command. The user who makes it has approved it."""
+        """Apply a change or run a command, without asking: the user who requests it approves it."""
         ctx = self._ctx
         draft = draft_of(call.tool, arguments, self._tools)
         if isinstance(draft, ToolResult):
             return draft
         if not isinstance(draft, CommandDraft) and expects is not None and (draft.before.sha256 or "") != expects:
-            text = f"{draft.path} changed on the disk while you edited it: nothing was written, edit it again"
+            text = f"{draft.path} changed on disk while you edited it, so nothing was written: edit it again"
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
         ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, record=self._record)
         if isinstance(draft, CommandDraft):
@@ -170,9 +168,7 @@ class _UserAction:
         return result
 
     async def _check_predicates(self) -> None:
-        """Check, after the user's `finish`, whether the predicates hold. If they hold, the run ends; if not, the user
-        stays in control.
-        """
+        """After the user's `finish`, end manual control if the predicates hold, so that the run ends."""
         run = self._run
         ctx = self._ctx
         if run.facts.spec.predicates.exist:
@@ -187,7 +183,7 @@ class _UserAction:
 
 
 def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result: ToolResult) -> Sequence[str]:
-    """Return what the sandbox refused to the command, for the user who can run it without a sandbox."""
+    """Return a line about what the sandbox refused to the command, and how to run the command without it."""
     done = result.finished
     if done is None or not done.exit_code:
         return []
@@ -196,5 +192,5 @@ def _refused(workspace: Workspace, sandbox: Sandbox, draft: CommandDraft, result
 
 
 def digest(data: bytes | None) -> str:
-    """Return the digest that `Act.expects` compares; empty: the file does not exist."""
+    """Return the SHA-256 of a file for `Act.expects`; empty if the file does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()

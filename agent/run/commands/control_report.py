@@ -1,4 +1,4 @@
-"""What the model reads about a time of manual control: what was done, and which files changed and how."""
+"""End manual control, and report to the model what was done and which files changed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from ...workspace import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600
-"""Characters of each action's result that the model reads."""
+"""Maximum number of characters of each action's result in the report."""
 _DIFF_LINES = 80
-"""Lines of the diff of one file."""
+"""Maximum number of lines of one file's diff in the report."""
 _DIFF_CHARACTERS = 8_000
-"""Characters of the diffs of all files."""
+"""Maximum number of characters of all diffs in the report."""
 
 
 async def control_taken_event(snapshots: Snapshots) -> WheelTaken:
-    """Return the event, with a snapshot of the workspace."""
+    """Take a snapshot of the workspace, and return the event that gives control to the user."""
     return WheelTaken(world=await snapshots.take() or None)
 
 
 async def end_control(ctx: RunContext, note: str, *, by: str, finished: bool = False) -> None:
-    """Report to the model what was done, which files changed and how, and the note. `finished`: no work is left."""
+    """Return control, and report to the model what was done, the changed files and the note.
+
+    `finished`: the run ends, so no report is needed.
+    """
     taken, done = ctx.facts.manual.wheel, list(ctx.facts.manual.done)
     assert taken is not None  # the caller checked it
     world = await ctx.snapshots.take() or None
@@ -45,8 +48,8 @@ async def end_control(ctx: RunContext, note: str, *, by: str, finished: bool = F
 
 
 async def end_manual_control(ctx: RunContext) -> None:
-    """Clean up after an earlier runner: return control, and record that its background processes ended."""
-    hands, why = ctx.facts.manual, "the program stopped, and it with it"
+    """Record that the processes of an earlier runner ended, and return the control that it had given."""
+    hands, why = ctx.facts.manual, "it was stopped, because the program stopped"
     for shell_id in list(hands.shells):
         ctx.events.record(ShellFinished(shell_id=shell_id, how=why, ok=False, output=""))
     if names := list(hands.background):
@@ -59,7 +62,7 @@ async def end_manual_control(ctx: RunContext) -> None:
 
 
 def control_summary(done: Sequence[Action], changes: Sequence[Change], note: str) -> str:
-    """Return what the model reads about the time of manual control."""
+    """Return the message to the model about the time of manual control."""
     parts = ["The person took control for a while and returns it to you now."]
     if note:
         parts.append(f"They say: {note}")
@@ -75,7 +78,7 @@ def control_summary(done: Sequence[Action], changes: Sequence[Change], note: str
 
 
 def _line(action: Action) -> str:
-    how = {True: "", False: " (it failed)", None: " (it was cut off: its result is not known)"}[action.ok]
+    how = {True: "", False: " (it failed)", None: " (interrupted: its result is not known)"}[action.ok]
     what = json.dumps(action.arguments, ensure_ascii=False)
     what = what if len(what) <= _SHOWN_RESULT else what[:_SHOWN_RESULT] + "…"
     result = action.result[:_SHOWN_RESULT].strip()
@@ -88,7 +91,7 @@ def _changed(changes: Sequence[Change]) -> str:
     for change in changes:
         diff = _diff(change)
         if len(diff) > room:
-            parts.append(f"[the diffs of the others are left out: read {change.path} and what follows it yourself]")
+            parts.append(f"[the other diffs are omitted: read {change.path} and the files after it]")
             break
         room -= len(diff)
         parts.append(diff)

@@ -1,4 +1,4 @@
-"""Carry out a user's commands, or refuse them with a reason."""
+"""Carry out the commands in the inbox, or refuse them with a reason."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def _act_for_user(
     command_id: int,
     command: Shell | Undo | Rewind | Compact | TakeWheel | GiveWheel | Act | StopCommand,
 ) -> str | None:
-    """Handle commands by which the user works or undoes something."""
+    """Handle the commands that take long: those that change files, the conversation or who is in control."""
     match command:
         case Shell():
             return await run_for_person(run, command_id, command)
@@ -124,7 +124,7 @@ async def _act_for_user(
 
 
 def _handle_search_command(finder: Finder | None, pool: Pool, facts: RunFacts, command: FinderCommand) -> str | None:
-    """Handle a command to the search; the loop then decides again."""
+    """Handle a command for the search, and make the loop decide again."""
     if finder is None:
         return f"{facts.spec.loop.a_run} has no findings or items"
     refused = handle_search_command(finder, command)
@@ -144,7 +144,7 @@ def _wake(sleeper: Sleeper, activity: Activity) -> str | None:
 def _take_message(
     run: LiveRun, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
-    """Handle the user's messages, answers and decisions."""
+    """Handle messages, answers and decisions of the user."""
     ctx = run.ctx
     match command:
         case Say():
@@ -175,10 +175,10 @@ def _take_message(
 
 
 def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> str | None:
-    """Record a decision. A decision on a proposal that was left open also closes the hand-off."""
+    """Record a decision. A decision on a proposal that was left open at a hand-off also closes the hand-off."""
     opened = facts.requests.proposals.get(command.proposal_id)
     if opened is not None and command.proposal_id not in (*gate.open, *gate.postponed.proposals):
-        # this runner is about to open the proposal again
+        # the proposal is from an earlier runner, and this one will open it again
         if (facts.requests.conflict_of(command.proposal_id) or opened.digest) != command.digest:
             return PROPOSAL_CHANGED
         gate.decide_later(command)
@@ -209,7 +209,7 @@ def _steer(run: LiveRun, command_id: int, said: Steer) -> str | None:
 
 
 def _clear(facts: RunFacts, events: Recorder, activity: Activity) -> str | None:
-    """Clear the conversation, but only between steps: a result must not stand without its call."""
+    """Clear the conversation. This is refused during a step, whose result must not be recorded without its call."""
     if facts.spec.loop is not LoopKind.CHAT:
         return f"only a chat can be cleared: {facts.spec.loop.a_run} works on its task"
     if activity.is_running:
@@ -220,7 +220,7 @@ def _clear(facts: RunFacts, events: Recorder, activity: Activity) -> str | None:
 
 def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt | Stop) -> str | None:
     ctx = run.ctx
-    if run.children is not None and not isinstance(command, Stop):  # a stop reaches them in `ask_to_stop`
+    if run.children is not None and not isinstance(command, Stop):  # `ask_to_stop` forwards a stop
         run.children.forward(command)
     match command:
         case Pause(now=now):
@@ -238,7 +238,7 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             run.pauses.unpause()
         case StepOnce():
             if not run.facts.paused:
-                ctx.events.record(Paused(why="one step was asked for"))
+                ctx.events.record(Paused(why="one step was requested"))
             ctx.activity.allow_one_step()
         case Interrupt():
             if interrupt_shells(run.shells):

@@ -1,4 +1,4 @@
-"""Change a running run: its limits, its model, the gate's mode."""
+"""Change the limits, the model, the rules and the gate's mode of a running run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def set_limit(run: LiveRun, name: str, value: LimitValue) -> str | None:
         return f"invalid limit {value}: give a number of 0 or more, or none"
     model = run.ctx.models.current
     if name == "usd" and value is not None and model.price is None:
-        return f"no price is known for {model.name}, so a limit in USD cannot be kept"
+        return f"no price is known for {model.name}, so a limit in USD cannot be enforced: set a limit of tokens"
     run.ctx.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, name, value)))
     return None
 
@@ -71,8 +71,8 @@ async def switch_model(
 ) -> str | None:
     """Switch the model from the next call on. The conversation is kept.
 
-    `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, only that
-    is reported.
+    `ask_above`: if reading the conversation without a cache costs more USD than this, or an unknown amount, record
+    only the price. Returns None, or why the model cannot be used.
     """
     model = await _open_usable(run.facts, spec, open_model)
     if isinstance(model, str):
@@ -88,7 +88,7 @@ async def switch_model(
 
 
 async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *, by: SwitchedBy) -> str | None:
-    """Switch the model by a rule, and reset the stall counters. Returns None, or why that model cannot take over."""
+    """Switch the model by a rule, and reset the stall counters. Returns None, or why the model cannot take over."""
     model = await _open_usable(run.facts, spec, open_model)
     if isinstance(model, str):
         return model
@@ -100,14 +100,14 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
 
 
 def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
-    """Return the tokens of the conversation as that model counts them, and the cost of reading them without a cache."""
+    """Return the tokens of the conversation as this model counts them, and the USD of reading them without a cache."""
     messages = with_accepted_images(model, facts, facts.main).current()
     tokens = model.count(messages, offered(tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 
 async def _open_usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:
-    """Return the model if it answers and a limit in USD can be kept with it; else why not."""
+    """Return the model if it answers and its price allows the USD limit of the run; else why it cannot be used."""
     try:
         model = await open_model(spec)
         await model.probe()
@@ -119,7 +119,7 @@ async def _open_usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) 
         return small
     limit = facts.budget.usd
     if model.price is None and limit is not None and facts.spec.usd_asked:
-        return f"no price is known for {model.name}, so the limit of {limit} USD cannot be kept: remove the limit first"
+        return f"no price is known for {model.name}, so {limit} USD cannot be enforced: remove the limit first"
     return model
 
 
@@ -135,7 +135,7 @@ def _apply_switch(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: Switch
 def model_switched(
     tools: Sequence[str], facts: RunFacts, model: ModelPort, spec: ModelSpec, *, by: SwitchedBy = "person"
 ) -> ModelSwitched:
-    """Return the event of a model switch, with the cost of its cold cache."""
+    """Return the event of a model switch, with the price of reading the conversation without a cache."""
     tokens, usd = cold_cache_cost(tools, facts, model)
     return ModelSwitched(
         model=model.name,
@@ -151,7 +151,7 @@ def model_switched(
 
 
 def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:
-    """Add a rule that denies. A running command keeps what it can see."""
+    """Add a rule that denies. Commands that are already running are not affected."""
     if rule.verdict != "deny":
         return "only a rule that denies can be added to a run"
     if wrong := rule_problem(rule):
@@ -164,9 +164,9 @@ def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:
 
 
 def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> str | None:
-    """Remove a rule that was allowed for this run. What needs approval waits again from the next proposal on."""
+    """Remove a rule that the user added for this session, from the next proposal on."""
     if rule.verdict != "allow" or rule in facts.spec.gate.rules or rule not in facts.rules:
-        return "only what was allowed for this session can be revoked"
+        return "only a rule that was allowed for this session can be removed"
     events.record(RuleRemoved(rule=rule))
     gate.policy.remove(rule)
     return None
@@ -175,7 +175,7 @@ def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> st
 def set_mode(events: Recorder, gate: Gate, sandbox: Sandbox, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
     """Set the gate's mode, from the next proposal on."""
     if mode is GateMode.AUTO and sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
-        return "no sandbox works here: in `auto` commands would run unsandboxed; confirm it to switch"
+        return "no sandbox works here, so commands would run unsandboxed in `auto`: confirm this to switch"
     gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)
     events.record(GateModeChanged(mode=mode))
     return None

@@ -1,4 +1,4 @@
-"""Rewind to before an earlier message or step: restore the conversation and the files of that moment."""
+"""Rewind a run to the moment before a message or a step: restore its conversation and its files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ MID_STEP = "a step runs: interrupt it first, then rewind"
 
 
 async def rewind(run: LiveRun, command: Rewind) -> str | None:
-    """Rewind the run. Returns None, or why it was refused. What was spent stays spent, and the journal keeps
-    everything.
-    """
+    """Rewind the run. Returns None, or why it was refused. The spend does not change, and no event is removed."""
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
@@ -63,7 +61,7 @@ async def rewind_after_end(context: UndoContext, command: Rewind) -> str | None:
 
 
 async def _rewind(context: UndoContext, command: Rewind) -> Sequence[Event] | str:
-    """Restore the files. Returns the events to record, or why nothing was done."""
+    """Restore the files. Returns the events to record, or why the rewind is not possible."""
     found = _target(context, command.seq)
     if isinstance(found, str):
         return found
@@ -73,7 +71,7 @@ async def _rewind(context: UndoContext, command: Rewind) -> Sequence[Event] | st
 
 
 def _target(context: UndoContext, seq: int) -> Rewound | str:
-    """Return the rewind to that event, or why it is not possible."""
+    """Return the event of a rewind to before event `seq`, or why it is not possible."""
     facts = context.facts
     if not facts.spec.loop.traits.has_one_conversation:
         return f"{facts.spec.loop.a_run} has no single conversation to rewind"
@@ -87,17 +85,17 @@ def _target(context: UndoContext, seq: int) -> Rewound | str:
         case StepStarted(number=number) if events[0].work is None:
             return Rewound(upto=seq, step=number)
         case _:
-            return "there is no message of yours and no step at that place"
+            return "there is no message of yours and no step at that point"
 
 
 def _is_the_task(facts: RunFacts, said: Said) -> bool:
-    """Return whether the message is the task of a goal run. It stays: the run rewinds to its start."""
+    """Return whether the message is the task of a run. A rewind keeps it and goes back to the start of the run."""
     return facts.spec.loop is not LoopKind.CHAT and said.text == facts.spec.task
 
 
 def _left(undone: Undone | None) -> list[Prompted]:
-    """Return a message for the model about files that could not be restored."""
+    """Return a message to the model about files that could not be restored, if there are any."""
     if undone is None or not undone.kept:
         return []
-    text = "Some files are not as you last saw them here: " + "; ".join(undone.kept[:40]) + ". Read before you change."
+    text = "Some files could not be restored: " + "; ".join(undone.kept[:40]) + ". Read a file before you change it."
     return [Prompted(kind="undo", text=text)]

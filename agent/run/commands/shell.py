@@ -10,17 +10,17 @@ from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
 from ..live.live_run import LiveRun
 
 SECONDS = 600.0
-"""Time limit of a user's shell command, in seconds."""
+"""Time limit of a shell command of the user, in seconds."""
 _SHOWN = 8_000
-"""Characters of its output that are shown and sent to the model."""
+"""Maximum number of characters of its output that are shown and sent to the model."""
 _KEPT = 1_000_000
-"""Bytes of its output that the journal keeps."""
+"""Maximum number of bytes of its output that the journal keeps."""
 
 
 async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str | None:
-    """Run it in the workspace without a sandbox. Its output joins the conversation between two steps.
+    """Run a command of the user in the workspace, without a sandbox. Returns None, or why it was refused.
 
-    Its changes are the user's: no undo removes them, and they do not count as the model's.
+    Its output is sent to the model between two steps. Its changes count as the user's, so no undo reverts them.
     """
     if not command.command.strip():
         return "the command is empty"
@@ -59,7 +59,7 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
 
 
 async def _until_ended(running: asyncio.Task[Finished], shells: set[asyncio.Task[Finished]]) -> Finished | None:
-    """Return the result of the command, which is in `shells` meanwhile; None: it was interrupted."""
+    """Return the result of the command, or None if it was interrupted. Meanwhile the command is in `shells`."""
     shells.add(running)
     try:
         await asyncio.wait({running})
@@ -73,7 +73,7 @@ async def _until_ended(running: asyncio.Task[Finished], shells: set[asyncio.Task
 
 
 def interrupt_shells(shells: set[asyncio.Task[Finished]]) -> bool:
-    """End the running shell commands of the user. Returns false if there are none."""
+    """End the running shell commands of the user. Returns whether there were any."""
     for running in shells:
         running.cancel()
     return bool(shells)
@@ -86,8 +86,8 @@ def _how(done: Finished) -> str:
 async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, str | None]]) -> list[str]:
     """Return the files that changed during the command, except those that the run's tools changed.
 
-    A change that a command of the model makes at the same time counts as the user's: the disk does not show who made
-    it. Guarded files are checked in any case.
+    A change that a command of the model makes at the same time counts as the user's, because nothing on disk shows
+    who made it. Guarded files are checked in any case.
     """
     ctx = run.ctx
     after = await ctx.snapshots.take()

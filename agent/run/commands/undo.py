@@ -1,4 +1,4 @@
-"""Undo changes of the run. Files that someone changed later stay and are reported; the model is informed."""
+"""Undo changes of the run, and inform the model. A file that someone else changed since is kept and reported."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .undo_plan import FileRestore, RestorePlan
 
 MID_STEP = "a step runs: interrupt it first, then undo"
 PARALLEL_RESTORES = 16
-"""Files that are restored in parallel, because each waits for the disk."""
+"""Number of files to restore in parallel, because each of them waits for the disk."""
 _NAMED = 40
-"""Files of each kind that the message to the model names."""
+"""Maximum number of files of each kind that the message to the model names."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoContext:
-    """What an undo needs of the run."""
+    """The parts of a run that an undo needs."""
 
     journal: Journal
     facts: RunFacts
@@ -35,8 +35,9 @@ class UndoContext:
 
 
 async def undo(run: LiveRun, command: Undo) -> str | None:
-    """Undo changes. Returns None, or why it was refused. No step begins meanwhile, and an undo that
-    began is completed.
+    """Undo changes. Returns None, or why it was refused.
+
+    No step begins meanwhile. Once begun, the undo is completed even if this task is cancelled.
     """
     ctx = run.ctx
     if ctx.activity.is_running:
@@ -81,12 +82,12 @@ async def undo_after_end(context: UndoContext, command: Undo) -> str | None:
 
 
 def is_mid_step(facts: RunFacts) -> bool:
-    """Return whether a step has not ended, or a call has no result."""
+    """Return whether a step has not ended or a call has no result."""
     return bool(facts.open_steps or facts.main.unanswered())
 
 
 async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
-    """Restore the files and record each. The caller records the returned result; a text says why nothing was undone."""
+    """Restore the files and record each. Returns the event for the caller to record, or why nothing was undone."""
     chosen = _chosen(context.facts, command)
     if isinstance(chosen, str):
         return chosen
@@ -97,7 +98,7 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
 async def revert_changes(
     context: UndoContext, chosen: Sequence[RecordedChange], *, step: int | None = None, by: str = "person"
 ) -> Undone:
-    """Restore these changes, given oldest first: they are the newest ones that were not undone."""
+    """Revert these changes and return the event. `chosen`: the newest changes that are not undone, oldest first."""
     plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
         await plan.add(landed)
@@ -119,15 +120,16 @@ def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:
             return f"there is no step {command.step}: the newest is {facts.step}"
         return since or f"nothing that was changed since step {command.step} began is left to undo"
     if command.changes < 1:
-        return f"undo takes back 1 change or more, not {command.changes}"
+        return f"invalid number of changes {command.changes}: undo 1 or more"
     return changes.standing[-command.changes :] or (
         "all changes are undone already" if changes.undone else "nothing was changed yet"
     )
 
 
 async def _restore_all(context: UndoContext, plan: Iterable[FileRestore]) -> tuple[list[str], list[str]]:
-    """Restore the files. Returns the restored ones and a line for each other one. Deletions come first: a file may be
-    in the way.
+    """Restore the files. Returns the restored paths, and a line for each file that was kept.
+
+    Files are deleted first, because they may be where a folder was before.
     """
     files: list[str] = []
     kept: list[str] = []
@@ -149,13 +151,13 @@ def _restore(context: UndoContext, restore: FileRestore) -> str | None:
 
 
 def _is_recorded(facts: RunFacts, restore: FileRestore) -> bool:
-    """Return whether an undo that was killed had recorded this file."""
+    """Return whether an earlier undo, which was killed, has already recorded this file."""
     known = facts.changes.files.get(restore.path)
     return known is not None and known[1] == restore.to_blob != restore.from_blob
 
 
 def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:
-    """Return what the model reads: which files were restored, and that the user did it."""
+    """Return the message to the model: that the user undid changes, and which files were restored."""
     if undone.path is not None:
         text = [f"The person undid all that was changed in {undone.path}."]
     elif undone.step is not None:
@@ -166,12 +168,12 @@ def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:
     back = [path for path in undone.files if facts.changes.files.get(path, (None, ""))[1] is not None]
     gone = sorted({*undone.files} - {*back})
     if back:
-        text.append(f"As they were before it: {_named(back)}.")
+        text.append(f"Restored: {_named(back)}.")
     if gone:
-        text.append(f"Gone again, they did not exist before it: {_named(gone)}.")
+        text.append(f"Deleted, because they did not exist before: {_named(gone)}.")
     if undone.kept:
-        text.append("Left as it is: " + "; ".join(undone.kept[:_NAMED]) + ".")
-    text.append("Files that git ignores were not looked at. Read a file before you change it again.")
+        text.append("Not restored: " + "; ".join(undone.kept[:_NAMED]) + ".")
+    text.append("Files that git ignores were not restored. Read a file before you change it again.")
     return Prompted(kind="undo", text=" ".join(text))
 
 

@@ -1,4 +1,4 @@
-"""Undo, rewind and verdicts on findings for a run without a runner. The run stays ended and no model is used."""
+"""Carry out undo, rewind and verdicts on findings for an ended run, which stays ended. No model is used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .undo import UndoContext, undo_after_end
 
 
 async def handle_after_end(path: Path) -> None:
-    """Obey each `Undo`, `Rewind`, `Judge` and `Merge` in the journal's inbox, and refuse the rest.
+    """Carry out each `Undo`, `Rewind`, `Judge` and `Merge` in the inbox of the journal, and refuse other commands.
 
     Raises RunHeld, JournalError.
     """
@@ -85,7 +85,7 @@ def _answer(command_id: int, command: Command | None, why: str | None) -> Comman
 
 
 def main(path: str) -> int:
-    """Run as the process that a view starts for such a command."""
+    """Carry out the commands in the inbox of this journal, and return the exit code."""
     try:
         asyncio.run(handle_after_end(Path(path)))
     except RundryError as error:

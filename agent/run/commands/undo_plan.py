@@ -1,6 +1,4 @@
-"""Plan how each file is restored over several changes, newest first, up to a change that someone
-else made in between.
-"""
+"""Plan how to undo several changes of each file, from the newest back to one that someone else changed in between."""
 
 from __future__ import annotations
 
@@ -16,18 +14,18 @@ from ...workspace import FileVersion, Snapshots, blob_id, same_content
 
 
 class Unknown(RundryError):
-    """What a change did is not known well enough to undo it."""
+    """The journal does not contain enough about a change to undo it."""
 
 
 @dataclass(slots=True)
 class FileRestore:
-    """The changes of one file, from its present state back to the wanted one."""
+    """How to restore one file: its present version, and the version to restore."""
 
     path: str
     want: FileVersion | None
-    """The state to restore; None: the file did not exist."""
+    """The version to restore; None: the file did not exist."""
     have: FileVersion | None
-    """The state that the newest change left."""
+    """The version after the newest change; None: that change deleted the file."""
     from_blob: str | None
     to_blob: str | None
     added: int = 0
@@ -35,13 +33,13 @@ class FileRestore:
     folders: frozenset[str] = frozenset()
     """Parent folders that existed before the oldest change."""
     is_broken: bool = False
-    """Someone else changed the file in between, so older changes cannot be undone."""
+    """Whether someone else changed the file between two changes, so that the older ones cannot be undone."""
     _mode: int | None = None
     _is_one_file: bool = True
-    """The file was not deleted and created again so far."""
+    """Whether the file was never deleted between these changes."""
 
     def add_older(self, before: FileVersion | None, after: FileVersion | None, moved: FileEffect) -> None:
-        """Add the next older change, which left the file in the state wanted so far."""
+        """Add the next older change, after which the file had the version that is wanted so far."""
         self._pass(after)
         self._pass(before)
         self.to_blob = moved.before
@@ -49,7 +47,7 @@ class FileRestore:
         self.removed += moved.added
 
     def moved(self) -> FileChanged:
-        """Return the event for this file."""
+        """Return the event for the restored file."""
         return FileChanged(
             path=self.path,
             by="undo",
@@ -60,7 +58,7 @@ class FileRestore:
         )
 
     def _pass(self, state: FileVersion | None) -> None:
-        """Take the file's permissions from the nearest change that recorded them; edits keep them."""
+        """Make this the wanted version, with the permissions of the nearest change that recorded them."""
         if state is None:
             self._mode, self._is_one_file = None, False
         elif state.mode is None:
@@ -74,13 +72,13 @@ class FileRestore:
 
 @dataclass(slots=True)
 class RestorePlan:
-    """The planned restores of all files."""
+    """The restores of all files."""
 
     journal: Journal
     snapshots: Snapshots
     found: dict[str, FileRestore] = field(default_factory=dict[str, FileRestore])
     lost: list[str] = field(default_factory=list[str])
-    """What cannot be undone, and why, one line each."""
+    """A line for each change that cannot be undone, with the reason."""
 
     async def add(self, landed: RecordedChange) -> None:
         """Add the next older change."""
@@ -104,7 +102,7 @@ class RestorePlan:
                 restore.folders = folders
             else:
                 restore.is_broken = True
-                self.lost.append(f"{path}: not as it was before step {landed.step}, someone changed it after that")
+                self.lost.append(f"{path}: someone changed it after step {landed.step}")
 
     def _break(self, paths: Mapping[str, FileEffect]) -> None:
         for path in paths:
@@ -120,7 +118,7 @@ class RestorePlan:
             before = {path: self._kept(path, moved.before) for path, moved in landed.files.items()}
             return before, {path: self._kept(path, moved.after) for path, moved in landed.files.items()}
         if not paths:
-            raise Unknown("the changes of this command are not known: there was no snapshot of the workspace")
+            raise Unknown("the changes of this command are unknown: there was no snapshot of the workspace")
         if landed.world is None or landed.world_after is None:
             raise Unknown("there was no snapshot of the workspace before this command")
         snapshots = self.snapshots
@@ -137,6 +135,6 @@ class RestorePlan:
             try:
                 return self.journal.blob(blob)
             except KeyError:
-                raise Unknown(f"{path}: the journal does not hold its earlier content") from None
+                raise Unknown(f"{path}: the journal does not contain its earlier content") from None
 
         return load

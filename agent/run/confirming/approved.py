@@ -30,7 +30,7 @@ class Approved(msgspec.Struct, frozen=True):
 
 
 def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
-    """Return what the seal contains, and what was approved since. Raises NotSetUp if the seal is damaged."""
+    """Return what the seal contains, and what was approved since. Raises CheckoutFailed if the seal is damaged."""
     if sealing.seal is None:
         return Approved({}, [], [])
     try:
@@ -51,7 +51,7 @@ def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
 def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, without: list[str]) -> None:
     """Bring every guarded path of a checkout to its approved content, and remove what was never approved.
 
-    `without`: folders that are mounted. Raises NotSetUp, OSError.
+    `without`: folders that are mounted. Raises CheckoutFailed, OSError.
     """
     outside = tuple(f"{path}/" for path in without)
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:

@@ -58,7 +58,7 @@ class _Owner:
 
 @asynccontextmanager
 async def checkout(result: Result) -> AsyncGenerator[Checkout]:
-    """Make a checkout in a private temp folder and remove it afterwards. Raises NotSetUp."""
+    """Make a checkout in a private temp folder and remove it afterwards. Raises CheckoutFailed."""
     owner = _Owner()
     folder = own_temp(owner) / (result.workspace.root.name or "workspace")
     try:
@@ -138,7 +138,7 @@ def _link(root: Path, folder: Path, paths: Sequence[str]) -> None:
 
 
 def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
-    """Raise NotSetUp if the check has to run in a temp folder and that makes a difference."""
+    """Raise CheckoutFailed if the check has to run in a temp folder and that makes a difference."""
     root, kind = result.workspace.root, result.sandbox.kind
     if mounted.paths and kind is None:
         raise CheckoutFailed(

@@ -82,7 +82,7 @@ class Mounted(msgspec.Struct, frozen=True):
 
 
 def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
-    """Compare the present folders with those of the start. Raises NotSetUp that names the differences."""
+    """Compare the present folders with those of the start. Raises CheckoutFailed that names the differences."""
     present = dependency_folders(root)
     recorded = facts.verdicts.dependencies
     if recorded is None:
@@ -103,7 +103,7 @@ def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
 
 
 def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: FolderKind) -> list[str]:
-    """Return the folder's caches. Raises NotSetUp if anything else differs."""
+    """Return the folder's caches. Raises CheckoutFailed if anything else differs."""
     if folder.manifest is None:
         raise CheckoutFailed(f"{folder.path} could not be recorded at the start: {folder.why_not}")
     try:

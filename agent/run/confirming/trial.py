@@ -28,7 +28,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_trial(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
-    """Run the commands. Each must pass (with `any_`: one of them), within `seconds`. Never raises NotSetUp."""
+    """Run the commands. Each must pass (with `any_`: one of them), within `seconds`. Never raises CheckoutFailed."""
     try:
         return await _tried(result, commands, seconds, any_=any_)
     except CheckoutFailed as why:
@@ -62,7 +62,7 @@ async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
 
 
 def _refuse_fewer_tests(result: Result, passed: Sequence[CheckResult], *, any_: bool) -> None:
-    """Compare what the commands counted with the run's own newest verdicts on them. Raises NotSetUp.
+    """Compare what the commands counted with the run's own newest verdicts on them. Raises CheckoutFailed.
 
     With `any_`, one command that ran all its tests is enough.
     """
@@ -89,7 +89,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _still_unchanged(result: Result) -> None:
-    """Raise NotSetUp if a background process wrote to a dependency folder during the check."""
+    """Raise CheckoutFailed if a background process wrote to a dependency folder during the check."""
     if result.workspace.root.is_dir():
         unchanged(result.journal, result.facts, result.workspace.root)
 

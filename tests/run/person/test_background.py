@@ -178,7 +178,7 @@ async def test_after_a_kill_the_resumed_run_says_what_no_longer_runs(driven):
     killed.model.turns, killed.model.requests = [READ, DONE], []
     outcome = await killed.run()
     assert outcome.reason == "answered", killed.story()
-    assert killed.of("background_ended")[0]["how"] == "the program stopped, and it with it"
+    assert killed.of("background_ended")[0]["how"] == "it was stopped, because the program stopped"
     assert "No longer running in the background" in killed.heard()
     killed.assert_legal()
 

@@ -105,7 +105,7 @@ async def test_a_place_without_a_message_is_refused(driven):
     run.on("waiting", Rewind(seq=1), Rewind(seq=9_999), Rewind(seq=-4), why="message")
     run.on("command_refused", STOP, nth=3)
     await run.run(watched=True)
-    assert {e["why"] for e in run.of("command_refused")} == {"there is no message of yours and no step at that place"}
+    assert {e["why"] for e in run.of("command_refused")} == {"there is no message of yours and no step at that point"}
 
 
 async def test_without_a_runner_the_run_is_rewound_all_the_same_and_continues_from_there(driven, work):

@@ -126,7 +126,7 @@ async def test_someones_work_between_two_changes_stops_the_way_back_there(driven
     event = undone(await take_back(run, Undo(changes=2)))
     assert (work / "a.txt").read_text() == "1\nmine\n"
     assert event.files == ["a.txt"]
-    assert event.kept == ["a.txt: not as it was before step 1, someone changed it after that"]
+    assert event.kept == ["a.txt: someone changed it after step 1"]
 
 
 async def test_the_model_reads_before_its_next_call_and_the_run_continues_only_when_asked(driven, work):
@@ -138,7 +138,7 @@ async def test_the_model_reads_before_its_next_call_and_the_run_continues_only_w
     assert (work / "a.txt").read_text() == "one\n", run.story()
     assert len(run.model.requests) == 3
     told = run.heard(2)
-    assert "The person undid your last change. As they were before it: a.txt." in told
+    assert "The person undid your last change. Restored: a.txt." in told
     assert told.index("The person undid") < told.index("and now?")
     assert fold(run.spec, run.stamped).files_changed == []
     run.assert_legal()
@@ -170,7 +170,7 @@ async def test_where_the_workspace_is_too_large_edits_come_back_and_commands_say
     event = undone(await take_back(run))
     assert (event.changes, event.files) == (1, [])
     assert event.kept == [
-        "echo 2 > b.txt: the changes of this command are not known: there was no snapshot of the workspace"
+        "echo 2 > b.txt: the changes of this command are unknown: there was no snapshot of the workspace"
     ]
     assert undone(await take_back(run)).files == ["a.txt"]
     assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "2\n"
