@@ -19,7 +19,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..stops import Exhausted, Grant, Quotas
-from ..tools import offered
+from ..tools import tool_specs
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls, stall_hint
@@ -52,7 +52,7 @@ async def perform(
     if work.prompt is not None:
         ctx.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
     constrained = ctx.constrained if work.work is None else None
-    specs = offered(work.tools if work.tools is not None else tools) if constrained is None else []
+    specs = tool_specs(work.tools if work.tools is not None else tools) if constrained is None else []
     for done in range(work.step_cap):
         if done and not await ctx.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)

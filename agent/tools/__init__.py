@@ -1,6 +1,5 @@
 """The model's tools: their arguments, the drafts that they plan, and their results."""
 
-from .acting import draft_of, land, plan_again, read
 from .arguments import (
     AskPerson,
     Edit,
@@ -18,11 +17,12 @@ from .arguments import (
 from .commands import plan_command
 from .context import ToolContext
 from .editing import plan_edit, plan_write
-from .offer import TOOLS, offered
+from .execution import carry_out, draft_of, plan_again, read
 from .parse import Parsed, parse_arguments
 from .reading.fetching import Fetched, Fetcher
 from .result import ToolResult, Touched
 from .tool import Tool
+from .tool_table import TOOLS, tool_specs
 
 __all__ = [
     "TOOLS",
@@ -45,13 +45,13 @@ __all__ = [
     "Touched",
     "UpdatePlan",
     "WriteFile",
+    "carry_out",
     "draft_of",
-    "land",
-    "offered",
     "parse_arguments",
     "plan_again",
     "plan_command",
     "plan_edit",
     "plan_write",
     "read",
+    "tool_specs",
 ]

@@ -107,7 +107,7 @@ class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """Arguments of `finish`. A citation may also be `path` or `path:line`."""
+    """Arguments of `finish`. A citation is an object, or the text `path` or `path:line`."""
 
     answer: str
     citations: list[str | Citation] = []

@@ -20,7 +20,7 @@ from .result import ToolResult, failure
 MOST = 8
 """Background commands at the same time."""
 FOREVER = 1e9
-"""Time-out in seconds that never passes: the command ends with the run."""
+"""Time-out in seconds that is never reached: the command ends with the run."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,23}")
 
 

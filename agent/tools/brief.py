@@ -14,7 +14,7 @@ _ABOUT = {
     "edit_file": "Replace one exact block of lines, which must occur exactly once in the file.",
     "finish": "End the task with an answer and the paths that it comes from.",
 }
-"""Descriptions that replace the first sentence of the long one."""
+"""Descriptions that replace the first sentence of the long description."""
 _PATHS = {"type": "array", "items": {"type": "string"}}
 _TEXT = {"type": "string"}
 _FIELDS: dict[str, dict[str, Any]] = {

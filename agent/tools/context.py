@@ -48,28 +48,28 @@ class ToolContext:
     rules: Sequence[Rule] = ()
     """The person's rules: `deny` also applies to tools that only read."""
     read_only: Callable[[], Sequence[Path]] = lambda: ()
-    """Files that decide whether the goal is met: the sandbox keeps commands from writing them where it can."""
-    live: Callable[[str], bytes | None] = lambda name: None
-    """Returns the output so far of a background command; None: this runner started none of that name."""
+    """Guarded files: the sandbox makes them read-only for commands where it can."""
+    live_output: Callable[[str], bytes | None] = lambda name: None
+    """Returns the output so far of a background command; None: this runner did not start it."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self.ignore = Ignore(self.workspace.root)
 
-    def remember(self, sha: str) -> str:
-        """Return the path under which `read_file` finds this blob. A resumed run registers its earlier outputs so."""
+    def register_output(self, sha: str) -> str:
+        """Return the path under which `read_file` finds this blob. A resumed run registers its earlier outputs."""
         name = OUTPUT + sha[:10]
         self._outputs[name] = sha
         return name
 
-    def remember_as(self, name: str, sha: str) -> None:
+    def register_named_output(self, name: str, sha: str) -> None:
         """Register an output under its own name."""
         self._outputs[OUTPUT + name] = sha
 
     def output(self, name: str) -> bytes:
-        """Return an output that was too long to show, or of a background command. Raises KeyError."""
-        live = self.live(name.removeprefix(OUTPUT))
+        """Return the stored output of a call, or the output of a background command. Raises KeyError."""
+        live = self.live_output(name.removeprefix(OUTPUT))
         if live is not None:
             return live
         return self.load(self._outputs[name])
@@ -101,7 +101,7 @@ class ToolContext:
         assert isinstance(arguments, Finish)
         return arguments.answer, [_plain(citation) for citation in arguments.citations]
 
-    def named(self, arguments: msgspec.Struct | None) -> str:
+    def command_name(self, arguments: msgspec.Struct | None) -> str:
         """Return the name in the arguments of `stop_command`."""
         assert isinstance(arguments, StopCommand)
         return arguments.name

@@ -7,8 +7,8 @@ import msgspec
 from ..gate import FileDraft, read_file_state
 from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, why_not_editable
 from .arguments import Edit, EditFile, WriteFile
-from .blocks.indented import Refused
-from .blocks.match import Several, find
+from .blocks.indentation import Refused
+from .blocks.match import Occurrences, find
 from .blocks.near import nearest
 from .context import ToolContext
 from .reading.files import existing
@@ -25,7 +25,7 @@ class _Planned(msgspec.Struct, frozen=True):
 
 
 def plan_edit(args: EditFile, ctx: ToolContext) -> FileDraft | ToolResult:
-    """Plan the file with all blocks replaced, or say why one does not fit."""
+    """Plan the file with all blocks replaced, or return why a block does not fit."""
     state = existing(args.path, ctx)
     if isinstance(state, ToolResult):
         if state.summary == "no such file":
@@ -95,14 +95,14 @@ def plan_write(args: WriteFile, ctx: ToolContext) -> FileDraft | ToolResult:
 
 
 def _form(before: FileState) -> list[str]:
-    """Note an encoding that the model cannot know."""
+    """Return a note on the encoding if it is not UTF-8."""
     if not before.exists or before.encoding == "utf-8":
         return []
     return [f"the file is {before.encoding}, not UTF-8, and keeps this encoding"]
 
 
 def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
-    """Apply all edits in order, or say why one of them does not fit."""
+    """Apply all edits in order, or return why one of them does not fit."""
     try:
         text = before.text()
     except UnreadableFile as error:
@@ -117,7 +117,7 @@ def _apply(before: FileState, edits: list[Edit]) -> _Planned | str:
         place = find(text, edit.old_text, edit.new_text)
         if place is None:
             return which + _not_found(text, edit)
-        if isinstance(place, Several):
+        if isinstance(place, Occurrences):
             at = ", ".join(str(line) for line in place.lines[:10])
             return (
                 f"{which}old_text occurs {len(place.lines)} times (lines {at}). "

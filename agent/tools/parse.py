@@ -1,4 +1,4 @@
-"""Parse the arguments that a model wrote into valid ones, or into an error that it can act on."""
+"""Parse the arguments of a tool call, or return an error that the model can act on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import msgspec
 
-from .offer import TOOLS, usage
 from .tool import Tool
+from .tool_table import TOOLS, usage
 
 _PRIVILEGED = re.compile(
     r"cwd|work(ing)?_?dir(ectory)?|root|chdir|env(ironment)?|user|run_?as|sudo|shell|network|.*sandbox.*|.*dangerous.*"
     r"|.*permission.*|.*approv.*|.*writ(e)?able.*|.*escalat.*|.*unsafe.*|.*bypass.*|force|trust(ed)?|background|guard",
     re.IGNORECASE,
 )
-"""Fields with which a model would choose where and how freely a tool acts (CVE-2025-59532, CVE-2026-42074)."""
+"""Fields that would let a model choose where a tool acts and with which rights (CVE-2025-59532, CVE-2026-42074)."""
 _ALIASES: dict[str, tuple[str, ...]] = {
     "path": ("file_path", "filepath", "filename", "file", "directory", "dir", "folder"),
     "content": ("contents", "text", "file_text", "file_content"),
@@ -49,18 +49,18 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed arguments of a call."""
 
     arguments: msgspec.Struct | None = None
-    """None: they are not usable, and `error` says why."""
+    """None: the arguments are invalid, and `error` says why."""
     error: str | None = None
     summary: str = "wrong call"
     """What is wrong, for the person, in two or three words."""
     raw: Any = None
     """The parsed JSON; None if it was not JSON."""
     repaired: bool = False
-    """The text was not valid JSON, and only its form was repaired."""
+    """The text was not valid JSON, and its syntax was repaired."""
 
 
 def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> Parsed:
-    """Check a call against the offered tools (all, without `names`) and the tool's arguments. Never raises."""
+    """Check the tool and its arguments. `names`: the offered tools; None: all. Never raises."""
     allowed = list(TOOLS) if names is None else [name for name in names if name in TOOLS]
     exact = tool in allowed and TOOLS[tool].plan is not None
     if _is_deep(raw):
@@ -78,16 +78,16 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     forbidden = _forbidden_field(TOOLS[tool], fields)
     if forbidden is not None:
         summary = f"may not set {forbidden}" if len(forbidden) <= _SHORT else "may not set that"
-        return Parsed(error=_not_yours(tool, forbidden), summary=summary, raw=fields, repaired=repaired)
+        return Parsed(error=_refused_field(tool, forbidden), summary=summary, raw=fields, repaired=repaired)
     try:
-        arguments = msgspec.convert(_shaped(TOOLS[tool], fields), TOOLS[tool].arguments, strict=False)
+        arguments = msgspec.convert(_known_fields(TOOLS[tool], fields), TOOLS[tool].arguments, strict=False)
     except msgspec.ValidationError as wrong:
         return Parsed(error=f"{tool}: {_readable(wrong)}. {usage(tool)}.", raw=fields, repaired=repaired)
     return Parsed(arguments=arguments, raw=fields, repaired=repaired)
 
 
 def _is_deep(raw: str) -> bool:
-    """Return whether more brackets are open together than any call needs; brackets in strings do not count."""
+    """Return whether the brackets are nested too deeply. Brackets in strings do not count."""
     depth = 0
     for match in _BRACKET.finditer(raw):
         bracket = match[0]
@@ -106,23 +106,23 @@ def _decode(raw: str, *, exact: bool) -> tuple[Any, bool, str | None]:
         return {}, False, None
     try:
         value = json.loads(raw)
-        mended = False
+        repaired_value = False
     except (ValueError, RecursionError):
-        value, problem = _mend(raw, exact=exact)
+        value, problem = _repair(raw, exact=exact)
         if problem is not None:
             return None, False, problem
-        mended = True
+        repaired_value = True
     if isinstance(value, str) and value.lstrip().startswith("{"):  # JSON within JSON
         inner, _, problem = _decode(value, exact=exact)
         return (inner, True, None) if problem is None else (None, False, problem)
     problem = _unusable(value)
     if problem is not None:
         return None, False, problem
-    return ({} if value is None else value), mended, None
+    return ({} if value is None else value), repaired_value, None
 
 
-def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
-    """Repair only the form. Text that was cut off is never completed, because half a file would be written."""
+def _repair(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
+    """Repair only the syntax. Text that was cut off is never completed, because half a file would be written."""
     fenced = _FENCED.match(raw)
     text = fenced[1] if fenced else raw.strip()
     for read in (lambda: json.loads(text, strict=False), lambda: ast.literal_eval(text)):
@@ -136,11 +136,11 @@ def _mend(raw: str, *, exact: bool) -> tuple[dict[str, Any] | None, str | None]:
         return None, "the arguments are incomplete: the JSON was cut off or a quote is missing"
     from json_repair import repair_json
 
-    mended: object = repair_json(text, return_objects=True)
-    if not isinstance(mended, dict):
+    repaired_value: object = repair_json(text, return_objects=True)
+    if not isinstance(repaired_value, dict):
         return None, "the arguments are not JSON"
-    fields: dict[str, Any] = mended
-    if exact and not all(f'"{said}"' in text for said in _strings(fields)):
+    fields: dict[str, Any] = repaired_value
+    if exact and not all(f'"{string}"' in text for string in _strings(fields)):
         return None, "the arguments are not valid JSON: escape quotes and line ends within strings"
     return fields, None
 
@@ -160,16 +160,16 @@ def _strings(value: object) -> Generator[str]:
 def _is_whole(text: str) -> bool:
     """Return whether every bracket and quote is closed and nothing follows the last one, so nothing was cut off."""
     depth, inside, skip = 0, False, False
-    for i, sign in enumerate(text):
+    for i, character in enumerate(text):
         if skip:
             skip = False
         elif inside:
-            skip, inside = sign == "\\", sign != '"'
-        elif sign == '"':
+            skip, inside = character == "\\", character != '"'
+        elif character == '"':
             inside = True
-        elif sign in "{[":
+        elif character in "{[":
             depth += 1
-        elif sign in "}]":
+        elif character in "}]":
             depth -= 1
             if depth == 0:
                 return i == len(text) - 1
@@ -204,7 +204,7 @@ def _forbidden_field(tool: Tool, fields: dict[str, Any]) -> str | None:
     return None
 
 
-def _not_yours(tool: str, name: str) -> str:
+def _refused_field(tool: str, name: str) -> str:
     advice = _ADVICE.get(name.lower(), _IN_A_FOLDER) if tool == "run_command" else ""
     return f"{tool}: only the person can set `{name}`. Leave it out.{advice}"
 
@@ -213,14 +213,14 @@ def _is_alias(name: str, known: set[str], fields: dict[str, Any]) -> bool:
     return any(name in _ALIASES.get(field, ()) for field in known if field not in fields)
 
 
-def _shaped(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
+def _known_fields(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the known fields by their names; drop nulls and parse a list that came as JSON text."""
     known = tool.spec.parameters["properties"]
-    shaped = {name: value for name, value in _renamed(known, fields).items() if value is not None}
-    for name, value in shaped.items():
+    found = {name: value for name, value in _renamed(known, fields).items() if value is not None}
+    for name, value in found.items():
         if known[name].get("type") == "array":
-            shaped[name] = [_edit(item) for item in _listed(value)]
-    return shaped
+            found[name] = [_edit(item) for item in _listed(value)]
+    return found
 
 
 def _renamed(known: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Results of tool calls: bounded text for the model, everything for the journal."""
+"""Results of tool calls: a bounded text for the model, and the details for the journal."""
 
 from __future__ import annotations
 

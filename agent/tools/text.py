@@ -48,7 +48,7 @@ def plain(output: bytes) -> str:
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, str, int]:
-    """Return the beginning, the end, and the number of lines between them; if everything fits, it is all in the first.
+    """Return the beginning, the end, and the number of lines between them. A text that fits is all in the beginning.
 
     Cuts between lines if there are any. The end is the longer piece, because errors come last.
     """

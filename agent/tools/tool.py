@@ -1,4 +1,4 @@
-"""What a tool is: its name, its arguments, its description for the model, and what a call of it does."""
+"""The definition of a tool: its description for the model, its arguments, and the function that a call runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def traits(self) -> ToolTraits:
-        """What the rest of the program knows about the tool."""
+        """The row of the tool in `TOOL_TRAITS`: how the rest of the program treats it."""
         return TOOL_TRAITS[self.name]
 
 
@@ -69,7 +69,7 @@ def blocking_tool(
 def gated_tool(
     spec: ToolSpec, arguments: type[Arguments], plan: Callable[[Arguments, ToolContext], Draft | ToolResult]
 ) -> Tool:
-    """Return a tool whose calls pass the gate. `plan` makes the draft of what would be done."""
+    """Return a tool whose calls pass the gate. `plan` makes the draft that the gate decides on."""
     return Tool(spec=spec, arguments=arguments, plan=plan)
 
 

@@ -11,7 +11,7 @@ from fakes.clock import ManualClock
 
 from rundry.agent.gate import CommandDraft, Draft, FileDraft, Gate, GatedTree, SessionPolicy
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
-from rundry.agent.tools import ToolContext, ToolResult, draft_of, land, parse_arguments, plan_again, read
+from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, plan_again, read
 from rundry.agent.workspace import Sandbox, Workspace, command_env
 
 
@@ -56,11 +56,11 @@ class Bench:
     async def carry_out(self, draft: Draft, *, by_person: bool = False) -> ToolResult:
         """Pass the draft through the gate and carry it out; if its file changed in between, plan it and ask again."""
         if by_person:
-            return await land(
+            return await carry_out(
                 draft, self.gate.record_person_action(draft, call_id="call_1", record=self.record), self.ctx
             )
         ruling = await self.gate.propose(draft, call_id="call_1", record=self.record)
-        result = await land(draft, ruling, self.ctx)
+        result = await carry_out(draft, ruling, self.ctx)
         if not result.stale or not isinstance(draft, FileDraft):
             return result
         return await self.carry_out(plan_again(ruling, self.ctx))

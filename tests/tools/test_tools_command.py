@@ -62,7 +62,7 @@ async def test_a_resumed_run_reads_on_in_an_earlier_output(make_bench):
     result = await bench.act("run_command", _run("seq 1 2000"))
     later = make_bench(limit=1_000)
     later.blobs.update(bench.blobs)
-    name = later.ctx.remember(result.full)
+    name = later.ctx.register_output(result.full)
     assert name in result.text
     assert (await later.read("read_file", json.dumps({"path": name}))).ok
 
@@ -72,7 +72,7 @@ async def test_control_sequences_and_redrawn_lines_do_not_reach_the_model(bench)
         "run_command", _run(r"printf '\e[31mred\e[0m\n10%%\r50%%\r100%%\n\e]0;title\a ok\a\b\n\r\n'")
     )
     assert result.text.splitlines()[1:] == ["red", "100%", " ok", ""]
-    assert not any(sign in result.text for sign in "\x1b\x07\x08\r")
+    assert not any(character in result.text for character in "\x1b\x07\x08\r")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from rundry.agent.gate import FileDraft, Ruling
 from rundry.agent.protocol import GateMode, ProposalOpened
-from rundry.agent.tools import Edit, EditFile, ToolResult, land, plan_edit
-from rundry.agent.tools.blocks.match import Place, find
+from rundry.agent.tools import Edit, EditFile, ToolResult, carry_out, plan_edit
+from rundry.agent.tools.blocks.match import Replacement, find
 
 
 def _edit(path: str, *blocks: tuple[str, str]) -> str:
@@ -145,7 +145,7 @@ async def test_mode_link_and_neighbours_stay_when_an_edit_lands(bench):
     file.chmod(0o755)
     os.link(file, bench.root / "b.sh")
     draft = bench.draft("edit_file", _edit("a.sh", ("one", "two")))
-    result = await land(draft, Ruling(approved=True, draft=draft, after=draft.after, by="person"), bench.ctx)
+    result = await carry_out(draft, Ruling(approved=True, draft=draft, after=draft.after, by="person"), bench.ctx)
     assert result.ok, result.text
     assert stat.S_IMODE(file.stat().st_mode) == 0o755
     assert (bench.root / "b.sh").read_text() == "two\n"
@@ -238,7 +238,7 @@ def test_a_place_that_is_found_holds_the_block_up_to_white_space(lines, start, c
         return
     old = "\n".join(line.strip() for line in block)
     place = find(text, old, "NEW")
-    if not isinstance(place, Place):
+    if not isinstance(place, Replacement):
         return
     found = text[place.start : place.end]
     assert [line.strip() for line in found.splitlines() if line.strip()] == [

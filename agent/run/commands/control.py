@@ -22,7 +22,7 @@ from ...protocol import (
 )
 from ...protocol.tools.traits import TOOL_TRAITS
 from ...step import PersonInterrupted, record_lost_command, verify
-from ...tools import TOOLS, ToolResult, draft_of, land, parse_arguments, read
+from ...tools import TOOLS, ToolResult, carry_out, draft_of, parse_arguments, read
 from ...workspace import Access, Sandbox, Workspace
 from ..live.live_run import LiveRun
 from .control_report import end_control
@@ -147,12 +147,12 @@ class _UserAction:
         if isinstance(draft, CommandDraft):
             before = await ctx.snapshots.take()
             try:
-                result = await ctx.activity.interruptible(land(draft, ruling, self._tools))
+                result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
                 return result.with_notes(_refused(ctx.workspace, ctx.sandbox, draft, result))
             finally:
                 ctx.files.mark_changed()
                 await record_lost_command(ctx, before, self._record)
-        result = await ctx.activity.interruptible(land(draft, ruling, self._tools))
+        result = await ctx.activity.interruptible(carry_out(draft, ruling, self._tools))
         for change in result.files:
             ctx.files.mark_changed()
             self._record(

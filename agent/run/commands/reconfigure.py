@@ -32,7 +32,7 @@ from ...protocol import (
 from ...step import with_accepted_images
 from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
-from ...tools import TOOLS, offered
+from ...tools import TOOLS, tool_specs
 from ...workspace import Sandbox
 from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
@@ -102,7 +102,7 @@ async def hand_to_model(run: LiveRun, spec: ModelSpec, open_model: OpenModel, *,
 def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> tuple[int, float | None]:
     """Return the tokens of the conversation as this model counts them, and the USD of reading them without a cache."""
     messages = with_accepted_images(model, facts, facts.main).current()
-    tokens = model.count(messages, offered(tools)) if messages else 0
+    tokens = model.count(messages, tool_specs(tools)) if messages else 0
     return tokens, model.bill(Tokens(in_=tokens))
 
 

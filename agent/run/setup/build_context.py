@@ -173,9 +173,9 @@ def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
 def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:
     """Register the outputs of earlier runners."""
     for name, sha in facts.manual.outputs.items():
-        tools.remember_as(name, sha)
+        tools.register_named_output(name, sha)
     for sha in facts.outputs:
-        tools.remember(sha)
+        tools.register_output(sha)
 
 
 def _used(facts: RunFacts) -> dict[str, int]:

@@ -17,7 +17,7 @@ from ...step.constrained import ASK
 from ...step.fitting.fixed import Count
 from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
-from ...tools import offered
+from ...tools import tool_specs
 from .offered_tools import tools_of
 
 _PASS = 48
@@ -54,7 +54,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
     is_constrained = spec.edit_format == CONSTRAINED
     return needed_room(
         system_prompt(spec),
-        () if is_constrained else offered(tools_of(spec)),
+        () if is_constrained else tool_specs(tools_of(spec)),
         "" if spec.loop is LoopKind.CHAT else spec.task,
         count,
         needed=required_tools(spec),
@@ -72,7 +72,7 @@ def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
         systems = [prompts.lens_system(spec.task, spec.workspace, lens, finder.paths) for lens in lenses]
         tools = [*reading_tools(finder.hosts), "report"]
     needed = required_tools(spec)
-    each = [needed_room(system, offered(tools), "", count, needed=needed) + _PASS for system in systems]
+    each = [needed_room(system, tool_specs(tools), "", count, needed=needed) + _PASS for system in systems]
     return max(each, default=0)
 
 

@@ -53,7 +53,7 @@ def tool_context(
         background=background.names,
         rules=tree.gate.policy.rules,
         read_only=guarded.read_only,
-        live=background.output,
+        live_output=background.output,
     )
 
 

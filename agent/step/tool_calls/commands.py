@@ -9,7 +9,7 @@ import msgspec
 from ...gate import CommandDraft, Ruling
 from ...protocol import Record
 from ...stops import count_failing
-from ...tools import ToolResult, land
+from ...tools import ToolResult, carry_out
 from ...workspace import Access, Change, MissingAccess, Sandbox, Workspace
 from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
@@ -102,7 +102,7 @@ async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Rec
     printed = Tail()
     try:
         with ctx.usage.running():
-            result = await ctx.activity.interruptible(land(draft, ruling, ctx.tools, printed.feed))
+            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, printed.feed))
     except PersonInterrupted as how:
         changes = await record_changes(ctx, before, record)
         notes = await restore_guarded(ctx, changes, before, record)

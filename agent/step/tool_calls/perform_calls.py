@@ -265,7 +265,7 @@ async def _at_gate(ctx: RunContext, one: _Call, record: Record, outcome: CallRes
 
 async def _stop_command(tools: ToolContext, background: Background, one: _Call, record: Record) -> ToolResult:
     """Stop a background command. It needs no gate, because the model started it."""
-    name = tools.named(one.parsed.arguments)
+    name = tools.command_name(one.parsed.arguments)
     ended = await background.stop(name, "model", record)
     if ended is None:
         running = ", ".join(background.names()) or "nothing"

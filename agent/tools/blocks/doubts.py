@@ -1,4 +1,7 @@
-"""Find why replacing a text that occurs exactly could still be wrong; None: no reason found. Pure."""
+"""Find reasons why a replacement could be wrong although the old text was found. Does no I/O.
+
+Each function returns the reason for the model, or None.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,22 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from .lines import BLANK, Document, Line, said
+from .lines import BLANK, Document, Line, indent_text
 from .numbers import has_numbers
-from .places import Spot
+from .places import Match
 
 _WORD = re.compile(r"[A-Za-z0-9_]")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`")
 _LETTERS = re.compile(r"[^\W\d]{3}")
 _CUT, _SHORT = 6, 3
-"""Least number of characters that two cut lines share, and that a line shares with what another one lacks."""
+"""Minimum number of equal characters where two texts are cut at the same place, inside and outside of the cut."""
 _ENOUGH = 3
 """Number of indented lines that show whether a file uses tabs or spaces."""
 
 
-def partial(here: Spot, new: str) -> str | None:
-    """Check a text that begins or ends within a line."""
+def partial_line(here: Match, new: str) -> str | None:
+    """Check an old text that begins or ends within a line."""
     prefix, suffix, number = here.prefix, here.suffix, here.row + 1
     old, new = "\n".join(here.sent), new.strip("\n")
     if not (prefix + suffix).strip(BLANK):
@@ -43,14 +46,14 @@ def partial(here: Spot, new: str) -> str | None:
     further = [line for line in new.split("\n")[1:] if line.strip()]
     if head and indent and "\n" not in old and any(not line.startswith(indent) for line in further):
         return (
-            f"old_text is within line {number}, which has {said(indent)}, and further lines of new_text have less. "
-            "Send whole lines with the file's indentation."
+            f"old_text is within line {number}, which has {indent_text(indent)}, "
+            "and other lines of new_text have less. Send whole lines with the file's indentation."
         )
     return None
 
 
 def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: bool = False) -> bool:
-    """Return whether the new text includes what the first or last line of the old one lacks."""
+    """Return whether the new text repeats the part of the first or last line that is outside of the old text."""
     whole, rest = (rest + sent if first else sent + rest).strip(BLANK), rest.strip(BLANK)
     if any(line.strip(BLANK) == whole for line in new):
         return True
@@ -61,7 +64,7 @@ def _twice(rest: str, sent: str, new: Sequence[str], *, first: bool, nested: boo
 
 
 def _shared(one: str, other: str) -> int:
-    """Count the characters at which both texts begin alike, white space aside."""
+    """Return the length of the common prefix, without leading white space."""
     pairs = zip(one.lstrip(BLANK), other.lstrip(BLANK), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -97,8 +100,8 @@ def _open(text: str) -> list[int]:
     return [text.count(a) - text.count(b) for a, b in ("()", "[]", "{}")]
 
 
-def foreign(old: str, new: str, number: int) -> str | None:
-    """Check for what only tools or models add to text: line numbers, a code fence, escapes."""
+def tool_markup(old: str, new: str, number: int) -> str | None:
+    """Check for line numbers, a code fence or escapes, which tools and models add to text."""
     first = has_numbers(new)
     if first is not None and has_numbers(old) is None:
         known = {line.strip() for line in old.split("\n")} - {""}
@@ -146,9 +149,9 @@ def mixed_indentation(document: Document, real: Sequence[Line], fresh: Sequence[
     return None
 
 
-def doubled(document: Document, spot: Spot, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
+def duplicate_line(document: Document, match: Match, real: Sequence[Line], fresh: Sequence[Line]) -> str | None:
     """Check for new lines that the file already has next to the old text."""
-    first, led = spot.row, spot.led
+    first = match.row
     rows = [line.content for line in fresh]
     here = [line.content for line in real]
     stop = first + len(here)
@@ -160,7 +163,7 @@ def doubled(document: Document, spot: Spot, real: Sequence[Line], fresh: Sequenc
             return f"new_text is already in the file at line {start + 1}. The edit may have been made before."
     for row, known, number in ((rows[0], here[0], first - 1), (rows[-1], here[-1], stop)) if rows else ():
         near = document.rows[number] if 0 <= number < len(document.rows) else ""
-        if row == near != known and (_LETTERS.search(row) or (led and number < first)):
+        if row == near != known and (_LETTERS.search(row) or (match.begins_with_newline and number < first)):
             return (
                 f"new_text has `{row.strip()[:60]}`, which is line {number + 1} of the file and not in old_text, so it "
                 "would be there twice. Put that line into both texts, or into none."

@@ -1,4 +1,4 @@
-"""Explain how the indentation that a model sent relates to that of the file. Pure.
+"""Explain how the indentation that a model sent relates to that of the file. Does no I/O.
 
 An explanation maps the indentation of a sent line to that of the file. Every explanation that fits the old text is
 tried on the new text, and only results that agree count.

@@ -1,4 +1,4 @@
-"""Split text into lines with separate indentation, trailing white space and ending. Pure."""
+"""Split text into lines with separate indentation, trailing white space and ending. Does no I/O."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def aligned(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int
     return pairs + [(len(old) - tail + k, len(new) - tail + k) for k in range(tail)]
 
 
-def said(white: str) -> str:
+def indent_text(white: str) -> str:
     """Describe indentation in words: `no indentation`, `4 spaces`, `2 tabs`."""
     if not white:
         return "no indentation"

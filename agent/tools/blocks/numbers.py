@@ -1,4 +1,4 @@
-"""Remove line numbers that were copied from a tool's output into a replacement block. Pure."""
+"""Remove line numbers that were copied from a tool's output into a replacement block. Does no I/O."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from functools import cache
 
-from .indented import Refused
+from .indentation import Refused
 
 _FRONTS = (r"[ \t]*L?(\d+)", r"[ \t]*\[(\d+)\]", r"[ \t]*(?:[Ll]ine )(\d+)", r"[^\s:]+:(\d+)")
 _MARKS = (r" ?\|", r" ?│", r" ?→", r"\t", r":", r"\.", r"\)", r"-", r"", r" ?┃")
@@ -17,7 +17,7 @@ _ANY = re.compile(r"\s*(L|line |\[|[^\s:]+:)?\d", re.IGNORECASE)
 
 @cache
 def _forms() -> list[re.Pattern[str]]:
-    """Compile them at the first use: it costs each start 7 ms otherwise."""
+    """Compile the patterns at the first use, because that takes 7 ms."""
     return [
         re.compile(rf"{front}{mark}{gap}(.*)", re.DOTALL)
         for front in _FRONTS

@@ -1,4 +1,4 @@
-"""Find the old text of a block in a file. Pure."""
+"""Find the old text of a block in a file. Does no I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNS = str.maketrans(
 """Characters that models replace with their plain form."""
 
 
-class Spot(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True):
     """The one place of an old text in the file."""
 
     row: int
@@ -30,23 +30,23 @@ class Spot(msgspec.Struct, frozen=True):
     suffix: str = ""
     """Text before and after it in its first and last line."""
     exact: bool = False
-    """The file has it as it was sent, apart from line endings."""
-    led: bool = False
-    """It began with the line ending of the previous line, which was dropped."""
+    """The file contains it as it was sent, except for line endings."""
+    begins_with_newline: bool = False
+    """It began with the line ending of the previous line, which is ignored."""
     blank: tuple[int, int] = (0, 0)
     """Number of blank lines dropped before and after it."""
-    plain: bool = False
-    """It has plain quotes, dashes or spaces where the file has others."""
+    is_plain: bool = False
+    """It has plain quotes, dashes or spaces where the file has typographic ones."""
 
 
-class Various(msgspec.Struct, frozen=True):
-    """An old text that fits more than one place."""
+class ManyMatches(msgspec.Struct, frozen=True):
+    """An old text that matches at more than one place."""
 
     rows: list[int]
 
 
-def spot(document: Document, old: str) -> Spot | Various | None:
-    """Return the place of a text with LF endings."""
+def find_match(document: Document, old: str) -> Match | ManyMatches | None:
+    """Find a text with LF line endings; None: it does not occur."""
     joined = "".join(f"{row}\n" for row in document.rows)
     found = _offsets(joined, old)
     if not found:
@@ -54,16 +54,18 @@ def spot(document: Document, old: str) -> Spot | Various | None:
     starts = [0, *accumulate(len(row) + 1 for row in document.rows)]
     rows = [bisect_right(starts, at) - 1 for at in found]
     if len(found) > 1:
-        return Various(rows)
+        return ManyMatches(rows)
     here = _exact(document, old, rows[0], found[0] - starts[rows[0]])
     if here.prefix and not here.prefix.strip(BLANK) and not here.suffix.strip(BLANK):
-        others = _where([_bare(row, plain) for row in document.rows], [_bare(row, plain) for row in here.sent])
+        others = _where(
+            [_bare(row, plain_characters) for row in document.rows], [_bare(row, plain_characters) for row in here.sent]
+        )
         if len(others) > 1:
-            return Various(others)
+            return ManyMatches(others)
     return here
 
 
-def plain(text: str) -> str:
+def plain_characters(text: str) -> str:
     """Return the text with plain quotes, dashes and spaces."""
     return text if text.isascii() else text.translate(_SIGNS)
 
@@ -78,18 +80,18 @@ def _offsets(text: str, old: str) -> list[int]:
     return found
 
 
-def _exact(document: Document, old: str, row: int, column: int) -> Spot:
-    led = old.startswith("\n") and column > 0 and bool(old.strip(BLANK + "\n"))
-    if led:
+def _exact(document: Document, old: str, row: int, column: int) -> Match:
+    begins_with_newline = old.startswith("\n") and column > 0 and bool(old.strip(BLANK + "\n"))
+    if begins_with_newline:
         old, row, column = old[1:], row + 1, 0
     sent = old.removesuffix("\n").split("\n")
     last = document.rows[row + len(sent) - 1]
     end = (column if len(sent) == 1 else 0) + len(sent[-1])
     suffix = "" if old.endswith("\n") else last[end:]
-    return Spot(row, sent, document.rows[row][:column], suffix, exact=True, led=led)
+    return Match(row, sent, document.rows[row][:column], suffix, exact=True, begins_with_newline=begins_with_newline)
 
 
-def _loose(document: Document, old: str) -> Spot | Various | None:
+def _loose(document: Document, old: str) -> Match | ManyMatches | None:
     """Match whole lines without indentation and trailing white space, then also with plain characters."""
     sent = old.removesuffix("\n").split("\n")
     head = next((k for k, line in enumerate(sent) if line.strip(BLANK)), None)
@@ -97,16 +99,16 @@ def _loose(document: Document, old: str) -> Spot | Various | None:
         return None
     tail = next(k for k, line in enumerate(reversed(sent)) if line.strip(BLANK))
     inner = sent[head : len(sent) - tail]
-    rows = [_bare(row, plain) for row in document.rows]
+    rows = [_bare(row, plain_characters) for row in document.rows]
     for block, cut in ((sent, (0, 0)), (inner, (head, tail))):
-        found = _where(rows, [_bare(line, plain) for line in block])
+        found = _where(rows, [_bare(line, plain_characters) for line in block])
         if len(found) > 1:
-            return Various(found)
+            return ManyMatches(found)
         if found:
             same = all(
                 _bare(row, str) == _bare(line, str) for row, line in zip(document.rows[found[0] :], block, strict=False)
             )
-            return Spot(found[0], list(block), blank=cut, plain=not same)
+            return Match(found[0], list(block), blank=cut, is_plain=not same)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Interpret the texts of an edit: as they are, or without copied line numbers, code fences or escapes. Pure."""
+"""Interpret the texts of an edit: as they are, or without copied line numbers, code fences or escapes. Does no I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 import msgspec
 
-from .indented import Refused
+from .indentation import Refused
 from .lines import unified
 from .numbers import without_numbers
 
@@ -27,11 +27,11 @@ class Reading(msgspec.Struct, frozen=True):
     strict: bool = False
     """The place must have exactly this indentation."""
     row: int | None = None
-    """The only row where the text may begin, if it does not prove that its numbers are line numbers."""
+    """The only row where the text may begin, if its numbers are not certainly line numbers."""
 
 
 def readings(old: str, new: str) -> Generator[Reading]:
-    """Yield the texts as they are, and then without what tools and models add."""
+    """Yield the texts as they are, then without line numbers, code fences and escapes."""
     old, new = unified(old), unified(new)
     yield Reading(old, new)
     for bare, fresh, row in without_numbers(old, new):

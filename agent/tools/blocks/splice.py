@@ -1,11 +1,11 @@
-"""Build the text that replaces a block: unchanged lines as in the file, new lines with the endings near them. Pure."""
+"""Build the text that replaces a block: lines that are kept, and new lines with their endings. Does no I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from .indented import Refused
+from .indentation import Refused
 from .lines import Document, Line, aligned
 
 Key = Callable[[str], str]
@@ -16,7 +16,7 @@ _MERGED = (
 )
 
 
-def spliced(
+def splice(
     document: Document,
     first: int,
     sent: Sequence[Line],

@@ -1,1 +1,1 @@
-"""The tools that only read, and what they use."""
+"""The read-only tools: files, search and web pages."""

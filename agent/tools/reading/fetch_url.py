@@ -1,4 +1,4 @@
-"""`fetch_url`: the page as text for the model, bounded."""
+"""The tool `fetch_url`: return a page as bounded text."""
 
 from __future__ import annotations
 
@@ -21,5 +21,7 @@ async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:
         return ToolResult(ok=got.ok, text="\n".join(lines), summary=got.summary)
     sha = ctx.keep(whole)
     shown = [shortened(line) for line in lines[:count]]
-    more = f'[the whole page is stored: use read_file with path "{ctx.remember(sha)}" and start_line={count + 1}]'
+    more = (
+        f'[the whole page is stored: use read_file with path "{ctx.register_output(sha)}" and start_line={count + 1}]'
+    )
     return ToolResult(ok=got.ok, text="\n".join([*shown, more]), summary=got.summary, full=sha)

@@ -1,4 +1,4 @@
-"""Read files and list folders for `read_file` and `list_files`: bounded, with a hint how to read the rest."""
+"""The tools `read_file` and `list_files`, with bounded answers and a hint how to read the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 400
 _WALKED = 200_000
-"""Files that one answer looks at."""
+"""Maximum number of files that one call looks at."""
 SECONDS = 20.0
 """Time-out of a read in seconds."""
 

@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _read(path: Path) -> bytes:
-    """Return nothing for what is not a regular text file, is too large, or cannot be read."""
+    """Return the bytes of a file; empty if it is not a regular text file, too large or unreadable."""
     try:
         # Opening a FIFO without a writer would block.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:

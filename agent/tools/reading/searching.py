@@ -19,7 +19,7 @@ from ..text import fitting, shortened
 from .files import SECONDS, did_you_mean
 
 _MOST = 1_000
-"""Matches that are collected; any beyond are not counted."""
+"""Maximum number of matches that are collected."""
 _LEFT_OUT = (".git/", "node_modules/", "__pycache__/", ".venv/", ".rundry-*.tmp")
 _HIT = re.compile(r"([^\0]+)\0(\d+):(.*)")
 
@@ -61,7 +61,7 @@ async def _ripgrep(rg: Path, pattern: str, where: str, ctx: ToolContext, *, lite
     options += ["--null", "--sort=path", "--hidden", "--no-require-git", "--max-columns=2000", "--max-columns-preview"]
     options += [f"--glob=!{name}" for name in _LEFT_OUT] if where == "." else ["--glob=!.git/"]
     if where != "." and ctx.ignore.ignored(where, is_dir=(ctx.workspace.root / where).is_dir()):
-        options.append("--no-ignore")  # an ignored place that is named is meant
+        options.append("--no-ignore")  # the model named an ignored path on purpose
     if literal:
         options.append("--fixed-strings")
     argv = [str(rg), *options, "-e", pattern, "--", "." if where == "." else f"./{where}"]
@@ -90,7 +90,7 @@ async def _sandboxed(argv: list[str], ctx: ToolContext, seconds: float, stdin: b
 
 
 def _has_surrogates(name: str) -> bool:
-    return any("\ud800" <= sign <= "\udfff" for sign in name)
+    return any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _answer(args: Search, done: Finished, note: str, ctx: ToolContext) -> ToolResult:

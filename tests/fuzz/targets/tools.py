@@ -8,7 +8,7 @@ from contextlib import suppress
 from rundry.agent.images.headers import other_format, read_header
 from rundry.agent.stops.counting.reading import count_failing, count_tests
 from rundry.agent.tools import TOOLS, parse_arguments
-from rundry.agent.tools.blocks.match import Place, find
+from rundry.agent.tools.blocks.match import Replacement, find
 from rundry.agent.web.markup import UnreadablePage
 from rundry.agent.web.readable import readable
 
@@ -33,7 +33,7 @@ def edit_block(data: bytes) -> None:
     """File, old text and new text with NUL bytes between them."""
     text, old, new = [*data.decode(errors="replace").split("\0"), "", "", ""][:3]
     place = find(text, old, new) if old else None  # an empty old text is refused before
-    if isinstance(place, Place):
+    if isinstance(place, Replacement):
         assert 0 <= place.start <= place.end <= len(text)
         same = _without_endings(old) in _without_endings(text)
         assert place.notes or same, "it was found with a tolerance that is not reported"

@@ -16,7 +16,7 @@ from fakes.clock import ManualClock
 
 from rundry.agent.gate import FileDraft, Gate, GatedTree, SessionPolicy, apply_hunks, split
 from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
-from rundry.agent.tools import ToolContext, ToolResult, draft_of, land, parse_arguments, plan_again
+from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, plan_again
 from rundry.agent.workspace import Sandbox, Workspace
 
 LINES = 30
@@ -187,7 +187,7 @@ class Sequence:
             deed = self.person.act() if self.races and self.choose.random() < 0.7 else None
             if not self.races and self.choose.random() < 0.3:
                 await self._meddle()
-            result: ToolResult = await land(draft, ruling, self.tools)
+            result: ToolResult = await carry_out(draft, ruling, self.tools)
             if deed is not None:
                 await asyncio.to_thread(deed.wait)
             if result.files:

@@ -11,7 +11,7 @@ from ....gate.stored.drafts import is_file_change, stored_draft
 from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system import crash_point
-from ....tools import StartCommand, ToolResult, draft_of, land, plan_again
+from ....tools import StartCommand, ToolResult, carry_out, draft_of, plan_again
 from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
@@ -135,7 +135,7 @@ async def _run(
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
     crash_point("change: approved")
     with ctx.usage.running():
-        result = await land(draft, ruling, ctx.tools)
+        result = await carry_out(draft, ruling, ctx.tools)
     crash_point("change: made")
     if result.files:
         ctx.files.mark_changed()

@@ -1,12 +1,12 @@
-"""Complete the old and the new text to whole lines, whether or not they end with a line break. Pure."""
+"""Complete the old and the new text to whole lines, whether or not they end with a line break. Does no I/O."""
 
 from __future__ import annotations
 
 import msgspec
 
-from .indented import Refused
+from .indentation import Refused
 from .lines import BLANK, Document, Line, line_of, lines_of
-from .places import Spot
+from .places import Match
 
 _ADDED = "new_text lacked the line ending that old_text has at its end; it was added"
 _REMOVED = "old_text was a whole line, and new_text is empty: the line was removed with its ending"
@@ -20,7 +20,7 @@ _FRAGMENT = (
 )
 
 
-class Closed(msgspec.Struct, frozen=True):
+class CompleteLines(msgspec.Struct, frozen=True):
     """Both texts completed to whole lines."""
 
     sent: list[Line]
@@ -30,20 +30,20 @@ class Closed(msgspec.Struct, frozen=True):
     notes: list[str] = []
 
 
-def closed(document: Document, here: Spot, old: str, new: str) -> Closed | Refused:
-    """Complete the first and last line of both texts; refused if their ends allow two meanings."""
+def complete_lines(document: Document, here: Match, old: str, new: str) -> CompleteLines | Refused:
+    """Complete the first and last line of both texts. Refused if their ends can mean two things."""
     head = here.prefix if here.prefix.strip(BLANK) else ""
     tail = here.suffix if here.suffix.strip(BLANK) else ""
     sent = [*here.sent]
     sent[0] = head + sent[0]
     sent[-1] += tail
-    if here.led:
+    if here.begins_with_newline:
         new = new.removeprefix("\n")
     if any(here.blank):
         old, new = old.rstrip("\n") + "\n" if here.blank[1] else old, _cut(new, *here.blank)
     if not new and not head + tail:
         whole = old.endswith("\n") or any(here.blank)
-        return Closed(list(map(line_of, sent)), [], notes=[] if whole else [_REMOVED])
+        return CompleteLines(list(map(line_of, sent)), [], notes=[] if whole else [_REMOVED])
     text = head + new + tail
     notes: list[str] = []
     ends_file = False
@@ -58,11 +58,11 @@ def closed(document: Document, here: Spot, old: str, new: str) -> Closed | Refus
             text += "\n"
         else:
             return Refused(_UNCLEAR)
-    return _with_suffix(here, Closed(list(map(line_of, sent)), lines_of(text), ends_file, notes))
+    return _with_suffix(here, CompleteLines(list(map(line_of, sent)), lines_of(text), ends_file, notes))
 
 
-def _with_suffix(here: Spot, found: Closed) -> Closed:
-    """White space after the old text is kept after the new one, unless its line is kept as it is."""
+def _with_suffix(here: Match, found: CompleteLines) -> CompleteLines:
+    """Keep the white space that follows the old text, unless the new text keeps the last line unchanged."""
     if not here.exact or not here.suffix or here.suffix.strip(BLANK):
         return found
     bodies = {line.body for line in found.sent}
@@ -73,7 +73,7 @@ def _with_suffix(here: Spot, found: Closed) -> Closed:
 
 
 def _cut(new: str, head: int, tail: int) -> str:
-    """Remove blank lines at the edges that the old text had too; keep a line ending if any were at the end."""
+    """Remove as many blank lines from both ends as were dropped from the old text."""
     end = "\n" if tail or new.endswith("\n") else ""
     lines = new.removesuffix("\n").split("\n")
     while head and lines and not lines[0].strip(BLANK):

@@ -1,4 +1,4 @@
-"""Find the indentation for the new lines, or why it is not certain. Pure.
+"""Find the indentation for the new lines, or why it is not certain. Does no I/O.
 
 The new text may be indented like the old text as it was sent, or like the file. Unchanged lines, and the first and
 last line, show which: a result counts only if such evidence supports it and no other result.
@@ -13,19 +13,19 @@ from itertools import pairwise
 import msgspec
 
 from .indents import Explanation, FirstOnly, Shift, Steps, explanations
-from .lines import Line, aligned, said
+from .lines import Line, aligned, indent_text
 
 _ALIKE = 0.5
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A block whose place is known, but whose new lines are not certain."""
+    """A block whose place is known, but whose replacement is not certain."""
 
     why: str
     """Reason for the model, in at most two sentences."""
 
 
-class Scene(msgspec.Struct, frozen=True):
+class BlockContext(msgspec.Struct, frozen=True):
     """The replaced lines as in the file and as the model sent them, and the lines around them."""
 
     real: list[Line]
@@ -42,9 +42,9 @@ class Scene(msgspec.Struct, frozen=True):
 class _Outcome(msgspec.Struct, frozen=True):
     lines: list[Line]
     context: bool
-    """A line with words is unchanged in the file."""
-    telling: bool
-    """An unchanged line was sent with another indentation than it has in the file."""
+    """The new text keeps a line of the file that has words."""
+    shows_change: bool
+    """A kept line was sent with an indentation that differs from the file."""
     first: bool
     last: bool
     """The first or last line was sent with another indentation, and gets that of the line it replaces."""
@@ -52,32 +52,32 @@ class _Outcome(msgspec.Struct, frozen=True):
     """The first and last line are unchanged in the file."""
 
     @property
-    def backed(self) -> bool:
+    def supported(self) -> bool:
         """Whether evidence makes this result likely."""
-        return self.telling or self.first or (self.last and self.context)
+        return self.shows_change or self.first or (self.last and self.context)
 
 
-def indented(scene: Scene, fresh: list[Line]) -> list[Line] | Refused:
+def indent_like_file(context: BlockContext, fresh: list[Line]) -> list[Line] | Refused:
     """Return the new lines with their indentation in the file."""
-    pairs = [(given, found) for given, found in zip(scene.sent, scene.real, strict=True) if found.body]
+    pairs = [(given, found) for given, found in zip(context.sent, context.real, strict=True) if found.body]
     if not pairs or not any(line.body for line in fresh):
         return fresh
     sent, real = [given for given, _ in pairs], [found for _, found in pairs]
     if all(given.indent == found.indent for given, found in pairs):
-        why = _doubt(scene, real, fresh)
+        why = _doubt(context, real, fresh)
         return Refused(why) if why else fresh
-    known = explanations(sent, real, fresh, scene.unit)
+    known = explanations(sent, real, fresh, context.unit)
     if not known:
-        return Refused(_uneven(scene))
+        return Refused(_uneven(context))
     moves_only = [line.body for line in fresh if line.body] == [line.body for line in real]
-    chosen = None if moves_only else _single(scene, known, sent, real, fresh)
+    chosen = None if moves_only else _single(context, known, sent, real, fresh)
     if chosen is None and not moves_only and (len(real) == 1 or not any(isinstance(each, FirstOnly) for each in known)):
         chosen = _chosen(known, sent, real, fresh)
-    return chosen or Refused(_unclear(scene, sent, real))
+    return chosen or Refused(_unclear(context, sent, real))
 
 
-def _doubt(scene: Scene, real: Sequence[Line], fresh: list[Line]) -> str | None:
-    """Return why new text next to exact old text is not used as it is."""
+def _doubt(context: BlockContext, real: Sequence[Line], fresh: list[Line]) -> str | None:
+    """Return why the new text is not used as it is although the old text matched exactly."""
     words = [line for line in fresh if line.body]
     if [line.body for line in words] == [line.body for line in real]:
         lost = any(old.indent and not new.indent for old, new in zip(real, words, strict=True))
@@ -87,7 +87,12 @@ def _doubt(scene: Scene, real: Sequence[Line], fresh: list[Line]) -> str | None:
     placed = words[0].indent in (real[0].indent, home.indent)
     if not placed and (not outcome.context or (home.indent and not words[0].indent)):
         return _changed(words[0], home)
-    lost = _lost(scene, fresh) or _left_parent(real, words) or _lost_end(scene, real, words) or _left_block(real, words)
+    lost = (
+        _lost(context, fresh)
+        or _left_parent(real, words)
+        or _lost_end(context, real, words)
+        or _left_block(real, words)
+    )
     if lost is None:
         return None
     return (
@@ -98,19 +103,20 @@ def _doubt(scene: Scene, real: Sequence[Line], fresh: list[Line]) -> str | None:
 
 def _changed(new: Line, old: Line) -> str:
     return (
-        f"new_text begins with {said(new.indent)} and old_text with {said(old.indent)}, so its indentation is unclear. "
+        f"new_text begins with {indent_text(new.indent)} and old_text with {indent_text(old.indent)}, "
+        "so its indentation is unclear. "
         "If a change of indentation is meant, put an unchanged line before or after it in both texts."
     )
 
 
-def _lost(scene: Scene, fresh: list[Line]) -> Line | None:
+def _lost(context: BlockContext, fresh: list[Line]) -> Line | None:
     """Return a changed line that lacks the indentation of the line in its position."""
-    keys = [[(line.indent, line.body) for line in lines] for lines in (scene.real, fresh)]
-    anchors = [(-1, -1), *aligned(*keys), (len(scene.real), len(fresh))]
+    keys = [[(line.indent, line.body) for line in lines] for lines in (context.real, fresh)]
+    anchors = [(-1, -1), *aligned(*keys), (len(context.real), len(fresh))]
     for (i, j), (next_i, next_j) in pairwise(anchors):
         if next_i - i != next_j - j:
             continue
-        for old, new in zip(scene.real[i + 1 : next_i], fresh[j + 1 : next_j], strict=True):
+        for old, new in zip(context.real[i + 1 : next_i], fresh[j + 1 : next_j], strict=True):
             if old.indent and new.body and not new.indent and _alike(old.body, new.body):
                 return new
     return None
@@ -120,15 +126,15 @@ def _alike(one: str, other: str) -> bool:
     return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
 
 
-def _lost_end(scene: Scene, real: Sequence[Line], words: Sequence[Line]) -> Line | None:
+def _lost_end(context: BlockContext, real: Sequence[Line], words: Sequence[Line]) -> Line | None:
     """Return the last line, if it lost its indentation and the next line in the file has some."""
     last = words[-1]
     known = any(line.indent and line.body == last.body for line in real)
-    return last if scene.after and known and not last.indent else None
+    return last if context.after and known and not last.indent else None
 
 
 def _left_block(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
-    """Return an unchanged line that now has less indentation than any line of the block had."""
+    """Return a kept line that now has less indentation than any line of the block had."""
     least = min(len(line.indent) for line in real)
     known = {line.body for line in real}
     return next((line for line in words if len(line.indent) < least and line.body in known), None)
@@ -148,7 +154,7 @@ def _left_parent(real: Sequence[Line], words: Sequence[Line]) -> Line | None:
 
 
 def _single(
-    scene: Scene, known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
+    context: BlockContext, known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
 ) -> list[Line] | None:
     """Return the result if only the first line, perhaps the only one, was sent without its indentation."""
     only = next((each for each in known if isinstance(each, FirstOnly)), None)
@@ -163,14 +169,16 @@ def _single(
         return fresh if words[0].indent == real[0].indent == home.indent else None
     if _kept_out(real[0], words):
         return _chosen([each for each in known if each is not only], sent, real, fresh)
-    inside = bool(real[0].indent) and scene.before.startswith(real[0].indent) and scene.after.startswith(real[0].indent)
+    inside = (
+        bool(real[0].indent) and context.before.startswith(real[0].indent) and context.after.startswith(real[0].indent)
+    )
     if inside and not any(line.indent for line in words):
         return _moved(Shift(add=only.add), fresh)
     return None
 
 
 def _kept_out(real: Line, words: Sequence[Line]) -> bool:
-    """Return whether the one old line stays below others and would leave their block if it was sent correctly."""
+    """Return whether the only old line now follows new lines and would leave their block without a correction."""
     at = next((k for k, line in enumerate(words) if line.body == real.body), 0)
     return at > 0 and len(words[at].indent) < len(real.indent)
 
@@ -192,7 +200,7 @@ def _replaces_first(sent: Sequence[Line], real: Sequence[Line], words: Sequence[
 def _chosen(
     known: Sequence[Explanation], sent: Sequence[Line], real: Sequence[Line], fresh: list[Line]
 ) -> list[Line] | None:
-    """Return the lines that all the evidence supports."""
+    """Return the only result that the evidence supports; None: none, or several."""
     moved = [_moved(each, fresh) for each in known]
     distinct: list[list[Line]] = []
     for lines in [fresh, *(lines for lines in moved if lines is not None)]:
@@ -202,13 +210,15 @@ def _chosen(
     anchored = [each for each in outcomes if each.ends]
     if len(anchored) == 1:
         return anchored[0].lines
-    backed = [each for each in outcomes if each.backed]
-    if len(backed) != 1 or (not backed[0].telling and any(each.last for each in outcomes if each is not backed[0])):
+    supported = [each for each in outcomes if each.supported]
+    if len(supported) != 1 or (
+        not supported[0].shows_change and any(each.last for each in outcomes if each is not supported[0])
+    ):
         return None
     units = [len(each.real) for each in known if isinstance(each, Steps) and each.real != "\t"]
-    if backed[0].lines is distinct[0] and any(len(line.indent) % unit for line in fresh for unit in units):
+    if supported[0].lines is distinct[0] and any(len(line.indent) % unit for line in fresh for unit in units):
         return None  # the levels have another width than in the file
-    return backed[0].lines
+    return supported[0].lines
 
 
 def _moved(explanation: Explanation, fresh: Sequence[Line]) -> list[Line] | None:
@@ -229,32 +239,32 @@ def _moved(explanation: Explanation, fresh: Sequence[Line]) -> list[Line] | None
 def _outcome(lines: list[Line], sent: Sequence[Line], real: Sequence[Line]) -> _Outcome:
     words = [line for line in lines if line.body]
     keys = [[(line.indent, line.body) for line in some] for some in (real, words)]
-    kept = [i for i, _ in aligned(*keys) if any(sign.isalnum() for sign in real[i].body)]
+    kept = [i for i, _ in aligned(*keys) if any(character.isalnum() for character in real[i].body)]
     moved = [given.indent != line.indent for given, line in zip(sent, real, strict=True)]
     return _Outcome(
         lines,
         context=bool(kept),
-        telling=any(moved[i] for i in kept),
+        shows_change=any(moved[i] for i in kept),
         first=moved[0] and words[0].indent == real[0].indent,
         last=moved[-1] and words[-1].indent == real[-1].indent,
         ends=len(words) > 1 and len(real) > 1 and keys[0][0] == keys[1][0] and keys[0][-1] == keys[1][-1],
     )
 
 
-def _unclear(scene: Scene, sent: Sequence[Line], real: Sequence[Line]) -> str:
-    at = next(k for k, line in enumerate(scene.real) if line.body and line.indent != scene.sent[k].indent)
+def _unclear(context: BlockContext, sent: Sequence[Line], real: Sequence[Line]) -> str:
+    at = next(k for k, line in enumerate(context.real) if line.body and line.indent != context.sent[k].indent)
     return (
-        f"line {scene.number + at} has {said(scene.real[at].indent)} of indentation, in old_text it has "
-        f"{said(scene.sent[at].indent)}, and new_text fits in more than one way. "
+        f"line {context.number + at} has {indent_text(context.real[at].indent)} of indentation, in old_text it has "
+        f"{indent_text(context.sent[at].indent)}, and new_text fits in more than one way. "
         "Send both texts with the file's indentation."
     ).replace("no indentation of indentation", "no indentation")
 
 
-def _uneven(scene: Scene) -> str:
-    pairs = list(zip(scene.sent, scene.real, strict=True))
+def _uneven(context: BlockContext) -> str:
+    pairs = list(zip(context.sent, context.real, strict=True))
     at = next(k for k, (given, found) in enumerate(pairs) if found.body and given.indent != found.indent)
     return (
-        f"the indentation of old_text differs from the file's in more than one way (line {scene.number + at} has "
-        f"{said(scene.real[at].indent)}, in old_text {said(scene.sent[at].indent)}). "
+        f"the indentation of old_text differs from the file's in more than one way (line {context.number + at} has "
+        f"{indent_text(context.real[at].indent)}, in old_text {indent_text(context.sent[at].indent)}). "
         "Send both texts with the file's indentation."
     )

@@ -1,4 +1,4 @@
-"""Turn calls into drafts, and carry out rulings: the only place where a tool changes or runs something."""
+"""Turn tool calls into drafts, and carry out approved drafts. Only this module changes files or runs commands."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..workspace import (
     write_file,
 )
 from .context import ToolContext
-from .offer import TOOLS
 from .reading.files import SECONDS
 from .result import ToolResult, Touched, failure
 from .text import head_and_tail, lines_of, numbered, plain
+from .tool_table import TOOLS
 
 _REFUSED = {"person": "rejected", "conflict": "conflict"}
 _SHOWN = 60
@@ -31,7 +31,7 @@ _SHOWN = 60
 
 
 async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> ToolResult:
-    """Run a tool that changes nothing and return its result. Never raises for arguments of a model."""
+    """Run a read-only tool and return its result. Invalid arguments give a failure, not an exception."""
     tool = TOOLS[name]
     if tool.read is None:
         raise TypeError(f"{name} does not read")
@@ -60,10 +60,10 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
 OnOutput = Callable[[bytes], None]
 
 
-async def land(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: OnOutput | None = None) -> ToolResult:
-    """Carry out exactly what was approved; if nothing was, say why.
+async def carry_out(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: OnOutput | None = None) -> ToolResult:
+    """Carry out exactly what was approved; if nothing was approved, return the reason.
 
-    `on_output` gets a command's output while it runs.
+    `on_output` receives a command's output while it runs.
     """
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
@@ -74,7 +74,7 @@ async def land(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: OnOutp
     if decided.landed is not None:
         return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
     if decided.before.exists and ruling.after == decided.before.data:
-        text = f"{decided.path} already has exactly this change: someone made it meanwhile. Nothing was written."
+        text = f"{decided.path} already has exactly this change: someone else made it meanwhile. Nothing was written."
         return ToolResult(ok=True, text=text, summary="there already")
     return await _write(decided, ruling, ctx)
 
@@ -176,7 +176,7 @@ def _command_result(done: Finished, timeout: float, ctx: ToolContext) -> ToolRes
     if not left_out:
         return ToolResult(ok=done.exit_code == 0, text=f"{head}\n{start}", summary=summary)
     sha = ctx.keep(whole)
-    name = ctx.remember(sha)
+    name = ctx.register_output(sha)
     dropped = f"; {done.full_dropped:,} bytes of them were too many to keep" if done.full_dropped else ""
     first = len(lines_of(start)) + 1
     middle = (

@@ -103,7 +103,7 @@ TOOLS: dict[str, Tool] = {
             described(
                 "edit_file",
                 "Change a file by replacing exact blocks of lines. Each `old_text` must occur exactly once. Give "
-                "several blocks in `edits`, or one as `old_text` and `new_text`. All blocks land or none.",
+                "several blocks in `edits`, or one as `old_text` and `new_text`. All blocks are applied, or none.",
                 ["path"],
                 path=PATH,
                 edits={"type": "array", "items": _EDIT, "description": "Blocks, applied in order."},
@@ -233,10 +233,10 @@ TOOLS: dict[str, Tool] = {
         ),
     )
 }
-"""All tools. A test compares them with `TOOL_TRAITS`."""
+"""All tools by name. A test compares them with `TOOL_TRAITS`."""
 
 
-def offered(names: Sequence[str]) -> list[ToolSpec]:
+def tool_specs(names: Sequence[str]) -> list[ToolSpec]:
     """Return the specifications of these tools for the model."""
     return [TOOLS[name].spec for name in names]
 
