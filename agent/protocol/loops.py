@@ -1,4 +1,4 @@
-"""The kinds of loops: a row for each with what is particular to it, and the settings of those that have some.
+"""The kinds of loops: one row of traits for each, and the settings of the kinds that have any.
 
 The decisions of a loop are in `agent/loops/`.
 """
@@ -23,23 +23,23 @@ CACHE_TTL = 300.0
 
 
 _GOAL = """\
-Go on until the goal is met. {goal}
+Continue until the goal is met. {goal}
 You cannot end the run by saying that it is done. When you believe that it is, call `finish` with an answer and \
 citations (`path` or `path:line` of files that you read or wrote)."""
 
 _INTERVAL = """\
-This task is done again and again, on a clock; this conversation is one pass of it. {goal}
-Do what the task needs now; where nothing is to be done, change nothing. Then call `finish` with an answer in a line \
-and citations. What you changed is committed when it is sound, and rolled back when it is not."""
+This task is repeated at fixed times; this conversation is one pass of it. {goal}
+Do what the task needs now; if there is nothing to do, change nothing. Then call `finish` with an answer in one line \
+and citations. Your changes are committed if the checks pass, and rolled back if they do not."""
 
 _PACED = """\
 When you have to wait for something, call `wake_after` with the seconds and the reason, instead of asking again and \
 again."""
 
 _IMPROVE = """\
-A command prints a score; this conversation is one pass that tries to move it. Make one change, then call `finish` \
-with an answer in a line that says what you tried, and citations. The program measures: what is better is kept, all \
-else is rolled back."""
+A command prints a score; this conversation is one pass that tries to improve it. Make one change, then call `finish` \
+with citations and an answer in one line that says what you tried. The program measures the score: a better result is \
+kept, any other is rolled back."""
 
 _CHAT = "Answer the person. When the answer is complete, stop calling tools: the person speaks next."
 
@@ -63,7 +63,7 @@ class LoopKind(StrEnum):
 
     @property
     def traits(self) -> LoopTraits:
-        """What is particular to the loop kind."""
+        """The traits of the loop kind."""
         return loop_traits(self)
 
 

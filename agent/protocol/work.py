@@ -55,7 +55,7 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Again(msgspec.Struct, frozen=True):
-    """Start these work orders next to the running ones. The loop is asked again as soon as one of them ends."""
+    """Start these work orders in addition to the running ones. The loop is asked again as soon as one of them ends."""
 
     works: list[Work]
     within: float | None = None

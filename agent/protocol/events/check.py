@@ -15,7 +15,7 @@ MarkKind = Literal[
     "unreadable",
     "diverted",  # a parent is a link or a file
 ]
-"""What stands at a guarded path."""
+"""What exists at a guarded path."""
 
 
 class CheckStarted(EventBase, frozen=True, kw_only=True):

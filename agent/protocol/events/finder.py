@@ -74,9 +74,9 @@ class ClusterWorker(msgspec.Struct, frozen=True, kw_only=True):
     """Its address without the protocol."""
     threads: int
     batches: int = 0
-    """Batches that it works or that wait there; each thread works one."""
+    """Number of batches that it works or that wait there; each thread works one."""
     items: int = 0
-    """Items in these batches."""
+    """Number of items in these batches."""
     doing: str = ""
     """One of these items."""
     cpu: float = 0.0

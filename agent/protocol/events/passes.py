@@ -7,7 +7,8 @@ from typing import Literal
 from .base import EventBase
 
 DelayMoved = Literal["inside", "out", ""]
-"""Whether a delay was moved `inside` the warm window or `out` of the dead zone; empty: it is the requested one."""
+"""`inside`: the delay was shortened to end while the prompt cache is warm. `out`: it was lengthened, so that a cold
+read is worth its price. Empty: it is the requested delay."""
 WokenBy = Literal["clock", "person", "message", "deadline"]
 
 PassVerdict = Literal[

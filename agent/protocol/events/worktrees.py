@@ -9,9 +9,7 @@ _PREFIX = "tree:"
 
 
 class WorktreeStarted(EventBase, frozen=True, kw_only=True):
-    """A worktree starts to work an item, with the files of the run's tree. What happens in it has the work
-    `tree:N:KEY`.
-    """
+    """Work on an item starts in a worktree, with the files of the run's tree. Its events have the work `tree:N:KEY`."""
 
     tree: int
     """Number of the worktree, from 1."""
@@ -41,7 +39,7 @@ class JoinFinished(EventBase, frozen=True, kw_only=True):
     files: list[str] = []
     """Paths of the written files."""
     merged: list[str] = []
-    """Those of them that others had changed too."""
+    """The written files that had also changed in the run's tree."""
     conflicts: list[str] = []
     """One line for each conflict. If there is one, nothing was written."""
 
@@ -54,7 +52,7 @@ class WorktreeFinished(EventBase, frozen=True, kw_only=True):
     why: str
     """How it ended, for people."""
     patch: str | None = None
-    """Blob of a patch of the changes that were not joined; None: there are none."""
+    """Blob of a patch of the changes that were not merged; None: there are none."""
 
 
 def item_tree_name(tree: int, key: str) -> str:

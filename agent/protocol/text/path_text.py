@@ -8,16 +8,16 @@ def quoted_path(path: str) -> str:
 
     A path then cannot add lines to a diff or to Markdown (git-config(1), core.quotePath). A plain path is unchanged.
     """
-    if path.isprintable() and not any(sign in path for sign in '"\\'):
+    if path.isprintable() and not any(character in path for character in '"\\'):
         return path
-    return f'"{"".join(sign if _shows(sign) else _octal(sign) for sign in path)}"'
+    return f'"{"".join(character if _shows(character) else _octal(character) for character in path)}"'
 
 
-def _shows(sign: str) -> bool:
-    return sign.isprintable() and sign not in '"\\'
+def _shows(character: str) -> bool:
+    return character.isprintable() and character not in '"\\'
 
 
-def _octal(sign: str) -> str:
-    is_raw_byte = "\udc80" <= sign <= "\udcff"
-    data = sign.encode("utf-8", "surrogateescape" if is_raw_byte else "surrogatepass")
+def _octal(character: str) -> str:
+    is_raw_byte = "\udc80" <= character <= "\udcff"
+    data = character.encode("utf-8", "surrogateescape" if is_raw_byte else "surrogatepass")
     return "".join(f"\\{byte:03o}" for byte in data)

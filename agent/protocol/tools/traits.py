@@ -16,11 +16,11 @@ task with an answer, and `end` ends a work that has its own tool for its result.
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
 LeftOut = Literal["first", "second", "third"]
-"""When a model with a small window goes without a tool. Tasks need at least to read, edit and write files."""
+"""The order in which tools are left out for a model with a small window. Tools to read, edit and write files stay."""
 
 
 class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rest of the program has to know about one tool."""
+    """The properties of one tool that other parts of the program use."""
 
     effect: ToolEffect
     verb: str = ""
@@ -28,12 +28,12 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     """The argument that follows the verb in the title."""
     path: str | None = "path"
-    """Of a tool that reads: the argument that a `deny` rule with a path is compared with. None: it takes no path of
-    the workspace."""
+    """For a tool that reads: the argument to compare with the path of a `deny` rule. None: no argument is a path of the
+    workspace."""
     needs_hosts: bool = False
     """Whether it is offered only to a search that may contact hosts."""
     left_out: LeftOut | None = None
-    """When a small window goes without it. None: never."""
+    """When it is left out for a small window. None: never."""
     for_person: bool = False
     """Whether a person in control can use it."""
 
@@ -60,7 +60,7 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
 
 
 def tools_with(*effects: ToolEffect) -> tuple[str, ...]:
-    """Return the names of the tools that do one of these things."""
+    """Return the names of the tools with one of these effects."""
     return tuple(name for name, tool in TOOL_TRAITS.items() if tool.effect in effects)
 
 
@@ -69,7 +69,7 @@ def ending_tool(name: str) -> EndingTool:
     for tool in get_args(EndingTool):
         if tool == name:
             return tool
-    raise ValueError(f"{name} does not end a work")
+    raise ValueError(f"the tool {name} does not end a work order")
 
 
 def reading_tools(hosts: Sequence[str]) -> list[str]:
