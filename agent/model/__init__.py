@@ -8,7 +8,7 @@ from .counting import Counter
 from .demo import DemoRun, copy_project
 from .discovery import KeyFound, KeyMissing, ModelLine, ServerFound, Survey, discover
 from .endpoint import KEY_NAMES, is_local_server
-from .lanes import Patience, close_connections
+from .lanes import StallTimeouts, close_connections
 from .litellm_use.credentials import refuse_missing_key, secret_names
 from .naming import is_direct
 from .no_model import NO_MODEL, NoModel
@@ -28,9 +28,9 @@ __all__ = [
     "KeyMissing",
     "ModelLine",
     "NoModel",
-    "Patience",
     "RemoteModel",
     "ServerFound",
+    "StallTimeouts",
     "Survey",
     "candidates",
     "close_connections",

@@ -12,7 +12,7 @@ from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, Reason
 from .calls import Calls
 from .leaks import LeakReader
 
-CHANT = 100
+MOST_REPEATS = 100
 """Repetitions in a row of one piece of more than two characters that end an answer (litellm's own limit)."""
 MOST_CALLS = 128
 """Most calls in one answer; a model that sends more repeats itself."""
@@ -39,12 +39,12 @@ class Answer:
         self.pieces = 0
         """Number of pieces that arrived, without those that only keep the connection alive."""
         self.opaque: dict[str, Any] = {}
-        """Data to send back to the provider with this message, in the provider's form (JSON)."""
+        """JSON data that the provider needs back with this message."""
         self._leaks = leaks
         self._room = max(_LEAST_CHARS, max_tokens * _CHARS_PER_TOKEN)
         self._too_long = False
         self._last, self._same = "", 0
-        self._said = False
+        self._has_content = False
         self._refused = False
 
     @property
@@ -54,36 +54,36 @@ class Answer:
 
     def text(self, text: str) -> list[Shown]:
         """Add a piece of the answer's text. Raises ModelFault if the model repeats itself endlessly, TooLong."""
-        self._listen(text)
+        self._check_repeats(text)
         parts: list[Shown] = [*self._leaks.feed(text)] if self._leaks else [TextPart(text)]
-        self._said = self._said or bool(parts)
+        self._has_content = self._has_content or bool(parts)
         return parts
 
     def reasoning(self, text: str) -> list[Shown]:
         """Add a piece of readable reasoning. Raises ModelFault if the model repeats itself endlessly, TooLong."""
-        self._listen(text)
-        self._said = True
+        self._check_repeats(text)
+        self._has_content = True
         return [ReasoningPart(text)]
 
     def refusal(self, text: str) -> list[Shown]:
         """Add a piece of the text with which the model refuses."""
         self._refused = True
-        self._said = True
+        self._has_content = True
         return [TextPart(text)]
 
     def call_piece(self, index: object, call_id: str | None, name: str, arguments: object) -> None:
         """Add a fragment of a call. Raises TooLong."""
         if len(self.calls) > MOST_CALLS:
             self._stop_reading()
-        self._take_room(self.calls.feed(index, call_id, name, arguments))
+        self._use_room(self.calls.feed(index, call_id, name, arguments))
 
     def end(self, maker: str) -> Iterator[TextPart | ReasoningPart | CallPart | OpaquePart | UsagePart | EndPart]:
-        """Yield the parts that are known when the stream has ended. `maker` is who can read the opaque parts."""
-        calls, cut = self.calls.whole(cut_by_length=self.finish == "length" or self._too_long)
+        """Yield the parts that are known at the end of the stream. `maker`: the provider that can read opaque parts."""
+        calls, cut = self.calls.complete(cut_by_length=self.finish == "length" or self._too_long)
         calls, cut = calls[:MOST_CALLS], cut or len(calls) > MOST_CALLS
         if self._leaks is not None:
             rest, leaked = self._leaks.flush()
-            self._said = self._said or bool(rest)
+            self._has_content = self._has_content or bool(rest)
             yield from rest
             calls = calls or leaked[:MOST_CALLS]
         if self.opaque and not cut:
@@ -91,27 +91,27 @@ class Answer:
         yield from (CallPart(call) for call in calls)
         if self.usage is not None:
             yield UsagePart(self.usage)
-        yield EndPart(self._how(bool(calls)), truncated_call=cut)
+        yield EndPart(self._finish_kind(bool(calls)), truncated_call=cut)
 
-    def _how(self, has_calls: bool) -> Literal["stop", "tool_calls", "length", "empty", "refusal"]:
+    def _finish_kind(self, has_calls: bool) -> Literal["stop", "tool_calls", "length", "empty", "refusal"]:
         if self.finish == "length" or self._too_long:
             return "length"
         if self._refused or self.finish == "refusal":
             return "refusal"
         if has_calls:
             return "tool_calls"
-        return "stop" if self._said else "empty"
+        return "stop" if self._has_content else "empty"
 
-    def _listen(self, text: str) -> None:
-        self._take_room(len(text))
+    def _check_repeats(self, text: str) -> None:
+        self._use_room(len(text))
         if text != self._last:
             self._last, self._same = text, 1
             return
         self._same += 1
-        if self._same >= CHANT and len(text) > 2:
+        if self._same >= MOST_REPEATS and len(text) > 2:
             raise ModelFault("chant", f"the model repeats the same piece again and again: {text[:40]!r}")
 
-    def _take_room(self, characters: int) -> None:
+    def _use_room(self, characters: int) -> None:
         self._room -= characters
         if self._room < 0:
             self._stop_reading()

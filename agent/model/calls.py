@@ -26,7 +26,7 @@ class _Call:
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of one answer: only the first fragment of each has an id and a name, later ones an index."""
+    """The calls of one answer. The first fragment of a call has its id and name, later ones only its index."""
 
     _all: list[_Call] = field(default_factory=list[_Call])
     _at: dict[object, _Call] = field(default_factory=dict[object, _Call])
@@ -51,8 +51,8 @@ class Calls:
             call.pieces.append(text)
         return len(text)
 
-    def whole(self, *, cut_by_length: bool) -> tuple[list[ToolCall], bool]:
-        """Return the complete calls in order, and whether one was cut. After `length` the last call never counts."""
+    def complete(self, *, cut_by_length: bool) -> tuple[list[ToolCall], bool]:
+        """Return the complete calls in order, and whether one was cut. `cut_by_length`: the last call is incomplete."""
         kept = self._all[:-1] if cut_by_length else self._all
         calls = [ToolCall(call_id="", tool=c.name, arguments=c.arguments) for c in kept if not _is_cut(c.arguments)]
         return calls, len(calls) < len(self._all)
@@ -81,7 +81,7 @@ def _as_text(arguments: object) -> str:
 
 
 def _is_cut(arguments: str) -> bool:
-    """Return whether the JSON ends within a value. The tools report a missing bracket or an earlier mistake."""
+    """Return whether the JSON ends within a value. Other mistakes, and missing brackets, are reported by the tools."""
     text = arguments.strip()
     if not text or is_object(text):
         return False

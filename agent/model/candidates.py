@@ -1,4 +1,4 @@
-"""The models that can be chosen now, in the order in which to offer them: local servers, then providers with a key."""
+"""List the models that can be chosen now: first those of local servers, then those of providers with a key."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     is_local: bool = False
     """Whether the server runs on this machine."""
     is_suggested: bool = False
-    """Whether to offer it on the first screen, where there is room for a few."""
+    """Whether the first screen offers it, which has room for only a few."""
 
 
 def candidates(survey: Survey) -> list[Candidate]:
-    """Return every model of the survey, those to offer first at the top."""
+    """Return every model of the survey, the suggested ones first."""
     found = [
         Candidate(
             model=ModelSpec(name=line.name, api_base=server.api_base),

@@ -1,4 +1,4 @@
-"""Count prompt tokens locally, without network."""
+"""Count the tokens of prompts locally, without network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..protocol import ImageRef, Message, ToolSpec
-from .litellm_use.library import point_tiktoken_home
+from .litellm_use.library import set_tiktoken_folder
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -42,7 +42,7 @@ class Counter:
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, maker: str = "") -> int:
         """Count the tokens of a whole prompt: texts, calls, images, tool schemas, and the JSON around each.
 
-        `maker`: whose opaque parts are sent with their messages; other parts are not sent.
+        `maker`: the provider that is called. Opaque parts of other providers are not sent.
         """
         count = self.text
         total = _PER_PROMPT
@@ -109,7 +109,7 @@ def _load(encoding: str) -> Encoding:
 
 @lru_cache(maxsize=4)
 def _loaded(encoding: str) -> Encoding:
-    point_tiktoken_home()
+    set_tiktoken_folder()
     import tiktoken
 
     return tiktoken.get_encoding(encoding)

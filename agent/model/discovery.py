@@ -73,7 +73,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Providers that could be used with a key."""
 
     def suggest(self) -> ModelLine | None:
-        """Suggest a first model if none is configured: one that runs here, else None."""
+        """Return the model to use if none is configured: the first one of a local server, else None."""
         return next((m for s in self.servers for m in s.models), None)
 
 
@@ -85,7 +85,7 @@ async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = 
     found = _keys_set(env)
     places = list(addresses) if addresses is not None else _usual_addresses(env)
     async with borrowed_pool():
-        servers = await asyncio.gather(*(_look(place) for place in places))
+        servers = await asyncio.gather(*(_find_server(place) for place in places))
     keys = [KeyFound(provider=p, variable=n, models=_listed(p)) for p, n in found]
     listed = {key.variable for key in keys if key.models}
     return Survey(
@@ -98,7 +98,7 @@ async def discover(env: Mapping[str, str], *, addresses: Sequence[str] | None = 
 
 
 def _keys_set(env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return providers with all that they need, each with its variable; direct ones first."""
+    """Return the usable providers, each with the variable that holds its key; direct ones first."""
     found = [(p, n) for p, t in TRAITS.items() if (n := next((n for n in t.keys if env.get(n)), None))]
     for provider, groups in NEEDS.items():
         if not unset_groups(provider, env):
@@ -132,10 +132,10 @@ def _usual_addresses(env: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(bases))
 
 
-async def _look(base: str) -> ServerFound | None:
+async def _find_server(base: str) -> ServerFound | None:
     try:
         if names := await _ollama_names(base):
-            return await _look_at_ollama(base, names)
+            return await _describe_ollama(base, names)
         info = await ask_server(base, seconds=_SECONDS)
     except NoServer:
         return None
@@ -155,7 +155,7 @@ async def _ollama_names(base: str) -> list[str]:
         raise
 
 
-async def _look_at_ollama(base: str, names: list[str]) -> ServerFound:
+async def _describe_ollama(base: str, names: list[str]) -> ServerFound:
     shown = await asyncio.gather(*(show_ollama(base, name) for name in names[:_MOST]), return_exceptions=True)
     windows = {s.name: s.window for s in shown if isinstance(s, Served)}
     lines = [ModelLine(name=f"ollama_chat/{n}", context=windows.get(n), price=FREE) for n in names]

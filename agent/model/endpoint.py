@@ -50,9 +50,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Variables that were checked for the key."""
     local: bool
     key_is_token: bool = False
-    """The key is sent as a bearer token, instead of the provider's own header."""
+    """Whether the key is sent as a bearer token, not in the provider's own header."""
     key_is_named: bool = False
-    """The user named the variable with the key."""
+    """Whether the user named the variable with the key."""
     effort: EffortLevel | None = None
     """None: the provider's default."""
     settings: dict[str, str] = {}
@@ -60,7 +60,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Any] = {}
     """Additional request fields from the user."""
     adaptive: bool = False
-    """Claude decides how much it thinks, and takes an effort instead of a number of tokens."""
+    """Whether the model decides how much it thinks (Claude), and takes an effort instead of a number of tokens."""
 
     @property
     def lacks_key(self) -> bool:
@@ -86,13 +86,16 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wants_cache_marks(self) -> bool:
-        """Claude caches only marked content; other providers cache by themselves."""
+        """Whether the request must mark what to cache. Claude needs this; other providers cache by themselves."""
         vendors = ("anthropic", "bedrock", "vertex_ai", "openrouter", "vercel_ai_gateway")
         return self.provider in vendors and "claude" in self.model.lower()
 
 
 def is_local_server(api_base: str | None) -> bool:
-    """Match loopback, private and link-local addresses, `.local`, `host.docker.internal`. Makes no look-up."""
+    """Return whether the address is on this machine or its network, judged by the name or number alone.
+
+    It may be a loopback, private or link-local address, `.local`, or `host.docker.internal`.
+    """
     if not api_base:
         return False
     try:
@@ -152,7 +155,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
 
 
 def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | None:
-    """Return the server's address: the user's, the provider's variable, the usual port; None: the provider's own."""
+    """Return the server's address: from the user, a variable, or the usual port; None: the provider's own."""
     names = TRAITS[provider].bases if provider in TRAITS else ()
     base = given or next((env[n] for n in names if env.get(n)), USUAL_BASES.get(provider))
     if base is None:
@@ -167,7 +170,7 @@ def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | N
 
 
 def _ollama_address(base: str, is_given: bool) -> str:
-    """Complete `OLLAMA_HOST`, which may lack scheme and port, or be the address that the server listens on."""
+    """Complete `OLLAMA_HOST`, which may lack scheme and port, or be 0.0.0.0, on which the server listens."""
     base = base.removesuffix("/v1").removesuffix("/api")
     if is_given or "://" in base:
         return base

@@ -1,4 +1,4 @@
-"""Define the model of runs whose workers do not call one."""
+"""The model of a run whose workers do not call one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NoModel:
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         """Raise ModelFault, because there is no model."""
         raise ModelFault("unknown-model", "this run has no model: name one with --model")
-        yield  # an async generator, as the protocol has it
+        yield  # makes this an async generator, as the protocol requires
 
     async def probe(self) -> None:
         """Do nothing: this model is always reachable."""

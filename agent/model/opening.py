@@ -13,12 +13,12 @@ import msgspec
 from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
-from .lanes import DirectLane, Patience
+from .lanes import DirectLane, StallTimeouts
 from .litellm_use.credentials import check_credentials
 from .naming import find_model
 from .pricing.prices import price_of, tariff_of, user_tariff
 from .pricing.table import Entry, find
-from .remote import Facts, Lane, RemoteModel
+from .remote import Lane, ModelFacts, RemoteModel
 from .servers import NoServer, Served, ask_server, show_ollama
 from .traits import Traits, is_self_hosted, traits_of
 
@@ -30,11 +30,11 @@ _FIRST_SLOW = 300.0
 """Seconds until the first piece: a local model reads the prompt first, and a reasoning model may think silently."""
 
 
-async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patience | None = None) -> RemoteModel:
+async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: StallTimeouts | None = None) -> RemoteModel:
     """Open the model of the spec. Raises UserError for an unusable name or address.
 
-    `spec.key_from` names the variable with the key: None means the provider's usual one, an empty text that no key
-    may be sent. A server that does not answer is not an error here; `probe` reports it.
+    `spec.key_from` names the variable with the key. None means the provider's usual one; an empty text means that no
+    key may be sent. A server that does not answer is not an error here; `probe` reports it.
     `RUNDRY_STALL_SECONDS` limits how long a stream may send nothing. `RUNDRY_READ_LEAKS` (1 or 0; by default 1 for a
     local server) sets whether tool calls that a model writes into its text are recognised.
     """
@@ -52,13 +52,13 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, patience: Patie
         traits = None  # OpenAI offers some models only in its Responses API
     at, served = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, served)
-    waits = patience or _patience(at, entry, env)
+    waits = timeouts or _timeouts(at, entry, env)
     opened = RemoteModel(
         at,
         _lane(at, traits, facts.window, waits),
         facts,
         name=spec.name,
-        patience=waits,
+        timeouts=waits,
         read_leaks=reads_leaks(env, local=at.local and is_self_hosted(provider)),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
@@ -83,23 +83,23 @@ def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> li
     return []
 
 
-def _lane(at: Endpoint, traits: Traits | None, window: int, patience: Patience) -> Lane:
+def _lane(at: Endpoint, traits: Traits | None, window: int, timeouts: StallTimeouts) -> Lane:
     if traits is not None:
         return DirectLane(at, traits, window=window)
     from .lanes.via_litellm import LitellmLane
 
-    _reach_directly(at)
-    return LitellmLane(at, seconds=patience.first + patience.between)
+    _bypass_proxy(at)
+    return LitellmLane(at, seconds=timeouts.first + timeouts.between)
 
 
-def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | None) -> Facts:
+def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | None) -> ModelFacts:
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
     known, window = window is not None, window or ASSUMED_WINDOW
     marks = at.wants_cache_marks
     sees = served.sees_images if served is not None else None
     if sees is None and entry is not None:
         sees = entry.sees_images
-    return Facts(
+    return ModelFacts(
         window=window,
         window_known=known,
         max_output=min((entry.max_output if entry else None) or OUTPUT_CAP, window),
@@ -127,7 +127,7 @@ async def _ask(
     return moved, Served(name=at.model, window=info.window_of(at.model))
 
 
-def _reach_directly(at: Endpoint) -> None:
+def _bypass_proxy(at: Endpoint) -> None:
     """Exclude a server on this machine or network from the environment's proxy, for litellm's HTTP client."""
     host = urlsplit(at.api_base or "").hostname
     if not at.local or host is None:
@@ -138,7 +138,7 @@ def _reach_directly(at: Endpoint) -> None:
             os.environ[name] = ",".join([*hosts, host])
 
 
-def _patience(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> Patience:
+def _timeouts(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> StallTimeouts:
     try:
         between = float(env.get("RUNDRY_STALL_SECONDS") or 60.0)
     except ValueError as e:
@@ -146,4 +146,4 @@ def _patience(at: Endpoint, entry: Entry | None, env: Mapping[str, str]) -> Pati
             f"RUNDRY_STALL_SECONDS is not a number: {env.get('RUNDRY_STALL_SECONDS')}. Set it to seconds, such as 60"
         ) from e
     slow = at.local or at.effort is not None or (entry is not None and entry.reasons)
-    return Patience(first=_FIRST_SLOW if slow and "RUNDRY_STALL_SECONDS" not in env else between, between=between)
+    return StallTimeouts(first=_FIRST_SLOW if slow and "RUNDRY_STALL_SECONDS" not in env else between, between=between)

@@ -14,12 +14,12 @@ from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSp
 from .answer import Answer, Shown
 from .counting import Counter
 from .endpoint import Endpoint
-from .lanes.patience import Patience, Timer
+from .lanes.timer import StallTimeouts, Timer
 from .leaks import LeakReader
 from .litellm_use.credentials import missing_key
 from .litellm_use.library import load_litellm
 from .pricing.prices import Tariff
-from .reach import check_reachable
+from .reachability import check_reachable
 
 
 class Lane(Protocol):
@@ -30,7 +30,7 @@ class Lane(Protocol):
         ...
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about a model before the first call."""
 
     window: int
@@ -51,10 +51,10 @@ class RemoteModel:
         self,
         at: Endpoint,
         lane: Lane,
-        facts: Facts,
+        facts: ModelFacts,
         *,
         name: str,
-        patience: Patience,
+        timeouts: StallTimeouts,
         read_leaks: bool = False,
         check: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class RemoteModel:
         self.facts = facts
         self._at = at
         self._lane = lane
-        self._patience = patience
+        self._timeouts = timeouts
         self._read_leaks = read_leaks
         self._check = check
         self._counter = Counter(at.model)
@@ -144,7 +144,7 @@ class RemoteModel:
             raise ModelFault("auth", missing_key(self._at))
         leaks = LeakReader(request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
-        timer = Timer(self._at, self._patience, request.seconds)
+        timer = Timer(self._at, self._timeouts, request.seconds)
         async with aclosing(self._lane.stream(request, answer, timer)) as shown:
             async for part in shown:
                 yield part

@@ -1,4 +1,4 @@
-"""Ask model servers which models they have and how large the context windows are."""
+"""Ask model servers for their models and the sizes of the context windows."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from rundry.agent.model import Patience, RemoteModel, close_connections, open_model
+from rundry.agent.model import RemoteModel, StallTimeouts, close_connections, open_model
 from rundry.agent.protocol import Message, ModelSpec, Part, ReasoningPart, Request, TextPart, ToolSpec
 
 TOOL = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -48,8 +48,8 @@ async def opened() -> AsyncIterator[Callable[..., Awaitable[Asked]]]:
     async def _open(
         api_base: str | None, name: str = "fake", *, env: dict[str, str] | None = None, **more: Any
     ) -> Asked:
-        patience = more.pop("patience", Patience(first=20, between=20))
-        return Asked(await open_model(ModelSpec(name=name, api_base=api_base, **more), env or {}, patience=patience))
+        timeouts = more.pop("timeouts", StallTimeouts(first=20, between=20))
+        return Asked(await open_model(ModelSpec(name=name, api_base=api_base, **more), env or {}, timeouts=timeouts))
 
     yield _open
     await close_connections()

@@ -1,4 +1,4 @@
-"""Define the fixes that the scripted model proposes for the errors of the sample project."""
+"""The fixes that the scripted model proposes for the errors of the sample project."""
 
 from __future__ import annotations
 

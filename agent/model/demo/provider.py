@@ -1,4 +1,4 @@
-"""Run the scripted model as a lane of its own; its answers pass through the same reader as a real server's."""
+"""Run the scripted model as a lane. Its answers pass through the same reader as those of a real server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..counting import Counter
 from ..endpoint import NO_KEY, Endpoint
 from ..lanes.chat_chunks import ChatReader
 from ..lanes.chat_request import chat_messages
-from ..lanes.patience import Patience, Timer
+from ..lanes.timer import StallTimeouts, Timer
 from ..pricing.prices import NO_CHARGE
-from ..remote import Facts, RemoteModel
+from ..remote import ModelFacts, RemoteModel
 from ..traits import CUSTOM_SERVER
 from .script import ScriptedAnswer, next_answer
 
@@ -32,8 +32,8 @@ def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteMode
     """Open the scripted model. `RUNDRY_DEMO_PACE` sets its speed in tokens per second; 0 means no delay."""
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
-    facts = Facts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
-    return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, patience=Patience(first=60.0))
+    facts = ModelFacts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
+    return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, timeouts=StallTimeouts(first=60.0))
 
 
 def _pace(env: Mapping[str, str]) -> float:

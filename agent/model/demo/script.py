@@ -1,4 +1,4 @@
-"""Compute the scripted model's next answer from the conversation alone, like a real model.
+"""Compute the scripted model's next answer from the conversation alone, as a real model does.
 
 The model reads the project and fixes one file after the other. If a proposal was rejected or accepted only in part, it
 reads the file again and proposes smaller changes. After two rejections in a row it reports the file as not fixed.
@@ -50,7 +50,7 @@ def next_answer(messages: Sequence[dict[str, Any]], tools: Collection[str]) -> S
     if not tools:
         return ScriptedAnswer(text=_summary(files))
     if not any(message.get("tool_calls") for message in messages):
-        return _look_around(tools)
+        return _first_answer(tools)
     for fix in FIXES:
         step = _fix_file(fix, files[fix.path], tools)
         if step is not None:
@@ -90,7 +90,7 @@ def _note(file: _File, tool: str, arguments: dict[str, Any], result: str) -> Non
         file.content = None
 
 
-def _look_around(tools: Collection[str]) -> ScriptedAnswer:
+def _first_answer(tools: Collection[str]) -> ScriptedAnswer:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list_files", {}),
         ("read_file", {"path": "tests/test_money.py"}),
@@ -138,10 +138,10 @@ def _write(fix: Fix, file: _File) -> ScriptedAnswer:
 
 def _missing(file: _File) -> list[Hunk]:
     """Return the hunks that the file still needs, according to its content when it was last read."""
-    return [hunk for hunk in file.fix.hunks if _stands_in(hunk, file.content or "")]
+    return [hunk for hunk in file.fix.hunks if _occurs_in(hunk, file.content or "")]
 
 
-def _stands_in(hunk: Hunk, content: str) -> bool:
+def _occurs_in(hunk: Hunk, content: str) -> bool:
     """Return whether the content has every line of the hunk. The tool may have put line numbers before them."""
     return all(line.strip() in content for line in hunk.old.splitlines())
 

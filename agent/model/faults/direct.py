@@ -10,11 +10,11 @@ from ...protocol import ModelFault
 from ..endpoint import Endpoint
 from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
 from .kinds import kind_of
+from .messages import fault
 from .reported import ReportedError, delay_in, read_error
-from .words import fault
 
 
-class Refused(msgspec.Struct, frozen=True):
+class HttpRefusal(msgspec.Struct, frozen=True):
     """An HTTP answer with another status than 200."""
 
     status: int
@@ -22,7 +22,7 @@ class Refused(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def of_body(answer: Refused, at: Endpoint) -> ModelFault:
+def of_body(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     """Return the fault that the server reports instead of an answer."""
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"

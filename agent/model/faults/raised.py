@@ -1,4 +1,4 @@
-"""Map litellm's exceptions to faults: it uses one class for many faults and many for one, so its class says little.
+"""Map litellm's exceptions to faults. Their class is not enough: one class stands for many faults, and vice versa.
 
 A refused connection and a missing key are both `InternalServerError`; the status and the provider's words decide.
 """
@@ -12,13 +12,13 @@ from typing import cast
 from ...protocol import FaultKind, ModelFault
 from ..endpoint import Endpoint
 from .kinds import kind_of
+from .messages import fault
 from .reported import ReportedError, delay_in, read_error
 from .unsent import unsent_fault
-from .words import fault
 
-_CHANT = "repeating the same chunk"
+_REPEATS = "repeating the same chunk"
 _OLLAMA_LINE = re.compile(r"Got unexpected response from Ollama: \{'error': ['\"](.*?)['\"]\}")
-_NO_LINE = re.compile(
+_NO_CONNECTION = re.compile(
     r"connection error|cannot connect|connection refused|all connection attempts failed|connecterror", re.I
 )
 _NO_JSON = re.compile(r"expecting value|jsondecode|invalid json|unable to get json|<!doctype|<html", re.I)
@@ -44,14 +44,14 @@ def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool 
     place = at.api_base or at.provider
     if not in_stream and (fault_before := unsent_fault(texts, names, at, sent=sent)) is not None:
         return fault_before
-    if any(_NO_LINE.search(t) for t in texts) or "ConnectError" in names:
+    if any(_NO_CONNECTION.search(t) for t in texts) or "ConnectError" in names:
         return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
     kind = _kind(reported, status, names, " ".join(texts), in_stream=in_stream)
     return fault(kind, reported.text, at, status=status, after=max(waits, default=None))
 
 
 def _kind(reported: ReportedError, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:
-    if _CHANT in texts:
+    if _REPEATS in texts:
         return "chant"
     if _OLLAMA_LINE.search(texts):
         return "server"  # its runner died; litellm reports it as 400

@@ -106,7 +106,7 @@ def _decoded(text: str) -> object:
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:
-    """Yield texts for people, the outermost first."""
+    """Yield the error texts for people, the outermost first."""
     if isinstance(value, str):
         inner = _decoded(value) if value.lstrip().startswith(("{", "[")) else value
         if isinstance(inner, str):

@@ -22,7 +22,7 @@ _PACKAGES = {"google": "google-auth", "vertexai": "google-cloud-aiplatform"}
 """Packages whose name differs from their module's."""
 _UNSUPPORTED = re.compile(r"does not support parameters: \[([^\]]*)\]")
 _SETTINGS = {"reasoning_effort": "an effort", "tools": "tools", "response_format": "a schema"}
-"""Parameters by the words that a person uses."""
+"""What a person calls litellm's parameters."""
 _MISTAKES = frozenset({"AttributeError", "IndexError", "KeyError", "NameError", "TypeError"})
 """Exceptions of litellm's own bugs."""
 _REFUSALS = frozenset({"Exception", "ValueError"})
@@ -39,12 +39,12 @@ def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: b
         return ModelFault("bad-request", text)
     if unsupported := _UNSUPPORTED.search(words):
         given = re.findall(r"\w+", unsupported[1])
-        taken = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
-        return ModelFault("bad-request", f"{at.model} at {at.provider} does not take {taken}: leave it out")
+        refused = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
+        return ModelFault("bad-request", f"{at.model} at {at.provider} does not accept {refused}: leave it out")
     if _NO_CREDENTIALS.search(words) or "NoCredentialsError" in names:
         variables = " and ".join(at.key_names[:1]) or usual_variables(at.provider)
         fix = f"; set {variables}" if variables and variables not in reported else ""
         return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {reported.rstrip('.')}{fix}"))
     if names & _MISTAKES or (not sent and names & _REFUSALS):
-        return ModelFault("bad-request", at.redact(f"litellm cannot write a request for {at.name}: {reported}"))
+        return ModelFault("bad-request", at.redact(f"litellm cannot build a request for {at.name}: {reported}"))
     return None

@@ -4,9 +4,9 @@ import sys
 
 from .connections import close_pool
 from .direct import DirectLane
-from .patience import Patience, Timer
+from .timer import StallTimeouts, Timer
 
-__all__ = ["DirectLane", "Patience", "Timer", "close_connections"]
+__all__ = ["DirectLane", "StallTimeouts", "Timer", "close_connections"]
 
 
 async def close_connections() -> None:

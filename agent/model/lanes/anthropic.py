@@ -89,7 +89,7 @@ class AnthropicReader:
         self._events = EventStream()
         self._open: dict[int, _Open] = {}
         self._order: list[dict[str, Any]] = []
-        """Blocks of the answer in order: sealed ones complete, texts by their length, calls by their index."""
+        """Blocks of the answer in order: sealed ones complete, for texts only the length, for calls only the index."""
         self._usage = _Usage()
         self._calls = 0
         self.done = False
@@ -108,8 +108,8 @@ class AnthropicReader:
         if any(block["type"] in _SEALED for block in self._order):
             self._answer.opaque["blocks"] = self._order
 
-    def is_whole(self) -> bool:
-        """Whether the message has its stop reason; an early usage does not count."""
+    def is_complete(self) -> bool:
+        """Whether the message has its stop reason. A usage can arrive earlier, so it does not count."""
         return self._answer.finish is not None
 
     def _read(self, event: _Event) -> Iterator[Shown]:

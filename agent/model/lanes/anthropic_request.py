@@ -38,7 +38,7 @@ def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
     if request.tools:
         body["tools"] = [_tool(t) for t in request.tools]
     elif names := {tool_name(c.tool) for m in request.messages for c in m.calls}:
-        # A conversation with calls needs their tools, also where no more may be made.
+        # A conversation with calls needs their tools, even if the model must not call one now.
         body["tools"] = [{"name": n, "input_schema": {"type": "object"}} for n in sorted(names)]
         body["tool_choice"] = {"type": "none"}
     if request.schema is not None:

@@ -11,8 +11,8 @@ import msgspec
 
 from ...protocol import Tokens
 from ..answer import Answer, Finish, Shown
-from .details import merge_detail
 from .events import BrokenStream, ErrorInStream, EventStream
+from .reasoning_details import merge_detail
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -28,7 +28,7 @@ FINISHES: dict[str, Finish] = {
     "refusal": "refusal",
     "error": "error",
 }
-"""Meaning of the finish reasons; an unknown one is a normal end."""
+"""Meaning of the finish reasons. An unknown one counts as `stop`."""
 _READABLE = ("reasoning_content", "reasoning")
 """Fields of a delta with readable reasoning. Some servers send the same text in both."""
 
@@ -126,7 +126,7 @@ class ChatReader:
         if self._details:
             self._answer.opaque["reasoning_details"] = self._details
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the stream ended by itself: it has a reason or a usage, or it is an empty answer with `[DONE]`."""
         given = self._answer.finish is not None or self._answer.usage is not None
         return given or (self.done and not self._any)

@@ -1,4 +1,4 @@
-"""Build the request for OpenAI-style chat completions, with differences of single providers."""
+"""Build the request for OpenAI-style chat completions, with the differences of each provider."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wire_name(at: Endpoint, traits: Traits) -> str:
 
 
 def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[str, Any]]:
-    """Build the conversation. Claude behind a gateway gets cache marks on system prompt and newest message."""
+    """Build the messages. For Claude behind a gateway, mark the system prompt and the newest message for the cache."""
     call_id = short_id if traits.short_call_ids else str
     out = [_message(message, request.blobs, at, traits, call_id) for message in request.messages]
     if at.wants_cache_marks and out:

@@ -23,7 +23,7 @@ _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = We
 
 
 def pool() -> aiohttp.ClientSession:
-    """Return the running loop's connections. aiohttp is imported with the first call (0.12 s)."""
+    """Return the connections of the running event loop. The first call imports aiohttp (0.12 s)."""
     import_aiohttp()
     import aiohttp
 
@@ -51,7 +51,7 @@ async def close_pool() -> None:
 
 @asynccontextmanager
 async def borrowed_pool() -> AsyncGenerator[None, None]:
-    """Use the running loop's connections for a few requests; close them if nobody else had opened them."""
+    """Use the connections of the running event loop in the block. Close them after it if they were not open before."""
     is_ours = asyncio.get_running_loop() not in _pools
     try:
         yield

@@ -17,8 +17,8 @@ from .chat_chunks import ChatReader
 from .chat_request import chat_body
 from .exchange import Outgoing, exchange
 from .ollama import OllamaReader, ollama_body
-from .patience import Timer
 from .reader import Reader
+from .timer import Timer
 
 _READERS: dict[str, Callable[[Answer], Reader]] = {
     "chat": ChatReader,

@@ -9,7 +9,7 @@ LONGEST_EVENT = 32 * 1024 * 1024
 
 
 class BrokenStream(Exception):
-    """A piece of the stream is invalid. The message says how."""
+    """A piece of the stream is invalid. The message says why."""
 
 
 class ErrorInStream(Exception):
@@ -26,19 +26,19 @@ class NotAStream(Exception):
 
 
 class EventStream:
-    """Takes bytes as they arrive and yields the data of each complete event.
+    """Receives bytes as they arrive and yields the data of each complete event.
 
-    One `data:` line is one event: no model server splits JSON over lines. Comments and the fields `event` and `id`
-    add nothing to the data.
+    Each `data:` line is one event, because no model server splits JSON over lines. Comments and the fields `event` and
+    `id` are ignored.
     """
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._searched = 0
         self.done = False
-        """The server sent `[DONE]`."""
+        """Whether the server sent `[DONE]`."""
         self.any = False
-        """At least one line was a field of an event stream."""
+        """Whether at least one line was a field of an event stream."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the completed events. Raises ErrorInStream, or BrokenStream for an event that is too long."""

@@ -13,13 +13,13 @@ from ...protocol import ModelFault
 from ...system import tls
 from ..answer import Answer, Shown, TooLong
 from ..endpoint import Endpoint
-from ..faults import Refused, of_body, of_exception, of_stream
+from ..faults import HttpRefusal, of_body, of_exception, of_stream
 from ..traits import WireFormat
 from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
-from .patience import Timer
 from .reader import Reader
-from .whole import feed_whole
+from .single_object import feed_object
+from .timer import Timer
 
 if TYPE_CHECKING:
     import aiohttp
@@ -29,7 +29,7 @@ _LONGEST_ERROR = 65_536
 _LONGEST_WHOLE = 32 * 1024 * 1024
 """Bytes of the largest answer that comes as one JSON object."""
 _DRAIN = 0.05
-"""Seconds to wait for data after the end mark: a connection that was read to its end can be reused."""
+"""Seconds to wait for data after the end of the answer, because a connection that was read to its end is reused."""
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
     headers: Mapping[str, str]
     is_signed: bool = False
-    """The URL is sent unchanged, because a signature covers it."""
+    """Whether the URL must be sent unchanged, because a signature covers it."""
 
 
 async def exchange(
@@ -90,7 +90,7 @@ async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer)
     body = b""
     with suppress(Exception):  # the status alone is enough
         body = await timer.wait(response.content.read(_LONGEST_ERROR))
-    return of_body(Refused(response.status, dict(response.headers), body), at)
+    return of_body(HttpRefusal(response.status, dict(response.headers), body), at)
 
 
 async def _read(
@@ -98,7 +98,7 @@ async def _read(
 ) -> AsyncGenerator[Shown, None]:
     kind = response.headers.get("content-type", "")
     if "html" in kind or ("json" in kind and "ndjson" not in kind and wire != "ollama"):
-        for part in feed_whole(wire, reader, await _body(response, timer), kind):
+        for part in feed_object(wire, reader, await _body(response, timer), kind):
             yield part
         return
     try:
@@ -116,8 +116,8 @@ async def _read(
             yield part
     except TooLong:
         return
-    if not reader.is_whole():
-        text = "the answer broke off: the stream ended without a finish"
+    if not reader.is_complete():
+        text = "the answer broke off: the stream ended without a finish reason"
         raise ModelFault("cut", text, retryable=True)
     with suppress(TimeoutError, ModelFault):
         async with asyncio.timeout(_DRAIN):
@@ -135,7 +135,7 @@ async def _body(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
 
 
 async def _more(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
-    """Return the next bytes; empty at the end, also if the server cut the body: the caller checks what arrived."""
+    """Return the next bytes; empty at the end, even if the server cut the body. The caller checks if all arrived."""
     import aiohttp
 
     try:

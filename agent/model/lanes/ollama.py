@@ -1,4 +1,4 @@
-"""Ollama's own chat API, with one JSON object per line. Its OpenAI-style API cannot set the context window."""
+"""Use Ollama's own chat API, with one JSON object per line: its OpenAI-style API cannot set the context window."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Line(msgspec.Struct):
 
 
 def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
-    """Build the JSON body of one request with a context window: Ollama silently cuts the prompt at its default."""
+    """Build the JSON body of one request. It sets the context window, because Ollama silently cuts at its default."""
     options = {"num_ctx": window, "num_predict": request.max_tokens}
     body: dict[str, Any] = {
         "model": at.model,
@@ -107,7 +107,7 @@ class OllamaReader:
         if self._thinking:
             self._answer.opaque["thinking"] = "".join(self._thinking)
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the last line says that the answer is complete."""
         return self.done
 

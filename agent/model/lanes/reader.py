@@ -1,4 +1,4 @@
-"""Define the interface of a reader of a wire format."""
+"""The interface of the readers of wire formats."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class Reader(Protocol):
         """Read the rest when the stream is over."""
         ...
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the answer is complete, not cut by a broken connection."""
         ...

@@ -1,4 +1,4 @@
-"""Recognise tool calls and reasoning that a model writes into its text, by model family."""
+"""Recognise tool calls and reasoning that a model writes into its text (leaks), by model family."""
 
 from .reader import LeakReader
 

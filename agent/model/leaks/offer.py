@@ -1,4 +1,4 @@
-"""Build calls of offered tools from what a family's reader found. Raises Refused for anything else."""
+"""Build calls of offered tools from what a family's reader found. Raises NotACall for anything else."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NoReturn, cast
 import msgspec
 
 from ...protocol import ToolCall, ToolSpec
-from .source import Refused
+from .source import NotACall
 
 _BROKEN = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
 _COMPOSED = ("anyOf", "oneOf", "allOf")
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
-class Offer:
+class OfferedTools:
     """The tools of one request by name."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
@@ -26,9 +26,9 @@ class Offer:
         return bool(self._tools)
 
     def name(self, text: str) -> str:
-        """Check the name of an offered tool."""
+        """Return the name if a tool of this name is offered. Raises NotACall."""
         if text not in self._tools:
-            raise Refused
+            raise NotACall
         return text
 
     def parameters(self, name: str) -> list[str]:
@@ -43,7 +43,7 @@ class Offer:
         """Return the calls in a JSON array."""
         found = decoded(text)
         if not isinstance(found, list) or not found:
-            raise Refused
+            raise NotACall
         return [self._from_object(each, whole=False) for each in cast(list[object], found)]
 
     def from_arguments(self, name: str, text: str) -> ToolCall:
@@ -69,7 +69,7 @@ class Offer:
         name = fields.get("name", function)
         given = [fields[key] for key in ("arguments", "parameters") if key in fields]
         if not isinstance(name, str) or (whole and not given):
-            raise Refused
+            raise NotACall
         arguments = given[0] if given else None
         return self._call(self.name(name), decoded(arguments) if isinstance(arguments, str) else arguments)
 
@@ -78,7 +78,7 @@ class Offer:
         try:
             text = msgspec.json.encode(fields).decode()
         except _BROKEN as e:
-            raise Refused from e
+            raise NotACall from e
         return ToolCall(call_id="", tool=name, arguments=text)
 
     def _properties(self, name: str) -> dict[str, Any]:
@@ -95,16 +95,16 @@ def decoded(text: str) -> object:
     try:
         return json.loads(text, strict=False, parse_constant=_refuse)
     except _BROKEN as e:
-        raise Refused from e
+        raise NotACall from e
 
 
 def _refuse(_: str) -> NoReturn:
-    raise Refused
+    raise NotACall
 
 
 def _object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Refused
+        raise NotACall
     return cast(dict[str, Any], value)
 
 
@@ -116,7 +116,7 @@ def _fit(text: str, schema: object) -> object:
     bare = text.strip()
     try:
         value = _PYTHON[bare] if bare in _PYTHON else decoded(bare)
-    except Refused:
+    except NotACall:
         return text
     return value if _type(value) & types else text
 

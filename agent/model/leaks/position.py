@@ -13,7 +13,7 @@ _BOUNDARY = (".", "!", "?", ":", "…", "。", "！", "？", "：", "</think>", 
 
 
 class Position:
-    """The position in the Markdown after the shown text."""
+    """Tracks the position in the Markdown after the shown text."""
 
     def __init__(self) -> None:
         self._fence = ""
@@ -23,7 +23,7 @@ class Position:
         """The end of the text, without trailing white space."""
         self._size = self._ticks = 0
 
-    def see(self, text: str) -> None:
+    def advance(self, text: str) -> None:
         """Move the position past a piece of text that was shown."""
         if seen := text.rstrip():
             self._last = (self._last + seen[-_HEAD:])[-_HEAD:]
@@ -47,8 +47,8 @@ class Position:
     def may_begin(self) -> bool:
         """Whether a call may begin here.
 
-        Within a line, only directly after the end of a sentence, as templates without line ends write it; a
-        tag that prose mentions follows a space, a quote or a backtick.
+        Within a line, a call may begin only directly after the end of a sentence, as in templates without line ends.
+        A tag that prose only mentions follows a space, a quote or a backtick.
         """
         if self.at_line_start:
             return True

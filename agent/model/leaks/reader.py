@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from ...protocol import ToolCall, ToolSpec
 from .families import harmony
-from .forms import ALONE, AT_LINE_START, AT_START, READERS, STOPS, TAGS, THOUGHTS
-from .offer import Offer
+from .offer import OfferedTools
 from .output import Output, Parts
 from .position import Position
-from .source import Refused, Source, Steps
+from .source import NotACall, Source, Steps
+from .tags import AT_LINE_START, AT_START, ONLY_ALONE, READERS, STOPS, TAGS, THOUGHTS
 
 _LINE_END = re.compile("\n")
 _AFTER_SENTENCE = re.compile(r"\n|(?<=[.!?:…。！？：>\]])[<\[]")
@@ -25,36 +25,37 @@ class _Found:
     """One call, or several in one pair of tags."""
 
     raw: str
-    """Their text, and the white space and stop tokens after them."""
+    """Their text with the tags."""
     calls: list[ToolCall]
     alone: bool
-    """They count only as the whole rest of the answer, without other calls."""
+    """Whether they count only as the rest of the answer, without other calls."""
     last: bool
-    """They count only if no text follows."""
+    """Whether they count only if no text follows."""
     gap: str = ""
+    """White space and stop tokens after them."""
 
 
 class LeakReader:
     """Reads one answer that may have tool calls and reasoning as text.
 
-    Calls count only at the beginning of the answer (reasoning may precede them) or at its end: with text before and
-    after they are quotes. Calls in code or reasoning never count. Anything that is not a call of an offered tool
+    Calls count only at the beginning of the answer (reasoning may precede them) or at its end. With text before and
+    after them they are quotes. Calls in code or reasoning never count. Anything that is not a call of an offered tool
     stays text, byte for byte.
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self._offer = Offer(tools)
+        self._offer = OfferedTools(tools)
         self._tags = TAGS if self._offer else harmony.OPENERS
         self._source = Source()
         self._position = Position()
         self._output = Output()
         self._calls: list[ToolCall] = []
-        self._spoke = False
-        """Text other than white space was shown."""
+        self._has_text = False
+        """Whether text other than white space was shown."""
         self._examples = False
-        """A fenced call was only an example, so further ones are examples too."""
-        self._framed = False
-        """The text is a harmony message, which a token ends."""
+        """Whether a fenced call was only an example. Further ones are then examples too."""
+        self._in_message = False
+        """Whether the text is inside a harmony message, which a token ends."""
         self._reading = self._answer()
 
     def feed(self, text: str) -> Parts:
@@ -81,14 +82,14 @@ class LeakReader:
         source = self._source
         lead = yield from source.space()
         if opener := (yield from source.match(THOUGHTS)):
-            yield from self._think(THOUGHTS[opener])
+            yield from self._read_reasoning(THOUGHTS[opener])
         else:
-            self._say(lead)
+            self._show(lead)
         source.mark()
         if self._offer and (opener := (yield from source.match(AT_START))):
             yield from self._open(opener)
 
-    def _think(self, close: str) -> Steps[None]:
+    def _read_reasoning(self, close: str) -> Steps[None]:
         source = self._source
         yield from source.newlines()
         while True:
@@ -102,28 +103,28 @@ class LeakReader:
     def _next_opener(self) -> Steps[str]:
         """Show text up to the next opening tag and consume the tag; empty at the end of the answer."""
         source = self._source
-        while sign := (yield from source.peek()):
+        while character := (yield from source.peek()):
             source.mark()
-            options = self._options(sign)
+            options = self._options(character)
             if options and (opener := (yield from source.match(options))):
                 return opener
             source.release()
-            self._say(source.text(self._stop()))
+            self._show(source.text(self._stop()))
         return ""
 
-    def _options(self, sign: str) -> Collection[str]:
+    def _options(self, character: str) -> Collection[str]:
         # A tag that follows a tag in prose is prose too.
-        if sign in "<[" and self._position.may_begin and not self._position.follows(self._tags):
-            return (*self._tags, *harmony.ENDS) if self._framed else self._tags
-        if sign == "<" and self._framed and not self._position.in_fence:
+        if character in "<[" and self._position.may_begin and not self._position.follows(self._tags):
+            return (*self._tags, *harmony.ENDS) if self._in_message else self._tags
+        if character == "<" and self._in_message and not self._position.in_fence:
             return harmony.ENDS
-        is_likely = self._offer and not self._examples and sign in "`f"
+        is_likely = self._offer and not self._examples and character in "`f"
         return AT_LINE_START if is_likely and self._position.at_line_start else ()
 
     def _stop(self) -> re.Pattern[str]:
         if self._position.in_fence:
             return _LINE_END
-        return _ANY_TAG if self._framed else _AFTER_SENTENCE
+        return _ANY_TAG if self._in_message else _AFTER_SENTENCE
 
     def _open(self, opener: str) -> Steps[None]:
         """Read the call or reasoning after the opening tag, and calls directly after it. The mark is before the tag."""
@@ -138,20 +139,20 @@ class LeakReader:
                 last, raw = source.unescaped, source.release()
                 if not calls:
                     return
-                found.append(_Found(raw, calls, alone=opener in ALONE, last=last))
+                found.append(_Found(raw, calls, alone=opener in ONLY_ALONE, last=last))
                 found[-1].gap = yield from self._filler()
                 source.mark()
                 opener = yield from source.match(self._tags)
-        except Refused:
+        except NotACall:
             raw = source.release()
-            self._settle(found, followed=True)
-            self._say(raw)
+            self._accept_or_show(found, followed=True)
+            self._show(raw)
         else:
-            self._settle(found, followed=bool((yield from source.peek())))
+            self._accept_or_show(found, followed=bool((yield from source.peek())))
 
     def _message(self, opener: str, found: list[_Found]) -> Steps[list[ToolCall]]:
         """Read the call in a harmony message; empty if the message is reasoning (which is read) or text."""
-        source, framed = self._source, not self._spoke or bool(found)
+        source, framed = self._source, not self._has_text or bool(found)
         if opener in harmony.ENDS:
             if not (yield from source.peek()):
                 return []
@@ -160,12 +161,12 @@ class LeakReader:
         if header.recipient:
             return [(yield from harmony.call(source, self._offer, header.recipient))]
         if not framed:
-            raise Refused
+            raise NotACall
         source.release()
-        self._settle(found, followed=True)
-        self._framed = header.channel != "analysis"
-        if not self._framed:
-            yield from self._think(harmony.END)
+        self._accept_or_show(found, followed=True)
+        self._in_message = header.channel != "analysis"
+        if not self._in_message:
+            yield from self._read_reasoning(harmony.END)
         return []
 
     def _filler(self) -> Steps[str]:
@@ -175,22 +176,22 @@ class LeakReader:
             gap += stop + (yield from self._source.space())
         return gap
 
-    def _settle(self, found: list[_Found], *, followed: bool) -> None:
+    def _accept_or_show(self, found: list[_Found], *, followed: bool) -> None:
         """Accept the calls, or show them as text if they are quotes."""
         is_alone = len(found) == 1 and not followed
         quoted = any(each.alone for each in found) and not is_alone
         if followed:
-            quoted = quoted or self._spoke or any(each.last for each in found)
+            quoted = quoted or self._has_text or any(each.last for each in found)
         if quoted:
             self._examples = self._examples or any(each.alone for each in found)
-            self._say("".join(each.raw + each.gap for each in found))
+            self._show("".join(each.raw + each.gap for each in found))
         elif found:
             self._calls += [call for each in found for call in each.calls]
             if followed:
                 gap = found[-1].gap
-                self._say(gap[len(gap.rstrip()) :].rpartition("\n")[2])
+                self._show(gap[len(gap.rstrip()) :].rpartition("\n")[2])
 
-    def _say(self, text: str) -> None:
+    def _show(self, text: str) -> None:
         self._output.text(text)
-        self._position.see(text)
-        self._spoke = self._spoke or not (text.isspace() or not text)
+        self._position.advance(text)
+        self._has_text = self._has_text or not (text.isspace() or not text)

@@ -29,8 +29,8 @@ _STRING_MARK = re.compile(r'["\\]')
 _SPACES = re.compile(" +")
 
 
-class Refused(Exception):
-    """What looked like a call is only text."""
+class NotACall(Exception):
+    """The text only looked like a call."""
 
 
 class Source:
@@ -43,7 +43,7 @@ class Source:
         self._taken: list[str] | None = None
         self._size = 0
         self.unescaped = False
-        """Since `mark`, a value was read whose end is uncertain, because its format cannot escape the closing tag."""
+        """Whether, since `mark`, a value was read whose end is uncertain: its format cannot escape the closing tag."""
 
     def add(self, text: str) -> None:
         """Append text that has just arrived."""
@@ -108,10 +108,10 @@ class Source:
         return self._take(found.end() - self._at) if found else ""
 
     def expect(self, *options: str) -> Steps[str]:
-        """Consume one of the options. Raises Refused if the text continues with none of them."""
+        """Consume one of the options. Raises NotACall if the text continues with none of them."""
         found = yield from self.match(options)
         if not found:
-            raise Refused
+            raise NotACall
         return found
 
     def space(self) -> Steps[str]:
@@ -123,10 +123,10 @@ class Source:
         return (yield from self._run(_NEWLINES))
 
     def word(self) -> Steps[str]:
-        """Consume a name. Raises Refused if it is empty or longer than a name can be."""
+        """Consume a name. Raises NotACall if it is empty or longer than a name can be."""
         word = yield from self._run(_WORD, longest=_LONGEST_NAME)
         if not word:
-            raise Refused
+            raise NotACall
         return word
 
     def bare(self) -> Steps[str]:
@@ -134,7 +134,7 @@ class Source:
         return (yield from self._run(_BARE, longest=_LONGEST_NAME))
 
     def short(self, close: str) -> Steps[str]:
-        """Consume the text up to and including `close` on this line. Raises Refused if the line has no `close`."""
+        """Consume the text up to and including `close` on this line. Raises NotACall if the line has no `close`."""
         while True:
             seen = self._text[self._at : self._at + _LONGEST_NAME]
             text, found, _ = seen.partition(close)
@@ -142,11 +142,11 @@ class Source:
                 self._take(len(text) + len(close))
                 return text
             if self._ended or "\n" in text or len(seen) == _LONGEST_NAME:
-                raise Refused
+                raise NotACall
             yield
 
     def until(self, close: str) -> Steps[str]:
-        """Consume the text up to and including `close`. Raises Refused if the answer ends before it."""
+        """Consume the text up to and including `close`. Raises NotACall if the answer ends before it."""
         pieces: list[str] = []
         while True:
             text, reached = self.stream_until(close)
@@ -154,7 +154,7 @@ class Source:
             if reached:
                 return "".join(pieces)
             if self._ended:
-                raise Refused
+                raise NotACall
             yield
 
     def value(self, close: str, followers: Collection[str]) -> Steps[tuple[str, str]]:
@@ -175,7 +175,7 @@ class Source:
         """Consume one JSON object or array. `begun`: its first characters (a bracket and a key), if already read."""
         depth, in_string, escaped = bool(begun) * 1, False, False
         if not depth and (yield from self.peek()) not in ("{", "["):
-            raise Refused
+            raise NotACall
         pieces = [begun]
         while True:
             at, end = self._at, len(self._text)
@@ -186,21 +186,21 @@ class Source:
                 found = (_STRING_MARK if in_string else _BRACKET).search(self._text, at)
                 if found is None:
                     break
-                sign, at = found.group(), found.end()
-                if sign == '"':
+                character, at = found.group(), found.end()
+                if character == '"':
                     in_string = not in_string
-                elif sign == "\\":
+                elif character == "\\":
                     escaped = True
                 else:
-                    depth += 1 if sign in "{[" else -1
+                    depth += 1 if character in "{[" else -1
                     if depth > DEEPEST:
-                        raise Refused
+                        raise NotACall
                     if depth == 0:
                         pieces.append(self._take(at - self._at))
                         return "".join(pieces)
             pieces.append(self._take(end - self._at))
             if not (yield from self.more()):
-                raise Refused
+                raise NotACall
 
     def _run(self, pattern: re.Pattern[str], *, longest: int = LONGEST) -> Steps[str]:
         pieces: list[str] = []
@@ -211,7 +211,7 @@ class Source:
             pieces.append(text)
             size += len(text)
             if size > longest:
-                raise Refused
+                raise NotACall
             if self._at < len(self._text) or not (yield from self.more()):
                 return "".join(pieces)
 
@@ -222,7 +222,7 @@ class Source:
             self._taken.append(text)
             self._size += size
             if self._size > LONGEST:
-                raise Refused
+                raise NotACall
         return text
 
 

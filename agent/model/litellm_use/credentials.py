@@ -1,4 +1,4 @@
-"""Check the credentials that litellm needs for a provider. Refuse a model only if litellm itself would refuse it."""
+"""Check the credentials that litellm needs for a provider. A model is refused only if litellm would refuse it."""
 
 from __future__ import annotations
 
@@ -135,18 +135,18 @@ def _require_package(provider: str) -> None:
 
 def secret_names() -> set[str]:
     """Return the variables that may hold a key or the location of one."""
-    return {name for groups in NEEDS.values() for group in groups for name in group if not _is_place(name)}
+    return {name for groups in NEEDS.values() for group in groups for name in group if not _is_location(name)}
 
 
-def _is_place(name: str) -> bool:
+def _is_location(name: str) -> bool:
     return name.endswith(("_API_BASE", "_URL", "_ACCOUNT_ID"))
 
 
 def _is_address(group: Collection[str]) -> bool:
-    return all(_is_place(name) for name in group)
+    return all(_is_location(name) for name in group)
 
 
 def _is_keyed(lacks: Groups) -> bool:
-    return all(name.endswith(("_KEY", "_APIKEY", "_TOKEN")) or _is_place(name) for g in lacks for name in g) and any(
+    return all(name.endswith(("_KEY", "_APIKEY", "_TOKEN")) or _is_location(name) for g in lacks for name in g) and any(
         not _is_address(g) for g in lacks
     )

@@ -17,7 +17,7 @@ import msgspec
 from ...protocol import Message, ModelFault, ModelSpec, Request
 from ..answer import Answer
 from ..endpoint import Endpoint, resolve
-from ..lanes.patience import Patience, Timer
+from ..lanes.timer import StallTimeouts, Timer
 from ..lanes.via_litellm import LitellmLane
 from ..naming import find_model
 from .credentials import DryRunResult
@@ -61,7 +61,7 @@ class ConnectionBlocker:
 
 
 async def prepare(spec: ModelSpec, blocker: ConnectionBlocker) -> DryRunResult:
-    """Return whether litellm sends a request in this process's environment. `blocker` must be an audit hook already."""
+    """Return whether litellm can send a request with this environment. `blocker` must be an audit hook already."""
     blocker.reached = False
     provider, model = await find_model(spec)
     at = resolve(spec, provider, model, os.environ)
@@ -81,10 +81,10 @@ def _sentence(text: str) -> str:
 
 
 async def _send(at: Endpoint) -> None:
-    patience = Patience(first=_SECONDS, between=_SECONDS)
+    timeouts = StallTimeouts(first=_SECONDS, between=_SECONDS)
     request = Request(messages=[Message(role="user", text="hi")], max_tokens=16)
     lane, answer = LitellmLane(at, seconds=_SECONDS), Answer(max_tokens=16)
-    async for _ in lane.stream(request, answer, Timer(at, patience, _SECONDS)):
+    async for _ in lane.stream(request, answer, Timer(at, timeouts, _SECONDS)):
         return
 
 

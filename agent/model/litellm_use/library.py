@@ -29,7 +29,7 @@ def litellm() -> Untyped:
     # Otherwise the import downloads the price map (7 to 12 s without network) and loads `.env` from the working folder.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
-    point_tiktoken_home()
+    set_tiktoken_folder()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lib: Untyped = import_module("litellm")
@@ -54,7 +54,7 @@ async def load_litellm() -> None:
     await asyncio.to_thread(litellm)
 
 
-def point_tiktoken_home() -> None:
+def set_tiktoken_folder() -> None:
     """Make tiktoken read its encodings from litellm's folder instead of downloading them."""
     home = str(library_folder() / "litellm_core_utils" / "tokenizers")
     os.environ["TIKTOKEN_CACHE_DIR"] = home

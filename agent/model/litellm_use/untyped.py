@@ -1,4 +1,4 @@
-"""Define the type of litellm's untyped objects."""
+"""The type of litellm's untyped objects."""
 
 from __future__ import annotations
 

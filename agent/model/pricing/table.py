@@ -52,8 +52,8 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def sees_images(self) -> bool | None:
         """Whether the model accepts images; None: unknown, because many rows omit the field."""
-        said = self.fields.get("supports_vision")
-        return said if isinstance(said, bool) else None
+        value = self.fields.get("supports_vision")
+        return value if isinstance(value, bool) else None
 
     @property
     def calls_tools(self) -> bool:
@@ -71,7 +71,7 @@ def whole_table() -> dict[str, dict[str, Any]]:
 
 
 def find(provider: str, model: str) -> Entry | None:
-    """Return the model's entry: the most exact of its names that has a row of this provider or a related one."""
+    """Return the row for the most exact of the model's names, of this provider or a related one; None: not listed."""
     table, lower = whole_table(), _lower_keys()
     for name in names_of(provider, model):
         key = name if name in table else lower.get(name.lower())

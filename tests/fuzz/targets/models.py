@@ -13,11 +13,11 @@ from fakes.providers.wires import WIRES, Said
 
 from rundry.agent.model.answer import Answer, TooLong
 from rundry.agent.model.endpoint import Endpoint
-from rundry.agent.model.faults import Refused, of_body, of_stream
+from rundry.agent.model.faults import HttpRefusal, of_body, of_stream
 from rundry.agent.model.lanes.events import BrokenStream, ErrorInStream, NotAStream
 from rundry.agent.model.lanes.formats import reader_of
 from rundry.agent.model.lanes.ollama import OllamaReader
-from rundry.agent.model.lanes.whole import feed_whole
+from rundry.agent.model.lanes.single_object import feed_object
 from rundry.agent.model.leaks import LeakReader
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, TextPart
 from rundry.agent.tools import offered
@@ -69,7 +69,7 @@ def read(wire: str, pieces: list[bytes]) -> str | None:
                     break
                 shown += [part.text for part in reader.feed(piece)]
             shown += [part.text for part in reader.end()]
-        parts = list(answer.end("x")) if reader.is_whole() else []
+        parts = list(answer.end("x")) if reader.is_complete() else []
     except DELIBERATE as error:
         assert isinstance(of_stream(error, AT, begun=answer.begun), ModelFault)
         return None
@@ -86,7 +86,7 @@ def whole(wire: str, data: bytes) -> None:
     """The same bytes as an answer in one piece."""
     answer = Answer(max_tokens=1_000)
     with suppress(*DELIBERATE, ModelFault, TooLong):
-        list(feed_whole(wire, reader_of(wire, answer), data, "application/json"))
+        list(feed_object(wire, reader_of(wire, answer), data, "application/json"))
 
 
 def stream(wire: str) -> Callable[[bytes], None]:
@@ -136,7 +136,7 @@ def error_body(data: bytes) -> None:
     status = (200, 301, 400, 401, 404, 413, 429, 500, 529)[data[0] % 9] if data else 500
     first, _, body = data.partition(b"\n")
     headers = {"Retry-After": first.decode("latin-1"), "x-amzn-errortype": first.decode("latin-1")}
-    fault = of_body(Refused(status, headers, body), AT)
+    fault = of_body(HttpRefusal(status, headers, body), AT)
     assert isinstance(fault, ModelFault) and str(fault)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fakes.server import ScriptedServer
 from fakes.turns import HttpError, Turn, say, words
 
-from rundry.agent.model import Patience
+from rundry.agent.model import StallTimeouts
 from rundry.agent.protocol import ModelFault, Refusal, UserError
 
 KEY = "sk-proj-Abcdef0123456789Abcdef0123456789"
@@ -152,10 +152,10 @@ async def test_a_chant_is_told_apart_and_not_retried(opened, sse):
 
 async def test_a_silent_stream_is_stalled_and_a_silent_server_timed_out(opened):
     with ScriptedServer([say("one two three", hold_after=1), Turn(delay=30)]) as server:
-        asked = await opened(server.base_url, patience=Patience(first=20, between=0.1))
+        asked = await opened(server.base_url, timeouts=StallTimeouts(first=20, between=0.1))
         caught = await fault(asked)
         assert (caught.kind, caught.retryable, asked.text) == ("stalled", True, "one")
-        asked = await opened(server.base_url, patience=Patience(first=0.15, between=20))
+        asked = await opened(server.base_url, timeouts=StallTimeouts(first=0.15, between=20))
         caught = await fault(asked)
         assert (caught.kind, caught.retryable) == ("timeout", True)
         assert any(r.closed_early for r in server.wait_closed(5))

@@ -98,7 +98,7 @@ async def test_a_model_that_cannot_use_tools_is_refused_in_one_line(ask_at):
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
     assert (caught.value.kind, caught.value.retryable, sent) == ("bad-request", False, [])
-    assert caught.value.text == "bedrock/invoke/amazon.titan-text-lite-v1 takes no tools: choose another model"
+    assert caught.value.text == "bedrock/invoke/amazon.titan-text-lite-v1 does not accept tools: choose another model"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_an_effort_that_litellm_cannot_send_is_refused_in_one_line(ask_at)
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
     assert (caught.value.kind, sent) == ("bad-request", [])
-    assert caught.value.text == "new at cohere_chat does not take an effort: leave it out"
+    assert caught.value.text == "new at cohere_chat does not accept an effort: leave it out"
 
 
 async def test_azure_is_asked_at_its_deployment_and_its_version(ask_at):

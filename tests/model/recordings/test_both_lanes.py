@@ -11,9 +11,9 @@ from fakes.providers.recorded import KEYS, Replay, breaks_off, name_of, recordin
 from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint
-from rundry.agent.model.lanes import Patience
+from rundry.agent.model.lanes import StallTimeouts
 from rundry.agent.model.lanes.via_litellm import LitellmLane
-from rundry.agent.model.remote import Facts, RemoteModel
+from rundry.agent.model.remote import ModelFacts, RemoteModel
 from rundry.agent.protocol import CallPart, EndPart, Message, OpaquePart, ReasoningPart, Request, TextPart, UsagePart
 
 ALL = [
@@ -27,8 +27,8 @@ def through_litellm(base: str, name: str) -> RemoteModel:
     provider, _, model = name.partition("/")
     provider = provider if provider == "anthropic" else "openai"
     at = Endpoint(provider=provider, model=model, api_base=base, key="k", key_names=(), local=True)
-    patience = Patience(first=20, between=20)
-    return RemoteModel(at, LitellmLane(at, seconds=60), Facts(window=200_000), name=name, patience=patience)
+    timeouts = StallTimeouts(first=20, between=20)
+    return RemoteModel(at, LitellmLane(at, seconds=60), ModelFacts(window=200_000), name=name, timeouts=timeouts)
 
 
 async def read(model: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _PATHS: tuple[tuple[re.Pattern[str], CapturedWire], ...] = (
     (re.compile(r"/responses$"), "responses"),
     (re.compile(r"/chat/completions$"), "chat"),
 )
-"""Ends of the paths, the more specific ones first."""
+"""Patterns for the end of the path, the more specific ones first."""
 
 _READERS: dict[WireFormat, Callable[[Answer], Reader]] = {
     "anthropic": AnthropicReader,
@@ -42,10 +42,10 @@ _READERS: dict[WireFormat, Callable[[Answer], Reader]] = {
 }
 
 ALWAYS_STREAMED = frozenset({"gemini", "converse", "invoke", "responses"})
-"""Formats whose path alone shows that the answer is streamed, or that are also read in one piece (Responses)."""
+"""Formats whose path alone shows that the answer is streamed, and the one that is also read whole (Responses)."""
 
 
-def wire_at(path: str) -> CapturedWire | None:
+def wire_of_path(path: str) -> CapturedWire | None:
     """Return the format of the path; None if only litellm can read it."""
     return next((wire for pattern, wire in _PATHS if pattern.search(path)), None)
 

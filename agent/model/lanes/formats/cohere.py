@@ -93,7 +93,7 @@ class CohereReader:
         kept = {"tool_plan": "".join(self._plan), "content_thinking": "".join(self._thinking)}
         self._answer.opaque.update({name: text for name, text in kept.items() if text})
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the message has its finish reason."""
         return self._answer.finish is not None
 

@@ -102,7 +102,7 @@ class ConverseReader:
             self._answer.opaque["blocks"] = blocks
         yield from ()
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the message has its stop reason."""
         return self._answer.finish is not None
 

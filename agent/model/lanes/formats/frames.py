@@ -15,7 +15,7 @@ _PRELUDE = struct.Struct("!III")
 """Length of the frame, length of its headers, checksum of both."""
 _LEAST = _PRELUDE.size + 4
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by type; types 6 and 7 carry their length."""
+"""Number of bytes of a header's value, by type. Values of the types 6 and 7 begin with their length."""
 _STATUS = {
     "accessDeniedException": 403,
     "internalServerException": 500,
@@ -39,7 +39,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class FrameStream:
-    """Takes bytes as they arrive and yields the complete frames."""
+    """Receives bytes as they arrive and yields the complete frames."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -73,11 +73,11 @@ def _frame(headers: dict[str, str], payload: bytes) -> Frame:
     if kind == "event":
         return Frame(headers.get(":event-type", ""), payload)
     name = headers.get(":exception-type") or headers.get(":error-code") or kind
-    said = headers.get(":error-message", "")
+    message = headers.get(":error-message", "")
     if payload.startswith(b"{"):
         given = decode(payload, lambda: msgspec.json.Decoder(_Exception))
-        said = given.originalMessage or given.message or given.Message or said
-    error: dict[str, object] = {"message": said or name, "type": name}
+        message = given.originalMessage or given.message or given.Message or message
+    error: dict[str, object] = {"message": message or name, "type": name}
     if name in _STATUS:
         error["code"] = _STATUS[name]
     raise ErrorInStream(error)

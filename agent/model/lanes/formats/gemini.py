@@ -99,7 +99,7 @@ class GeminiReader:
         if self._calls or self._text:
             self._answer.opaque["signatures"] = {"text": self._text, "calls": self._calls}
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the candidate has its finish reason; every event has a usage, so that does not count."""
         return self._answer.finish is not None
 

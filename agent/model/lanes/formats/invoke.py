@@ -55,7 +55,7 @@ class InvokeReader:
             yield from reader.end()
         self._answer.usage = self._answer.usage or self._metrics
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the model gave a finish reason, or Bedrock sent its own count, which comes last."""
         return self._answer.finish is not None or self._metrics is not None
 

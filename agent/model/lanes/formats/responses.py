@@ -86,7 +86,7 @@ class ResponsesReader:
         if any(i["type"] == "reasoning" or "phase" in i for i in items):
             self._answer.opaque["items"] = items
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the response has a status."""
         return self._answer.finish is not None
 

@@ -1,4 +1,4 @@
-"""Keep an answer's blocks in order with the sealed ones complete, as Claude requires on every cloud.
+"""Keep the blocks of an answer in order, with the sealed ones complete. Claude needs them back on every cloud.
 
 A sealed block is signed or encrypted reasoning. Texts are stored by length and calls by place, as in
 `lanes/anthropic.py`.

@@ -11,13 +11,13 @@ from ...traits import Traits
 from ..chat_request import chat_messages, schema_to_wire, tools_to_wire
 
 _SHAPE = Traits()
-"""litellm takes the usual form of chat completions for every provider."""
+"""litellm accepts the usual form of chat completions for every provider."""
 _SEND_USAGE_UNASKED = frozenset({"oci"})
 """Providers for which litellm refuses `stream_options`."""
 
 
 def call_settings(at: Endpoint, seconds: float) -> dict[str, Any]:
-    """Return server, key, and the setting that litellm tries only once."""
+    """Return server, key, and the settings with which litellm makes one attempt without retries."""
     settings: dict[str, Any] = {
         "stream": True,
         "timeout": seconds,
@@ -47,7 +47,7 @@ def chat_arguments(request: Request, at: Endpoint, seconds: float) -> dict[str, 
         arguments["reasoning_effort"] = at.effort
     if request.tools:
         arguments["tools"] = tools_to_wire(request.tools)
-        # litellm's table is older than many models: whether one takes tools is the provider's word.
+        # litellm's table is older than many models: let the provider decide whether the model accepts tools.
         arguments["allowed_openai_params"] = ["tools"]
     if request.schema is not None:
         arguments["response_format"] = schema_to_wire(request.schema)

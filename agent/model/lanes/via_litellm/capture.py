@@ -1,4 +1,4 @@
-"""Capture the request that litellm builds instead of sending it: its address, key and signature are then known."""
+"""Capture the request that litellm builds, with address, key and signature, before litellm sends it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import msgspec
 
 from ...litellm_use.untyped import Untyped
 from ..exchange import Outgoing
-from ..formats import ALWAYS_STREAMED, wire_at
+from ..formats import ALWAYS_STREAMED, wire_of_path
 
 
 class RequestCapture:
-    """Records litellm's use of the network within `capturing`."""
+    """Records whether litellm used the network within `capturing`."""
 
     sent = False
-    """litellm sent a request."""
+    """Whether litellm sent a request itself."""
 
 
-_watching: ContextVar[RequestCapture | None] = ContextVar("_watching", default=None)
+_active_capture: ContextVar[RequestCapture | None] = ContextVar("_watching", default=None)
 _OWN = frozenset({"accept-encoding", "connection", "content-length", "host", "user-agent"})
 """Headers that the HTTP client sets itself."""
 
 
-class Built(BaseException):
-    """A request is ready. Not an Exception, because litellm and the client libraries would wrap it and retry."""
+class RequestBuilt(BaseException):
+    """Carries a request that is ready. Not an Exception, because litellm and its libraries would wrap it and retry."""
 
     def __init__(self, outgoing: Outgoing) -> None:
         super().__init__("the request is built")
@@ -37,25 +37,25 @@ class Built(BaseException):
 
 @contextmanager
 def capturing(capture: RequestCapture) -> Generator[None]:
-    """Raise `Built` for each request whose answer can be read here. Other requests are sent."""
-    _put_check()
-    token = _watching.set(capture)
+    """Raise `RequestBuilt` for each request whose answer can be read here. Other requests are sent."""
+    _install_check()
+    token = _active_capture.set(capture)
     try:
         yield
     finally:
-        _watching.reset(token)
+        _active_capture.reset(token)
 
 
 @cache
-def _put_check() -> None:
+def _install_check() -> None:
     """Add a check before `httpx.AsyncClient.send`, which sends every request of litellm's async calls."""
     client: Untyped = import_module("httpx").AsyncClient
     send = client.send
 
     async def checked(self: Untyped, request: Untyped, **options: Untyped) -> Untyped:
-        if (capture := _watching.get()) is not None:
+        if (capture := _active_capture.get()) is not None:
             if (outgoing := await _outgoing(request)) is not None:
-                raise Built(outgoing)
+                raise RequestBuilt(outgoing)
             capture.sent = True
         return await send(self, request, **options)
 
@@ -63,8 +63,8 @@ def _put_check() -> None:
 
 
 async def _outgoing(request: Untyped) -> Outgoing | None:
-    """Return the request to send directly; None for one that litellm sends: another format, or not a stream."""
-    wire = wire_at(str(request.url.path))
+    """Return the request to send directly; None if litellm must send it: another format, or not a stream."""
+    wire = wire_of_path(str(request.url.path))
     if request.method != "POST" or wire is None:
         return None
     body = bytes(await request.aread())

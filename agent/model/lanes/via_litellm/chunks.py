@@ -31,11 +31,11 @@ def read_chunk(chunk: Untyped, answer: Answer) -> Iterator[Shown]:
 
 
 def finish_stream(wrapper: Untyped, answer: Answer) -> None:
-    """Finish the stream: undo what litellm invented. Raises ModelFault if the stream was cut."""
+    """Finish the answer without the finish reason and usage that litellm makes up. Raises ModelFault if it was cut."""
     if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
         raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
         answer.finish = None if raw is None else FINISHES.get(raw, "stop")
         if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
             answer.usage = None
     if answer.finish is None:
-        raise ModelFault("cut", "the answer broke off: the stream ended without a finish", retryable=True)
+        raise ModelFault("cut", "the answer broke off: the stream ended without a finish reason", retryable=True)

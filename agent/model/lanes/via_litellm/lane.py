@@ -1,4 +1,4 @@
-"""The lane for every provider without its own row: litellm connects to it."""
+"""The lane to the providers without a row in `TRAITS`: litellm connects to them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...litellm_use.untyped import Untyped
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange
 from ..formats import reader_of
-from ..patience import Timer
+from ..timer import Timer
 from .arguments import chat_arguments
-from .capture import Built, RequestCapture, capturing, offers_tools
+from .capture import RequestBuilt, RequestCapture, capturing, offers_tools
 from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
 
@@ -35,7 +35,7 @@ class LitellmLane:
         opened = await self._open(request, timer)
         if isinstance(opened, Outgoing):
             if request.tools and not offers_tools(opened.data):
-                raise ModelFault("bad-request", f"{self._at.name} takes no tools: choose another model")
+                raise ModelFault("bad-request", f"{self._at.name} does not accept tools: choose another model")
             parts = exchange(opened, reader_of(opened.wire, answer), self._at, answer, timer)
         else:
             parts = self._read(opened, answer, timer)
@@ -69,7 +69,7 @@ class LitellmLane:
                 if getattr(wrapper, "completion_stream", wrapper) is None:
                     await wrapper.fetch_stream()  # else litellm sends the request with the first chunk
                 return wrapper
-            except Built as built:
+            except RequestBuilt as built:
                 return built.outgoing
 
     async def _read(self, wrapper: Untyped, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
@@ -91,7 +91,7 @@ class LitellmLane:
             return
         except (ModelFault, asyncio.CancelledError, GeneratorExit):
             raise
-        except Exception as e:  # as above
+        except Exception as e:  # of any class, as in `_open`
             raise fault_of(e, self._at, in_stream=timer.begun) from e
         finally:
             with suppress(TimeoutError):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
+from ..offer import OfferedTools
 from ..source import Source, Steps
 
 _OPEN, _CLOSE = "<function=", "</function>"
 _PARAMETER, _PARAMETER_END = "<parameter=", "</parameter>"
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
-    """Read one function without an opening `<tool_call>`; models that forget it may still write the closing tag."""
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
+    """Read one function without an opening `<tool_call>`. A model that forgets it may still write the closing tag."""
     call = yield from _function(source, offer)
     yield from source.space()
     yield from source.match(("</tool_call>",))
     return [call]
 
 
-def read_all(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
+def read_all(source: Source, offer: OfferedTools, *, close: str) -> Steps[list[ToolCall]]:
     """Read the functions up to the closing tag."""
     calls: list[ToolCall] = []
     yield from source.space()
@@ -30,7 +30,7 @@ def read_all(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall
     return calls
 
 
-def _function(source: Source, offer: Offer) -> Steps[ToolCall]:
+def _function(source: Source, offer: OfferedTools) -> Steps[ToolCall]:
     name = offer.name((yield from source.short(">")).strip())
     yield from source.space()
     if (yield from source.peek()) == "{":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
+from ..offer import OfferedTools
 from ..source import Source, Steps
 
 _CALL, _SEPARATOR, _CALL_END = "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 _ENDS = ("<｜tool▁calls▁end｜>", "<｜tool_calls_end｜>", "<｜tool calls end｜>")
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls of one section, which may end with the answer."""
     calls: list[ToolCall] = []
     yield from source.space()
@@ -22,7 +22,7 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
             return calls
 
 
-def _call(source: Source, offer: Offer) -> Steps[ToolCall]:
+def _call(source: Source, offer: OfferedTools) -> Steps[ToolCall]:
     name = (yield from source.short(_SEPARATOR)).strip()
     if name == "function":
         name = (yield from source.word()).strip()

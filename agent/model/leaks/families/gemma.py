@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer, decoded
-from ..source import DEEPEST, Refused, Source, Steps
+from ..offer import OfferedTools, decoded
+from ..source import DEEPEST, NotACall, Source, Steps
 
 
-def read(source: Source, offer: Offer, *, quote: str, close: str) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools, *, quote: str, close: str) -> Steps[list[ToolCall]]:
     """Read one call and the closing tag. `quote` encloses each text."""
     yield from source.space()
     yield from source.expect("call:")
@@ -21,7 +21,7 @@ def read(source: Source, offer: Offer, *, quote: str, close: str) -> Steps[list[
 
 def _object(source: Source, quote: str, depth: int) -> Steps[dict[str, object]]:
     values: dict[str, object] = {}
-    while (yield from _goes_on(source, "}")):
+    while (yield from _has_more(source, "}")):
         if (yield from source.match((quote,))):
             key = yield from source.until(quote)
             yield from source.expect(":")
@@ -33,12 +33,12 @@ def _object(source: Source, quote: str, depth: int) -> Steps[dict[str, object]]:
 
 def _list(source: Source, quote: str, depth: int) -> Steps[list[object]]:
     values: list[object] = []
-    while (yield from _goes_on(source, "]")):
+    while (yield from _has_more(source, "]")):
         values.append((yield from _value(source, quote, depth)))
     return values
 
 
-def _goes_on(source: Source, close: str) -> Steps[bool]:
+def _has_more(source: Source, close: str) -> Steps[bool]:
     """Read the separator of values; False after the closing bracket. FunctionGemma may omit the comma."""
     yield from source.space()
     yield from source.match((",",))
@@ -48,7 +48,7 @@ def _goes_on(source: Source, close: str) -> Steps[bool]:
 
 def _value(source: Source, quote: str, depth: int) -> Steps[object]:
     if depth > DEEPEST // 4:
-        raise Refused
+        raise NotACall
     yield from source.space()
     if (yield from source.match((quote,))):
         source.unescaped = True

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
+from ..offer import OfferedTools
 from ..source import Source, Steps
 
 _KEY, _KEY_END = "<arg_key>", "</arg_key>"
 _VALUE, _VALUE_END = "<arg_value>", "</arg_value>"
 
 
-def read(source: Source, offer: Offer, *, close: str) -> Steps[ToolCall]:
+def read(source: Source, offer: OfferedTools, *, close: str) -> Steps[ToolCall]:
     """Read one call and the closing tag."""
     name = offer.name((yield from source.word()))
     yield from source.space()

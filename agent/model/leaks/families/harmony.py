@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from ....protocol import ToolCall
-from ..offer import Offer
-from ..source import Refused, Source, Steps
+from ..offer import OfferedTools
+from ..source import NotACall, Source, Steps
 
 START, _CHANNEL = "<|start|>assistant", "<|channel|>"
 ADDRESS = "to=functions."
@@ -40,12 +40,12 @@ def header(source: Source, opener: str) -> Steps[Header]:
     """Read the header after its first token, and the token that follows it."""
     found = _HEADER.fullmatch(opener + (yield from source.short("<|message|>")))
     if found is None:
-        raise Refused
+        raise NotACall
     recipient = found["behind"] or found["before"] or ""
     return Header(found["channel"], recipient.removeprefix("functions."))
 
 
-def call(source: Source, offer: Offer, recipient: str) -> Steps[ToolCall]:
+def call(source: Source, offer: OfferedTools, recipient: str) -> Steps[ToolCall]:
     """Read the call for the recipient. The token that ends it is a stop token, which servers omit."""
     offer.name(recipient)
     yield from source.space()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer, decoded
-from ..source import Refused, Source, Steps
+from ..offer import OfferedTools, decoded
+from ..source import NotACall, Source, Steps
 
 
-def read(source: Source, offer: Offer, *, mark: str, close: str) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools, *, mark: str, close: str) -> Steps[list[ToolCall]]:
     """Read the calls up to the closing tag. `mark` precedes the names of the inner tags."""
     calls: list[ToolCall] = []
     invoke = f'<{mark}invoke name="'
@@ -20,7 +20,7 @@ def read(source: Source, offer: Offer, *, mark: str, close: str) -> Steps[list[T
     return calls
 
 
-def _invoke(source: Source, offer: Offer, mark: str) -> Steps[ToolCall]:
+def _invoke(source: Source, offer: OfferedTools, mark: str) -> Steps[ToolCall]:
     parameter, parameter_end, end = f'<{mark}parameter name="', f"</{mark}parameter>", f"</{mark}invoke>"
     name = offer.name((yield from source.short('"')))
     yield from source.short(">")
@@ -43,5 +43,5 @@ def _invoke(source: Source, offer: Offer, mark: str) -> Steps[ToolCall]:
 def _typed(text: str) -> object:
     try:
         return decoded(text)
-    except Refused:
+    except NotACall:
         return text

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
-from ..source import Refused, Source, Steps
+from ..offer import OfferedTools
+from ..source import NotACall, Source, Steps
 
 _KEYS = tuple(f'"{key}"' for key in ("name", "function", "type", "arguments", "parameters"))
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls after the tag."""
     yield from source.space()
     return (yield from _objects(source, offer, (yield from source.json())))
 
 
-def read_bare(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read_bare(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls of an answer that is only JSON; its first bracket was read."""
     return (yield from _objects(source, offer, (yield from likely_object(source, "{"))))
 
 
 def likely_object(source: Source, begun: str) -> Steps[str]:
-    """Read a JSON object that begins like a call. Other JSON is refused at its first key, so it is shown early."""
+    """Read a JSON object that begins like a call. Other JSON raises NotACall at its first key, so it is shown early."""
     gap = yield from source.space()
     key = yield from source.expect(*_KEYS)
     return (yield from source.json(begun + gap + key))
 
 
-def _objects(source: Source, offer: Offer, first: str) -> Steps[list[ToolCall]]:
+def _objects(source: Source, offer: OfferedTools, first: str) -> Steps[list[ToolCall]]:
     calls = [offer.from_json(first, whole=True)]
     while True:
         yield from source.space()
@@ -37,5 +37,5 @@ def _objects(source: Source, offer: Offer, first: str) -> Steps[list[ToolCall]]:
             break
         calls.append(offer.from_json((yield from source.json()), whole=True))
     if separator:
-        raise Refused
+        raise NotACall
     return calls

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
-from ..source import Refused, Source, Steps
+from ..offer import OfferedTools
+from ..source import NotACall, Source, Steps
 
 
-def read(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools, *, close: str) -> Steps[list[ToolCall]]:
     """Read the calls up to the closing tag."""
     calls: list[ToolCall] = []
     yield from source.space()
@@ -17,5 +17,5 @@ def read(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
         yield from source.space()
     yield from source.expect(close)
     if not calls:
-        raise Refused
+        raise NotACall
     return calls

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
+from ..offer import OfferedTools
 from ..source import Source, Steps
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls after the tag. Only the end of the JSON closes them."""
     yield from source.space()
-    sign = yield from source.peek()
-    if sign == "[":
+    character = yield from source.peek()
+    if character == "[":
         return offer.from_list((yield from source.json()))
-    if sign == "{":
+    if character == "{":
         return [offer.from_json((yield from source.json()))]
     name = offer.name((yield from source.word()))
     if (yield from source.match(("[CALL_ID]", "[ARGS]"))) == "[CALL_ID]":

@@ -6,13 +6,13 @@ Some templates of Phi-4 put one object between the tags instead.
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
-from ..source import Refused, Source, Steps
+from ..offer import OfferedTools
+from ..source import NotACall, Source, Steps
 
 _CLOSE = "<|/tool_call|>"
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls of one array, with or without a closing tag."""
     yield from source.space()
     text = yield from source.json()
@@ -27,9 +27,9 @@ def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
     return calls
 
 
-def read_functools(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read_functools(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls of one array whose first bracket was read."""
     gap = yield from source.space()
     if (yield from source.peek()) != "{":
-        raise Refused
+        raise NotACall
     return offer.from_list((yield from source.json("[" + gap)))

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from ....protocol import ToolCall
-from ..offer import Offer
+from ..offer import OfferedTools
 from ..source import Source, Steps
 from . import coder, glm, phi
 
 _CLOSE = "</tool_call>"
 
 
-def read(source: Source, offer: Offer) -> Steps[list[ToolCall]]:
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls in one `<tool_call>`."""
     yield from source.space()
-    sign = yield from source.peek()
-    if sign == "{":
+    character = yield from source.peek()
+    if character == "{":
         return (yield from read_json(source, offer, close=_CLOSE))
-    if sign == "<":
+    if character == "<":
         return (yield from coder.read_all(source, offer, close=_CLOSE))
-    if sign == "[":
+    if character == "[":
         return (yield from phi.read(source, offer))
     return [(yield from glm.read(source, offer, close=_CLOSE))]
 
 
-def read_json(source: Source, offer: Offer, *, close: str) -> Steps[list[ToolCall]]:
+def read_json(source: Source, offer: OfferedTools, *, close: str) -> Steps[list[ToolCall]]:
     """Read one JSON object and the closing tag."""
     yield from source.space()
     call = offer.from_json((yield from source.json()))

@@ -1,4 +1,4 @@
-"""Write the line about a fault for the person: what is wrong, in the provider's words, and how to fix it."""
+"""Write the message about a fault for the person: what is wrong, in the provider's words, and how to fix it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kinds import RETRYABLE
 def fault(
     kind: FaultKind, words: str, at: Endpoint, *, status: int | None = None, after: float | None = None
 ) -> ModelFault:
-    """Return the fault with its line. `words` is the provider's sentence; keys are hidden."""
+    """Return the fault with its message. `words`: the provider's sentence; keys in it are hidden."""
     text = at.redact(_line(kind, words, at, after))
     return ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
 

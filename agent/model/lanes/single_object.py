@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-def feed_whole(wire: WireFormat, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
+def feed_object(wire: WireFormat, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
     """Read the object as if it had been streamed. Raises NotAStream, ErrorInStream."""
     start = body[:200].decode(errors="replace")
     try:

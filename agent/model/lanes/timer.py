@@ -1,4 +1,4 @@
-"""Limit how long an answer may send nothing, and how long it may take."""
+"""Limit how long a server may send nothing, and how long an answer may take."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from ..endpoint import Endpoint
 T = TypeVar("T")
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class StallTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds before a stream counts as stalled."""
 
     first: float
-    """Until the first piece: a local model reads the whole prompt before it."""
+    """Until the first piece. A local model reads the whole prompt before it."""
     between: float = 60.0
     """Between two pieces."""
 
 
 class Timer:
-    """Waits for the next piece no longer than patience and deadline allow."""
+    """Waits for the next piece until the server counts as stalled or the deadline passes."""
 
-    def __init__(self, at: Endpoint, patience: Patience, seconds: float | None) -> None:
+    def __init__(self, at: Endpoint, timeouts: StallTimeouts, seconds: float | None) -> None:
         self._at = at
-        self._patience = patience
+        self._timeouts = timeouts
         self._end = None if seconds is None else time.monotonic() + seconds
-        self._patient_until = time.monotonic() + patience.first
+        self._stalled_at = time.monotonic() + timeouts.first
         self.begun = False
         """Whether the first piece has arrived."""
 
     def start(self) -> None:
-        """Start the time when the request is sent."""
-        self._patient_until = time.monotonic() + self._patience.first
+        """Start the first time-out. Call it when the request is sent."""
+        self._stalled_at = time.monotonic() + self._timeouts.first
 
     def arrived(self) -> None:
-        """Note a piece of the answer. Bytes that only keep the connection alive do not count."""
+        """Restart the time-out after a piece of the answer. Bytes that only keep the connection alive do not count."""
         self.begun = True
-        self._patient_until = time.monotonic() + self._patience.between
+        self._stalled_at = time.monotonic() + self._timeouts.between
 
     async def wait(self, coming: Awaitable[T]) -> T:
         """Wait for the result. Raises ModelFault `stalled`, `timeout` or `deadline`, and cancels what it waited for."""
-        until = self._patient_until if self._end is None else min(self._patient_until, self._end)
+        until = self._stalled_at if self._end is None else min(self._stalled_at, self._end)
         running = asyncio.timeout(max(until - time.monotonic(), 0))
         try:
             async with running:
@@ -56,7 +56,7 @@ class Timer:
                 raise
         if self._end is not None and time.monotonic() >= self._end:
             raise ModelFault("deadline", "the time limit ended the answer")
-        waited = self._patience.between if self.begun else self._patience.first
+        waited = self._timeouts.between if self.begun else self._timeouts.first
         place = self._at.api_base or self._at.provider
         kind = "stalled" if self.begun else "timeout"
         raise ModelFault(kind, f"{place} sent nothing for {waited:g} s", retryable=True)

@@ -1,4 +1,4 @@
-"""Opening tags of all families, and where each counts."""
+"""The opening tags of all families, and where in an answer each counts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from ...protocol import ToolCall
 from .families import coder, deepseek, fenced, gemma, harmony, invoke, kimi, llama, minimax, mistral, phi, tagged
-from .offer import Offer
+from .offer import OfferedTools
 from .source import Source, Steps
 
-_Reader: TypeAlias = Callable[[Source, Offer], Steps[list[ToolCall]]]
+_Reader: TypeAlias = Callable[[Source, OfferedTools], Steps[list[ToolCall]]]
 
 _TAGGED: dict[str, _Reader] = {
     "<tool_call>": tagged.read,
@@ -48,8 +48,8 @@ TAGS = (*_TAGGED, *harmony.OPENERS)
 AT_LINE_START = (*_FENCED, "functools[")
 AT_START = (*_WHOLE, harmony.ADDRESS)
 """Tags that begin a call only at the beginning of the answer."""
-ALONE = frozenset((*_FENCED, *_WHOLE))
-"""Forms that examples in JSON or Python share with calls. They are calls only at the answer's end, without others."""
+ONLY_ALONE = frozenset((*_FENCED, *_WHOLE))
+"""Tags that also begin examples in JSON or Python. A call counts only at the end of the answer, and only one."""
 READERS: dict[str, _Reader] = {**_TAGGED, **_FENCED, **_WHOLE, "functools[": phi.read_functools}
 
 STOPS = (
