@@ -78,7 +78,7 @@ class Constrained:
         """`denial_of` returns the user's rule that denies a path to a tool, or None."""
         self._workspace, self._facts, self._guard = workspace, facts, guard
         self._denial_of = denial_of
-        self._set_aside: dict[str, int] = {}
+        self._skipped: dict[str, int] = {}
         self._path = ""
         self._is_new = False
         self.share: float | None = None
@@ -112,7 +112,7 @@ class Constrained:
                 _call("edit_file", {"path": self._path, "edits": [{"old_text": find, "new_text": replace}]}),
             ]
         if found.get("done") is True:
-            self._set_aside[self._path] = self._set_aside.get(self._path, 0) + 1
+            self._skipped[self._path] = self._skipped.get(self._path, 0) + 1
         return []
 
     def _is_missing(self, path: str) -> bool:
@@ -136,12 +136,12 @@ class Constrained:
 
     def _ranked(self) -> list[str]:
         """Return the editable files, most likely first: by the check's output, the task, and the tests."""
-        said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
+        outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         files = self._files()
-        told = [
+        test_texts = [
             text[:_MOST_TEXT]
             for path in files
-            if self._guard.matches(path) and _names(path, said)
+            if self._guard.matches(path) and _names(path, outputs)
             if (text := self._text(path)) is not None
         ]
         known = self._facts.touched()
@@ -155,10 +155,10 @@ class Constrained:
             in_task = _names(path, task)
             if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:
                 continue  # such a file is edited only if the task names it
-            score = 8 * _names(path, said) + 6 * in_task + 9 * (_names(path, words) if path != self._path else 0)
-            score += 2 * max((_names(path, text) for text in told), default=0) + (path in known)
+            score = 8 * _names(path, outputs) + 6 * in_task + 9 * (_names(path, words) if path != self._path else 0)
+            score += 2 * max((_names(path, text) for text in test_texts), default=0) + (path in known)
             is_hidden = path.startswith(".") or "/." in path
-            scored.append((self._set_aside.get(path, 0), -score, is_hidden, path))
+            scored.append((self._skipped.get(path, 0), -score, is_hidden, path))
         likely, others = [one for one in scored if one[1]], [one for one in scored if not one[1]]
         return [path for *_, path in (*sorted(likely), *sorted(others))]
 
@@ -180,8 +180,8 @@ class Constrained:
                 return f":\n```\n{text}\n```"
         self.share, most = space.tokens[-2]
         lines = text.splitlines(keepends=True)
-        said = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", said)
+        outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
+        named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", outputs)
         middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
         first, last = _around([space.count(line) for line in lines], middle, most)
         shown = "".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN]

@@ -9,7 +9,7 @@ from rundry.agent.protocol import ImageRef, Message, ToolCall
 from rundry.agent.step.fitting.context import fit
 from rundry.agent.step.fitting.shorten import cut_middle
 from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
-from rundry.agent.tools import offered
+from rundry.agent.tools import tool_specs
 
 
 def count(messages, tools=()):
@@ -82,7 +82,7 @@ def test_a_cut_text_keeps_head_and_tail_and_says_what_is_missing():
 
 NAMES = """read_file list_files search edit_file write_file run_command start_command stop_command
 update_plan ask_person finish"""
-GOAL_TOOLS = offered(NAMES.split())
+GOAL_TOOLS = tool_specs(NAMES.split())
 TEXTS = st.one_of(st.text(max_size=60), st.integers(0, 9_000).map(lambda n: "word after word\n" * (n // 16)))
 ARGUMENTS = st.one_of(
     st.dictionaries(st.sampled_from(["path", "content", "edits", "lines"]), st.one_of(TEXTS, st.lists(TEXTS))).map(

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from rundry.agent.tools import TOOLS, Edit, EditFile, RunCommand, WriteFile, offered, parse_arguments
+from rundry.agent.tools import TOOLS, Edit, EditFile, RunCommand, WriteFile, parse_arguments, tool_specs
 
 
 @pytest.mark.parametrize("name", list(TOOLS))
@@ -15,7 +15,7 @@ def test_what_is_offered_is_what_is_taken(name):
     assert list(properties) == [field.name for field in msgspec.structs.fields(tool.arguments)]
     needed = {field.name for field in msgspec.structs.fields(tool.arguments) if field.required}
     assert needed <= set(tool.spec.parameters["required"])
-    assert offered([name]) == [tool.spec]
+    assert tool_specs([name]) == [tool.spec]
 
 
 def test_valid_arguments_are_taken_as_they_are():

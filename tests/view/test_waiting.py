@@ -29,7 +29,7 @@ from rundry.agent import (
     waiting_for,
 )
 from rundry.agent.protocol import Reason
-from rundry.agent.run.setup.patience import told
+from rundry.agent.run.setup.progress import with_progress
 from rundry.agent.workspace.seals.names import NameIndex, UpdateStopped
 from rundry.tui.headless.waits import WaitLines
 
@@ -114,10 +114,10 @@ async def test_a_long_wait_before_a_run_begins_is_reported_with_its_time():
         said.append(line)
         done.set()
 
-    assert await told(done.wait(), tell, "listing the files", after=0.01)
+    assert await with_progress(done.wait(), tell, "listing the files", after=0.01)
     assert said == ["listing the files"]
     said.clear()
-    assert await told(asyncio.sleep(0, "quick"), tell, "listing the files") == "quick"
+    assert await with_progress(asyncio.sleep(0, "quick"), tell, "listing the files") == "quick"
     assert said == []
 
 

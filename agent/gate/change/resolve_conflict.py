@@ -43,24 +43,24 @@ def resolve_conflict(command: Decide, draft: FileDraft, conflict: Conflict) -> R
 
 def send_back(draft: FileDraft, why: str, *, by: DecidedBy, reason: str | None = None) -> Ruling:
     """Return the ruling that makes the model read the file and make the change again."""
-    told = f"conflict: {why}"
+    message = f"conflict: {why}"
     return Ruling(
         approved=False,
         draft=draft,
         by=by,
-        reason=f"{told}; {reason}" if reason else told,
+        reason=f"{message}; {reason}" if reason else message,
         note_for_model=replan_note(draft, why, reason),
         refused_by="conflict",
     )
 
 
 def _kept(command: Decide, draft: FileDraft, conflict: Conflict) -> Ruling:
-    told = f"conflict: {conflict.why}; the file is kept as it is"
+    message = f"conflict: {conflict.why}; the file is kept as it is"
     return Ruling(
         approved=False,
         draft=draft,
         by="person",
-        reason=f"{told}; {command.reason}" if command.reason else told,
+        reason=f"{message}; {command.reason}" if command.reason else message,
         note_for_model=keep_file_note(draft, conflict.why, _theirs(draft, conflict), command.reason),
         refused_by="conflict",
     )

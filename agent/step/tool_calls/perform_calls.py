@@ -131,7 +131,9 @@ async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, out
         raise_worst([end for end in ends if end is not None])
     else:
         raise_worst(
-            await as_one_review(ctx.activity, batch, lambda one, tell: _answer(ctx, one, tell, outcome), record)
+            await as_one_review(
+                ctx.activity, batch, lambda one, record_one: _answer(ctx, one, record_one, outcome), record
+            )
         )
 
 

@@ -54,10 +54,10 @@ def file_behind(root: Path, given: str) -> str | None:
 
 
 def _until_waiting(record: Record, next_turn: asyncio.Event) -> Record:
-    def tell(event: Event) -> Stamped:
+    def record_one(event: Event) -> Stamped:
         stamped = record(event)
         if isinstance(event, Waiting):
             next_turn.set()
         return stamped
 
-    return tell
+    return record_one

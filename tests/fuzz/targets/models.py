@@ -20,7 +20,7 @@ from rundry.agent.model.lanes.ollama import OllamaReader
 from rundry.agent.model.lanes.single_object import feed_object
 from rundry.agent.model.leaks import LeakReader
 from rundry.agent.protocol import CallPart, EndPart, ModelFault, TextPart
-from rundry.agent.tools import offered
+from rundry.agent.tools import tool_specs
 
 from ..target import Target
 
@@ -145,7 +145,7 @@ def leaks(data: bytes) -> None:
     cut = zlib.crc32(data) % max(1, len(text))
     found: list[tuple[str, list[str]]] = []
     for pieces in ([text], [text[:cut], text[cut:]]):
-        reader = LeakReader(offered(["read_file", "run_command", "edit_file"]))
+        reader = LeakReader(tool_specs(["read_file", "run_command", "edit_file"]))
         parts = [part for piece in pieces for part in reader.feed(piece)]
         rest, calls = reader.flush()
         said = "".join(part.text for part in [*parts, *rest] if isinstance(part, TextPart))
