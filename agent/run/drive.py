@@ -1,4 +1,4 @@
-"""The loop of every run: decide, perform, until an outcome. The kinds of loops differ only in their `decide()`."""
+"""The main loop of every run: decide and perform, until there is an outcome. Kinds of loops differ in `decide()`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .run_driver import RunDriver
 async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:
     """Drive the run to its outcome. Raises RundryError only for errors that no outcome can express (a broken journal).
 
-    `results`: of a step that an earlier runner did not finish.
+    `results`: the results of a step that an earlier runner did not finish.
     """
     run = driver.run
     decide = decider(run.facts.spec.loop)
@@ -29,7 +29,7 @@ async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcom
                 await driver.wait(decision)
                 results = ()
             case Confirm():
-                await confirm(run)  # the loop has not decided yet on the last results
+                await confirm(run)  # keeps `results`: the loop decides on them afterwards
             case Finish():
                 outcome = await driver.end(decision)
                 if outcome is not None:

@@ -1,4 +1,4 @@
-"""The evidence of an outcome from the facts and from the guard's report (docs/requirements.md 2.3.9)."""
+"""Collect the evidence of an outcome from the facts and from the report of the guard (docs/requirements.md 2.3.9)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..step.resources.recorder import Recorder
 from ..stops import Guard
 from ..workspace import Sandbox
 
-NO_GUARD = "`--guard none`: files that the check depends on could change without a question"
-UNHELD = "without a sandbox and without guarded files, commands can change everything that decides about the run"
-FROM_OUTPUT = "tests are counted from the output of the check, which the code under test can write to"
+NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
+UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"
+FROM_OUTPUT = "tests are counted from the output of the check, to which the code under test can write"
 EXIT_CODE_ONLY = "`{}` counts no tests: only its exit code is known"
 
 
 def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence | None:
-    """Return the evidence, or None if nothing decides whether the run is done.
+    """Return the evidence, or None if the run has neither a predicate nor a score.
 
     `report`: the guarded files at the end; None: they were not compared.
     """
@@ -57,21 +57,21 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
 
 
 async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -> Evidence | None:
-    """Return the evidence with the final guarded files, after the changes of the last check are undone."""
+    """Undo what the last check changed in guarded files, and return the evidence."""
     await guarded.tolerate_outputs(await guarded.differences(full=True))
-    with suppress(PersonInterrupted):  # restores everything
+    with suppress(PersonInterrupted):  # it restores all files even then
         await guarded.keep_or_restore(events.bound(None, None), "the last check", full=True)
     return evidence_of(facts, await guarded.report())
 
 
 def not_held_unguarded(facts: RunFacts, sandbox: Sandbox, guard: Guard) -> list[str]:
-    """Return notes to show before a run that something decides about and in which nothing is guarded."""
+    """Return the notes to show before a run in which commands can change everything that its verdict depends on."""
     is_open = sandbox.kind is None and not guard and is_decided(facts.spec)
     return [UNHELD] if is_open else []
 
 
 def is_decided(spec: RunSpec) -> bool:
-    """Return whether a check, another predicate or a score decides about the run."""
+    """Return whether a check, another predicate or a score decides when the run is done."""
     finder_check = spec.finder is not None and spec.finder.check is not None
     if spec.fix is not None:  # its predicates are those of its child runs
         return False

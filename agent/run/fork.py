@@ -1,4 +1,4 @@
-"""Fork a run: a new run with the conversation, known files and spend of another one, which stays unchanged."""
+"""Fork a run: make a new run with the conversation and the spend of another one, which does not change."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
     journal: str
     forked_from: str
     step: int
-    """The newest step of the other run that the new run contains."""
+    """Number of the newest step that the new run contains."""
     steps: int
-    """Number of steps that the other run has made."""
+    """Number of steps of the original run."""
     restored: list[str] = []
     """Files that were restored to their content after that step."""
     left: list[str] = []
@@ -46,23 +46,24 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """The point at which the new run begins."""
+    """The point up to which the new run copies the original one."""
 
     seq: int
-    """The last event that the new run takes over."""
+    """Sequence number of the last event to copy."""
     step: int
     steps: int
     world: str | None
-    """The workspace at that point, and at the other run's end."""
+    """Snapshot of the workspace at that point."""
     world_at_end: str | None
+    """Snapshot of the workspace at the end of the original run."""
 
 
 class _EventTimes:
-    """The clock of the new run: copied events keep their time, and what follows them gets the present one."""
+    """The clock of the new run: copied events keep their time, and later events get the present time."""
 
     def __init__(self) -> None:
         self.copied: float | None = None
-        """Time of the event that is being copied, in Unix seconds; None: no event is."""
+        """Time of the event that is being copied, in Unix seconds; None: no event is being copied."""
 
     def now(self) -> float:
         """Return the time of the next event."""
@@ -72,8 +73,8 @@ class _EventTimes:
 def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = False) -> Forked:
     """Create a run in `folder` that continues `source` after step `at` (None: the newest finished step).
 
-    The workspace stays as it is, unless `files` asks to restore what changed since that step. Raises UserError or
-    JournalError; then there is no new run and nothing was changed.
+    With `files`, also restore the files that changed since that step. Raises UserError or JournalError; then no run was
+    created and no file was changed.
     """
     old = Journal.open(source)
     try:
@@ -97,7 +98,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
 
 
 def _cut(old: Journal, at: int | None) -> _Cut:
-    """Find the point between two steps where each call has its result. Raises UserError if there is none."""
+    """Find the point after step `at` where every call has its result. Raises UserError if there is none."""
     run_id = old.spec.run_id
     if old.spec.loop.traits.has_search:
         raise UserError(
@@ -110,8 +111,8 @@ def _cut(old: Journal, at: int | None) -> _Cut:
             if _may_cut(facts, stamped) and (at is None or facts.step <= at):
                 found = _Cut(stamped.seq, facts.step, 0, facts.world, None)
     if found is None or (at is not None and found.step != at):
-        newest = f"it has made {facts.step}" if facts.step else "it has made none"
-        raise UserError(f"{run_id} cannot be forked after step {at or 0}: no such step has ended, {newest}")
+        newest = f"the newest step is {facts.step}" if facts.step else "it has no steps"
+        raise UserError(f"{run_id} cannot be forked after step {at or 0}: that step has not ended; {newest}")
     return _Cut(found.seq, found.step, facts.step, found.world, facts.world)
 
 
@@ -124,9 +125,9 @@ def _refuse_files(old: Journal, cut: _Cut) -> None:
     if holder(old.path) is not None:
         raise UserError(f"{old.spec.run_id} is running: stop it first, or fork without --files")
     if not cut.world or not cut.world_at_end:
-        raise UserError(f"{old.spec.run_id} keeps no snapshot of its files after step {cut.step}: fork without --files")
+        raise UserError(f"{old.spec.run_id} has no snapshot of its files after step {cut.step}: fork without --files")
     if not Path(old.spec.workspace).is_dir():
-        raise UserError(f"the workspace {old.spec.workspace} is gone: fork without --files")
+        raise UserError(f"the workspace {old.spec.workspace} does not exist: fork without --files")
 
 
 def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
@@ -146,7 +147,7 @@ def _copy(old: Journal, folder: Path, cut: _Cut, *, tell: bool) -> Path:
             if tell and cut.step < cut.steps:
                 new.append(Prompted(kind="note", text=_NOTE.format(step=cut.step)))
             newest = old.rows("SELECT coalesce(max(id), 0) FROM commands")[0][0]
-            # command ids name queued messages: an id of the new run must not mean a message of the old one
+            # queued messages are named by command ids, so ids of the new run must not repeat ids of the old one
             new.write("INSERT INTO commands(id, at, body, taken_at) VALUES (?, 0, x'', 0)", [(newest + 1,)])
             new.write("DELETE FROM commands")
         for (sha,) in old.rows("SELECT sha FROM blobs"):
@@ -179,14 +180,14 @@ def _copy_events(old: Journal, new: Journal, cut: _Cut, times: _EventTimes, path
 
 
 def _copy_snapshots(old: Path, new: Path) -> None:
-    """Link the snapshots of the old run. An object is written once and never changed, so both runs can share it."""
+    """Hard-link the snapshots of the old run. Both runs can share them, because a stored object never changes."""
     if not old.is_dir():
         return
 
     def link(source: str, target: str) -> None:
         try:
             os.link(source, target)
-        except OSError:  # another disk, or one without hard links
+        except OSError:  # another disk, or a file system without hard links
             shutil.copy2(source, target)
 
     shutil.copytree(old, new, copy_function=link, ignore=shutil.ignore_patterns("tmp_*"))
@@ -199,8 +200,8 @@ def _remove(path: Path) -> None:
 
 
 async def _restore(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:
-    """Restore what the other run changed since. A file that differs from that run's last state was changed by someone
-    else and stays.
+    """Restore the files that the original run changed after the cut. Returns the restored paths, and a line for each
+    file that was kept because someone else changed it.
     """
     assert cut.world and cut.world_at_end  # otherwise the fork was refused
     store = path.with_suffix(".snapshots")

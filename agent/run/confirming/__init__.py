@@ -1,4 +1,4 @@
-"""Confirm a result: run its checks in a clean checkout, during the run or later (docs/requirements.md 2.3.9)."""
+"""Confirm a result: run its checks in a clean checkout, during the run or after it (docs/requirements.md 2.3.9)."""
 
 from .dependencies import Dependencies
 from .during_run import confirm

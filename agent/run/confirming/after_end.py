@@ -1,4 +1,4 @@
-"""`rundry verify`: confirm the result of a run that has ended, from its journal alone."""
+"""`rundry verify`: confirm the result of an ended run from its journal and snapshots."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """Head and tail of the output of the command that failed."""
     seconds: float = 0.0
     recorded: bool = True
-    """Whether it is in the journal. A journal that a runner or a screen holds is not written."""
+    """Whether it was recorded in the journal. It is not if a runner holds the journal."""
 
 
 async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) -> Verified:
-    """Run the checks of the run, or `command`, once in a clean checkout of its result; record it in the journal.
+    """Run the checks of the run, or `command`, once in a clean checkout of its result, and record the verification.
 
-    Raises UserError for a run that has not ended or has no check; JournalError.
+    Raises UserError for a run that has not ended or has no check, and JournalError.
     """
     journal = Journal.open(path)
     try:
         require_undamaged(journal)
         facts = facts_of(journal)
         commands = _commands(journal.spec, facts, command)
-        if command is not None and "/" not in command:  # a path can exist in the checkout alone
+        if command is not None and "/" not in command:  # a path may exist only in the checkout
             require_usable_command("--with", command, Path(journal.spec.home), env)
         verified = await _verify(journal, facts, commands, env)
         world = facts.world
@@ -91,7 +91,7 @@ async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: M
 
 
 def _recorded(path: Path, verified: Verified, world: str | None) -> Verified:
-    """Append it, unless a runner or a screen holds the run."""
+    """Record the verification, unless a runner holds the journal."""
     event = RunVerified(
         command=verified.command,
         result=verified.result,

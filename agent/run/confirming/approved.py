@@ -1,4 +1,4 @@
-"""The guarded files of a run as they were approved, from its journal, and how a checkout gets them."""
+"""Read the approved content of a run's guarded files from its journal, and write it into a checkout."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ABSENT = Mark("absent")
 
 
 class Approved(msgspec.Struct, frozen=True):
-    """Approved marks, by the path relative to the workspace."""
+    """The approved state of the guarded files. `marks` has a mark per path, relative to the workspace."""
 
     marks: dict[str, Mark]
     lost: list[str]
-    """Paths whose approved bytes are not kept."""
+    """Paths whose approved content is not in the journal."""
     known: list[str]
-    """Modules that stood at the start."""
+    """Python modules that existed at the start of the run."""
 
 
 def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
-    """Return what the seal contains, and what was approved since. Raises CheckoutFailed if the seal is damaged."""
+    """Return the state in the seal, with what was approved since. Raises CheckoutFailed if the seal is damaged."""
     if sealing.seal is None:
         return Approved({}, [], [])
     try:
@@ -49,9 +49,9 @@ def approved(journal: Journal, sealing: SealFacts, guard: Guard) -> Approved:
 
 
 def write_approved(journal: Journal, found: Approved, guard: Guard, folder: Path, without: list[str]) -> None:
-    """Bring every guarded path of a checkout to its approved content, and remove what was never approved.
+    """Give every guarded file of a checkout its approved content, and remove guarded files that were never approved.
 
-    `without`: folders that are mounted. Raises CheckoutFailed, OSError.
+    `without`: mounted folders, which are left alone. Raises CheckoutFailed, OSError.
     """
     outside = tuple(f"{path}/" for path in without)
     if lost := [path for path in found.lost if not path.startswith(("/", *outside))]:

@@ -1,4 +1,4 @@
-"""A clean checkout of a run's result, from its snapshots: what its check needs is in it, and nothing else."""
+"""Make a clean checkout of a run's result from its snapshots: only the files that its check needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .dependencies import Mounted, unchanged
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a run and where it is."""
+    """The result of a run that is to be confirmed, and the parts of the run that this needs."""
 
     journal: Journal
     facts: RunFacts
@@ -35,30 +35,30 @@ class Result:
     env: Mapping[str, str]
     """The environment of checks."""
     tree: str
-    """The snapshot; empty: there is none."""
+    """Tree id of the snapshot of the result; empty: there is none."""
     guard: Guard | None = None
-    """The guard of a running run; None: the run has ended, and the workspace may have changed since."""
+    """The guard of a live run; None: the run has ended, and its workspace may have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The place where a check runs."""
+    """Where a check runs."""
 
     workspace: Workspace
-    """The workspace as the check sees it: at the original path if the sandbox can show it there."""
+    """The workspace as the check sees it: at the original path if the sandbox can mount it there."""
     sandbox: Sandbox
     env: Mapping[str, str]
     original: Path | None
-    """The original workspace if a check can still reach its path; None: it cannot."""
+    """Path of the original workspace if a check can access it; None: the checkout is mounted in its place."""
 
 
 class _Owner:
-    """Owns a temp folder."""
+    """The owner of a temporary folder, which is removed with it."""
 
 
 @asynccontextmanager
 async def checkout(result: Result) -> AsyncGenerator[Checkout]:
-    """Make a checkout in a private temp folder and remove it afterwards. Raises CheckoutFailed."""
+    """Make a checkout in a private temporary folder, and remove it on exit. Raises CheckoutFailed."""
     owner = _Owner()
     folder = own_temp(owner) / (result.workspace.root.name or "workspace")
     try:
@@ -82,43 +82,42 @@ async def _made(result: Result, folder: Path) -> Checkout:
     if root.is_dir():
         mounted = await asyncio.to_thread(unchanged, result.journal, result.facts, root)
     elif result.facts.verdicts.dependencies is not None and result.facts.verdicts.dependencies.folders:
-        raise CheckoutFailed(f"the workspace {root} is gone, with its dependency folders")
-    stands_there = root.is_dir() and result.sandbox.kind == "bubblewrap"
-    if not stands_there:
+        raise CheckoutFailed(f"the workspace {root} no longer exists, nor do its dependency folders")
+    at_original_path = root.is_dir() and result.sandbox.kind == "bubblewrap"
+    if not at_original_path:
         await asyncio.to_thread(_refuse_elsewhere, result, mounted)
     await asyncio.to_thread(folder.mkdir)
     await _write_files(result, folder, mounted)
-    seen = root if stands_there else folder
+    seen = root if at_original_path else folder
     mounts = [(root / path, seen / path) for path in mounted.paths]
     mounts += await _write_git(result, folder, seen)
     if result.sandbox.kind == "landlock":
         await asyncio.to_thread(_link, root, folder, mounted.paths)
     stage = Stage(folder, tuple(mounts), tuple(seen / path for path in mounted.empty))
-    sandbox = result.sandbox.staged(stage, [] if stands_there else [root])
-    return Checkout(Workspace(seen), sandbox, result.env, None if stands_there else root)
+    sandbox = result.sandbox.staged(stage, [] if at_original_path else [root])
+    return Checkout(Workspace(seen), sandbox, result.env, None if at_original_path else root)
 
 
 async def _write_files(result: Result, folder: Path, mounted: Mounted) -> None:
-    """Write the files of the snapshot, then the guarded files."""
+    """Write the files of the snapshot, then the approved guarded files."""
     for path in await result.snapshots.write_to(result.tree, folder):
         if result.guard is None:
             raise CheckoutFailed(f"{path} is too large for a snapshot")
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(shutil.copy2, result.workspace.root / path, folder / path, follow_symlinks=False)
 
-    def lay() -> None:
+    def write_guarded() -> None:
         guard = result.guard or guard_of(result.journal.spec, folder, result.env)
         found = approved(result.journal, result.facts.seals, guard)
         write_approved(result.journal, found, guard, folder, mounted.paths)
 
-    await asyncio.to_thread(lay)
+    await asyncio.to_thread(write_guarded)
 
 
 async def _write_git(result: Result, folder: Path, seen: Path, below: str = "") -> list[tuple[Path, Path]]:
-    """Make repositories for the checkout where the workspace and its submodules have them. Returns what has to be
-    mounted.
+    """Make a repository in the checkout for the workspace and for each of its submodules. Returns the mounts they need.
 
-    `below`: the submodule; empty: the workspace itself.
+    `below`: path of a submodule; empty: the workspace itself.
     """
     root, place, shown = (each / below for each in (result.workspace.root, folder, seen))
     own = await create_git_folder(root, place, result.env, shown / OBJECTS if seen == result.workspace.root else None)
@@ -138,14 +137,14 @@ def _link(root: Path, folder: Path, paths: Sequence[str]) -> None:
 
 
 def _refuse_elsewhere(result: Result, mounted: Mounted) -> None:
-    """Raise CheckoutFailed if the check has to run in a temp folder and that makes a difference."""
+    """Raise CheckoutFailed if the check must run at another path and its dependencies do not allow this."""
     root, kind = result.workspace.root, result.sandbox.kind
     if mounted.paths and kind is None:
         raise CheckoutFailed(
             f"no sandbox can mount {mounted.paths[0]} read-only ({result.sandbox.why_none or 'none works'})"
         )
     if mounted.empty:
-        raise CheckoutFailed(f"{mounted.empty[0]} holds caches, and only bubblewrap can leave them out")
+        raise CheckoutFailed(f"{mounted.empty[0]} contains caches, and only bubblewrap can hide them")
     for path in mounted.paths:
         if (found := first_backlink(root / path, root)) is not None:
             raise CheckoutFailed(f"{path}/{found} leads back to the workspace, and only bubblewrap can replace that")

@@ -1,4 +1,4 @@
-"""The error for a result that could be neither confirmed nor refuted."""
+"""The error if a result can be neither confirmed nor refuted."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from ...protocol import RundryError
 
 
 class CheckoutFailed(RundryError):
-    """A clean checkout of the result cannot be made here; the text says why, in one line."""
+    """A clean checkout of the result cannot be made on this machine. The text gives the reason in one line."""

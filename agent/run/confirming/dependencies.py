@@ -1,6 +1,4 @@
-"""The dependency folders of a run: their digests are recorded at its start and compared when the
-result is confirmed.
-"""
+"""Record the digests of a run's dependency folders at its start, and compare them when its result is confirmed."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, d
 from .checkout_failed import CheckoutFailed
 
 _MOST_MASKED = 200
-"""Folders that a check sees empty; each needs its own mount."""
+"""Maximum number of folders that a check sees empty, each of which needs its own mount."""
 _NAMED = 3
 
 
@@ -32,18 +30,18 @@ class Dependencies:
         self._closed = threading.Event()
 
     def begin(self) -> None:
-        """Start to read them, unless an earlier runner did or a tool may have changed them already."""
+        """Start reading the folders, unless an earlier runner did or a tool may have changed them already."""
         facts = self._facts
         if facts.spec.predicates.confirming and facts.verdicts.dependencies is None and not facts.actions:
             self._task = asyncio.ensure_future(self._record())
 
     async def ready(self) -> None:
-        """Wait until they are recorded."""
+        """Wait until the folders are recorded."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
     async def close(self) -> None:
-        """Stop reading, and wait until that is over."""
+        """Stop reading, and wait until the reader has ended."""
         self._closed.set()
         if self._task is not None:
             self._task.cancel()
@@ -73,27 +71,27 @@ class Dependencies:
 
 
 class Mounted(msgspec.Struct, frozen=True):
-    """The dependency folders that a checkout mounts: they have not changed since the start."""
+    """The unchanged dependency folders, which a checkout mounts."""
 
     paths: list[str] = []
     """Paths relative to the workspace."""
     empty: list[str] = []
-    """Caches in them that a check must not see."""
+    """Paths of caches in these folders that a check must not see."""
 
 
 def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
-    """Compare the present folders with those of the start. Raises CheckoutFailed that names the differences."""
+    """Compare the dependency folders with those of the start. Raises CheckoutFailed with the differences."""
     present = dependency_folders(root)
     recorded = facts.verdicts.dependencies
     if recorded is None:
         if present:
-            raise CheckoutFailed(f"the start of {_few(sorted(present))} was not recorded (a run with --confirm does)")
+            raise CheckoutFailed(f"the start of {_few(sorted(present))} was not recorded: this needs --confirm")
         return Mounted()
     known = {folder.path: folder for folder in recorded.folders}
     if new := sorted(present.keys() - known.keys()):
         raise CheckoutFailed(f"{_few(new)} did not exist at the start")
     if gone := sorted(known.keys() - present.keys()):
-        raise CheckoutFailed(f"{_few(gone)} existed at the start and is gone")
+        raise CheckoutFailed(f"{_few(gone)} existed at the start, but does not exist now")
     empty: list[str] = []
     for path, folder in known.items():
         empty += _compared(journal, folder, root / path, present[path])
@@ -103,7 +101,7 @@ def unchanged(journal: Journal, facts: RunFacts, root: Path) -> Mounted:
 
 
 def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: FolderKind) -> list[str]:
-    """Return the folder's caches. Raises CheckoutFailed if anything else differs."""
+    """Return the caches in the folder. Raises CheckoutFailed if anything else differs."""
     if folder.manifest is None:
         raise CheckoutFailed(f"{folder.path} could not be recorded at the start: {folder.why_not}")
     try:

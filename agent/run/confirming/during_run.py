@@ -1,4 +1,4 @@
-"""Confirm the result of a running run: what passes in the workspace must also pass in a clean checkout."""
+"""Confirm the result of a live run: what passes in the workspace must also pass in a clean checkout."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .checkout import Result
 from .trial import Trial, run_trial
 
 _LISTED = 12
-"""Ignored files and folders that are reported to the model, newest first."""
+"""Maximum number of ignored files and folders that the model is informed about."""
 _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store", ".coverage")
 
 
 async def confirm(run: LiveRun) -> None:
-    """Run the confirming commands once and record the result. The user can interrupt it."""
+    """Run the confirming commands once and record the result. The user can interrupt them."""
     ctx = run.ctx
     async with run.files_lock:
         with ctx.activity.in_progress():
@@ -66,7 +66,7 @@ async def _confirm(ctx: RunContext) -> None:
         trial = await ctx.activity.interruptible(run_trial(result, wanted.confirming, seconds, any_=wanted.any))
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
-        trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the run's time allowed only {seconds:.0f} s for it")
+        trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the time budget left only {seconds:.0f} s for it")
     left_out: list[str] = []
     if trial.result is Confirmed.FAILED:
         left_out = await asyncio.to_thread(_left_out, ctx.workspace.root)
@@ -102,7 +102,7 @@ def _joined(facts: RunFacts) -> str:
 
 
 async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], tree: str) -> str:
-    """Return a mark of what a checkout would contain: files, approved content, commit."""
+    """Return a digest of what a checkout would contain: files, approved content, commit."""
     sealing = facts.seals
     parts = [tree, sealing.seal, sorted(sealing.written.items(), key=str), sorted(sealing.kept.items(), key=str)]
     try:
@@ -114,7 +114,7 @@ async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], t
 
 
 def _left_out(root: Path) -> list[str]:
-    """Return ignored files and folders that a checkout does not contain, newest first; caches are left out."""
+    """Return the ignored files and folders that a checkout does not contain, newest first, without caches."""
     mounted = dependency_folders(root)
     found: list[tuple[int, str]] = []
     for path, name, _ in ignored_names(root):

@@ -1,4 +1,4 @@
-"""Run commands once in a clean checkout and report the result."""
+"""Run commands once in a clean checkout of a result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .checkout_failed import CheckoutFailed
 from .dependencies import unchanged
 
 _NAMED = 3
-"""Missing tests that a reason names."""
+"""Maximum number of missing tests that a reason names."""
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of the commands."""
+    """Whether the commands confirm the result, with the output of the command that failed."""
 
     result: Confirmed
     detail: str = ""
@@ -28,7 +28,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_trial(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
-    """Run the commands. Each must pass (with `any_`: one of them), within `seconds`. Never raises CheckoutFailed."""
+    """Run the commands. Each (with `any_`: one of them) must pass within `seconds`. Never raises CheckoutFailed."""
     try:
         return await _tried(result, commands, seconds, any_=any_)
     except CheckoutFailed as why:
@@ -50,7 +50,7 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
         return Trial(result=Confirmed.PASSED)
     first = failed[0]
     if made.original is not None and root in first.output:
-        raise CheckoutFailed(f"the check looks for {root}, and only bubblewrap can show the checkout there")
+        raise CheckoutFailed(f"the check uses the path {root}; only bubblewrap can mount the checkout there")
     return Trial(result=Confirmed.FAILED, detail=_why(first), output=first.output)
 
 
@@ -62,7 +62,7 @@ async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
 
 
 def _refuse_fewer_tests(result: Result, passed: Sequence[CheckResult], *, any_: bool) -> None:
-    """Compare what the commands counted with the run's own newest verdicts on them. Raises CheckoutFailed.
+    """Raise CheckoutFailed if the commands ran fewer tests than in the workspace.
 
     With `any_`, one command that ran all its tests is enough.
     """

@@ -1,1 +1,1 @@
-"""Resume a run whose journal is damaged: refuse it, or continue as a person asked, without forgetting any spend."""
+"""Resume a run whose journal is damaged, if a person accepts this. Its spend still counts."""

@@ -11,7 +11,7 @@ from ..client.start_request import ResumeChanges
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
-    """Return the damage if the user accepts it. Those events are then skipped as damaged.
+    """Return the damage of the journal if the user accepts it. The damaged events are skipped from now on.
 
     Raises UserError if the user has to decide first, JournalError if the file cannot be read.
     """
@@ -31,7 +31,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
         )
     if (damage.broken or damage.end) and damage.tail is None and not _has_new_limit(changes):
         raise UserError(
-            f"{run_id}: what it spent cannot be read, because {damage.unknown or 'there is no record of it'}. "
+            f"{run_id}: its spend cannot be read, because {damage.unknown or 'there is no record of it'}. "
             "Give a new limit for the whole run with --usd or --tokens"
         )
     journal.mark_damaged(damage.accepted | {link.seq for link in damage.broken})
@@ -39,7 +39,7 @@ def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
 
 
 def require_undamaged(journal: Journal) -> None:
-    """Raise UserError or JournalError if the journal is damaged, because the caller needs all of its events."""
+    """Raise UserError or JournalError if the journal is damaged. For callers that need all of its events."""
     admit_damage(journal, ResumeChanges())
 
 

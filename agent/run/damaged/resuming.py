@@ -1,4 +1,4 @@
-"""Continue a run from which events are missing: hold its unknown spend, and compare the workspace first."""
+"""Resume a run with missing events: count its unrecorded spend, and report files that differ from the journal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTE = (
 async def note_damage(
     facts: RunFacts, workspace: Workspace, snapshots: Snapshots, resumed: RunResumed, damage: Damage
 ) -> RunResumed:
-    """Return the resume event with the damage and the files that differ from the journal."""
+    """Return the resume event, with the damage and with a note for each file that differs from the journal."""
     if not damage:
         return resumed
     steps, seconds = _unrecorded(facts, damage)
@@ -40,7 +40,10 @@ async def note_damage(
 
 
 def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[str]) -> None:
-    """Hold unreadable spend against the limits, and inform the model about what is missing."""
+    """Record the spend that the events do not contain as held, and inform the model about missing events.
+
+    `notes`: lines about files that differ from the journal.
+    """
     used = facts.spending.used
     if not damage:
         return
@@ -56,7 +59,7 @@ def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[
 
 
 def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
-    """Return steps and seconds that only the record next to the journal contains."""
+    """Return the steps and the seconds that only the file next to the journal contains (`.tail`)."""
     if damage.tail is None:
         return 0, 0.0
     used, known = damage.tail.used, facts.spending.used
@@ -64,7 +67,7 @@ def _unrecorded(facts: RunFacts, damage: Damage) -> tuple[int, float]:
 
 
 async def _file_notes(facts: RunFacts, workspace: Workspace, snapshots: Snapshots) -> list[str]:
-    """Return one line for each file that matches neither the journal's last record of it nor the start."""
+    """Return a line for each file whose content is neither the last recorded one nor that of the start."""
     names = [
         path for path, (first, last) in sorted(facts.changes.files.items()) if _differs(workspace, path, first, last)
     ]

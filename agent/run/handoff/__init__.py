@@ -1,1 +1,1 @@
-"""Hand-off: its record, and the tiers that can continue the run."""
+"""Hand off a run: write the record, and ask the tiers that can continue the run."""

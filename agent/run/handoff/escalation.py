@@ -1,4 +1,4 @@
-"""Switch to a stronger model by rule, once per run, if the hint after a stall did not help."""
+"""Switch to a stronger model (`escalate`), once per run, if the hint after a stall did not help."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ..live.live_run import LiveRun
 from .handoff import handoff_record
 
 OF_HANDOVER: MessageKind = "handover"
-"""Kind of the program's message to a model that takes over."""
+"""Kind of the message to a model that takes over."""
 _MOST = 8
 
 
 async def escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
-    """Switch models after a stall that the rule covers. Returns None, or the end if that is not possible."""
+    """Switch to the stronger model if a stall requires it.
+
+    Returns None, or the end of the run if that model cannot take over.
+    """
     stall, spec = run.facts.stall, run.facts.spec.escalate
     if stall is None or stall.response != ESCALATE or spec is None:
         return None
@@ -30,7 +33,7 @@ async def escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
 
 
 def handover(before: str, reason: str, record: HandoffRecord) -> str:
-    """Return the message for a model that takes over from another."""
+    """Return the message to a model that takes over from model `before`."""
     tried = [f"- {t.what}{f' ({t.times} times)' if t.times > 1 else ''}: {t.why}" for t in record.tried[-_MOST:]]
     lines = [
         f"You take over from another model ({before}), which could not continue: {reason}.",

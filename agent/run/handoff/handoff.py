@@ -1,4 +1,4 @@
-"""The record of a hand-off, which contains all that is needed to continue the run (docs/requirements.md 5.2)."""
+"""Build the record of a hand-off: all that is needed to continue the run (docs/requirements.md 5.2)."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from ..suspect import suspect_digest
 LAST_ACTIONS = 8
 MOST_TRIED = 12
 _TAIL = 2_000
-"""Characters of the check's output in the record."""
+"""Maximum number of characters of a check's output in the record."""
 _DIFF, _ALL_DIFFS = 4_000, 24_000
-"""Characters of one file's diff, and of all."""
+"""Maximum number of characters of one file's diff, and of all diffs."""
 _LARGEST = 1 << 20
-"""Size in bytes up to which a file gets a diff."""
+"""Maximum size in bytes of a file that gets a diff."""
 _RESULT = 300
 _CHANGES = tools_with("change")
 QUESTION_PREFIX = "the model asks: "
 DECISION_PREFIX = "someone has to decide: "
-"""Prefix of a hand-off's reason if the model has a question."""
+"""Prefixes of a hand-off's reason: the model has a question, or someone has to decide on a conflict."""
 LoadBlob = Callable[[str], bytes]
 
 
 def hand_off(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffOpened:
-    """Return the hand-off event. `load` reads a blob of the journal."""
+    """Return the event of a hand-off. `load` reads a blob of the journal."""
     return HandoffOpened(
         reason=reason, suggested_action=suggested_action(facts, reason), record=handoff_record(facts, reason, load)
     )
@@ -81,7 +81,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
 
 
 def handoff_after_end(journal: Journal) -> HandoffOpened | None:
-    """Return a hand-off record for a run that ended without being complete; None: it is complete or still runs."""
+    """Return a hand-off for a run that ended incomplete; None: it is complete, or has not ended."""
     facts = facts_of(journal)
     ended = facts.ended
     if ended is None or ended.complete:
@@ -94,7 +94,7 @@ def handoff_after_end(journal: Journal) -> HandoffOpened | None:
 
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
-    """Return one sentence: what the user should do first."""
+    """Return one sentence about what the user should do first."""
     if reason.startswith(QUESTION_PREFIX) or (facts.requests.questions and not reason.startswith(DECISION_PREFIX)):
         return "Answer the model's question, then resume the run."
     if reason.startswith(DECISION_PREFIX):
@@ -142,7 +142,7 @@ def _last(action: Action) -> LastAction:
 
 
 def _shortened(arguments: object) -> object:
-    """Cut long texts in arguments: the record need not contain a whole file twice."""
+    """Shorten the texts in arguments, which may contain whole files."""
     match arguments:
         case dict():
             return {key: _shortened(value) for key, value in cast("dict[str, object]", arguments).items()}
@@ -168,29 +168,29 @@ def _changed(path: str, before: str | None, after: str | None, load: LoadBlob, r
     try:
         old, new = (None if sha is None else load(sha) for sha in (before, after))
     except KeyError:
-        return ChangedFile(path=path, diff="(its content was not kept)")
+        return ChangedFile(path=path, diff="(its content is not in the journal)")
     if max(len(old or b""), len(new or b"")) > _LARGEST:
         return ChangedFile(path=path, diff="(too large for this record)")
     sides = compare_contents(old, new)
     if sides is None:
-        return ChangedFile(path=path, diff="(no text)")
+        return ChangedFile(path=path, diff="(not text)")
     parts = Split(sides.old, sides.new, list(sides.compare()))
     diff = diff_head(path, is_new=old is None, is_gone=new is None) + hunk_text(parts)
     return ChangedFile(path=path, diff=_cut(diff, room) if room else "", added=parts.added, removed=parts.removed)
 
 
 def _tried(facts: RunFacts) -> list[Tried]:
-    """Return stalls, failures and, if a check still fails, the changes that did not help."""
+    """Return the stalls, the failed actions and, if a check still fails, the changes that did not help."""
     found = [(stall.signature, f"it stalled: {stall_kind_words(stall.kind)}") for stall in facts.stalls]
     found += [_named(action, _first_line(action.result)) for action in facts.actions if action.ok is False]
     if _failing(facts) is not None:
         done = [action for action in facts.actions if action.ok and action.tool in _CHANGES]
-        found += [_named(action, "it landed, and the check still fails") for action in done]
+        found += [_named(action, "done, but the check still fails") for action in done]
     return _distinct(found)
 
 
 def _distinct(found: Iterable[tuple[str, str]]) -> list[Tried]:
-    """Return each attempt once with its newest reason; only the newest attempts if there are too many."""
+    """Count equal attempts, and return the newest ones with their newest reason."""
     times: dict[str, tuple[int, str]] = {}
     for what, why in found:
         times[what] = (times.pop(what, (0, ""))[0] + 1, why)

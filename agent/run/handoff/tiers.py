@@ -1,4 +1,4 @@
-"""The tiers of a hand-off, asked one after the other: a person, a model, a command (docs/requirements.md 5.3)."""
+"""Ask the tiers of a hand-off, one after the other: a person, a model, a command (docs/requirements.md 5.3)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
 
 COMMAND_SECONDS = 60.0
-"""Time limit of a command that notifies someone."""
+"""Time limit of the command of a tier, in seconds."""
 
 
 class HandoffTiers:
-    """Try the tiers one after the other. Without tiers only the user is asked, while a view is attached."""
+    """Asks the tiers of one run. Without configured tiers, the only tier is the user, while a view is attached."""
 
     def __init__(self, run: LiveRun, open_model: OpenModel, env: Mapping[str, str]) -> None:
         """`env`: the user's environment."""
         self._run, self._open_model, self._env = run, open_model, env
 
     async def before_deciding(self) -> Finish | None:
-        """Apply what precedes the loop's decision: a stall's rule, an open hand-off, a tier whose time is over."""
+        """Escalate if that is due, and return the end that an open hand-off or a tier without a response requires."""
         end = await escalate(self._run, self._open_model)
         if end is not None:
             return end
@@ -47,11 +47,11 @@ class HandoffTiers:
             return Finish(reason=Reason.HANDOFF, detail=facts.handoff.reason)
         tier, now = facts.handoffs.tier, self._run.ctx.clock.now()
         if tier is not None and tier.until is not None and now >= tier.until:
-            return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not get through: {facts.handoffs.reason}")
+            return Finish(reason=Reason.HANDOFF, detail=f"{tier.name} did not solve it: {facts.handoffs.reason}")
         return None
 
     async def hand_over(self, reason: str) -> bool:
-        """Hand the run over. Returns true if the run continues or has to stop, false if nobody took over."""
+        """Open a hand-off and ask the tiers. Returns false if no tier took over, true if the run continues or stops."""
         run = self._run
         opened = hand_off(run.facts, reason, run.ctx.journal.blob)
         run.ctx.events.record(opened)
@@ -84,7 +84,7 @@ class HandoffTiers:
         ctx.events.record(Waiting(why="handoff"))
         if await self._taken_within(until, lambda: not ctx.watched() and not is_called):
             return True
-        self._pass(number, "nobody came" if ctx.watched() or is_called else "the view went away")
+        self._pass(number, "no response" if ctx.watched() or is_called else "the view was closed")
         return False
 
     async def _ask_model(self, number: int, tier: HandoffTier) -> bool:
@@ -117,11 +117,11 @@ class HandoffTiers:
         until = self._asked(number, tier)
         if tier.after and await self._taken_within(until, lambda: False):
             return True
-        self._pass(number, "notified; nobody came" if tier.after else "told")
+        self._pass(number, "notified, no response" if tier.after else "notified")
         return False
 
     async def _notify(self, line: str, opened: HandoffOpened) -> Finished | None:
-        """Run the tier's command. Returns None if the hand-off was accepted or a stop was requested meanwhile."""
+        """Run the command of a tier. Returns None if someone took over or a stop was requested meanwhile."""
         ctx, facts = self._run.ctx, self._run.facts
         text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(ctx.journal.path))
         about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
@@ -138,7 +138,10 @@ class HandoffTiers:
             await asyncio.gather(telling, return_exceptions=True)
 
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
-        """Wait until a user takes over or stops the run. `until`: Unix time; None: no time limit."""
+        """Wait until a user takes over or stops the run, and return whether one did.
+
+        `until`: Unix seconds; None: no time limit. `given_up`: also end the wait when this returns true.
+        """
         run, clock = self._run, self._run.ctx.clock
 
         def is_over() -> bool:
@@ -162,21 +165,22 @@ class HandoffTiers:
         )
 
     def _take(self) -> bool:
-        """Return whether someone took over. A message closes the hand-off."""
+        """Return whether someone took over or stopped the run. A queued message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
             run.ctx.events.record(HandoffClosed(by="person"))
         return run.requests.stop is not None or run.requests.wants_control or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:
-        """Record that the tier was asked, and return until when it has time. After a restart the remaining time is
-        kept.
+        """Record that the tier was asked, and return its deadline in Unix seconds, or None.
+
+        After a restart, the deadline stays the same.
         """
         known = self._run.facts.handoffs.tier
         if not self._run.facts.spec.tiers:
             return None
         until = None if tier.after is None else self._run.ctx.clock.now() + tier.after
-        if known is not None and known.number == number:  # never later than from now: the clock may have been set back
+        if known is not None and known.number == number:  # the clock may have been set back
             until = known.until if known.until is None or until is None else min(known.until, until)
         self._run.ctx.events.record(TierAsked(number=number, kind=tier.kind, name=tier.name, until=until))
         return until

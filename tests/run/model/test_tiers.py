@@ -56,7 +56,7 @@ async def test_a_person_has_their_time_and_then_the_next_is_asked(driven, tmp_pa
     outcome = await ticking(run, clock, 700, watched=True, stays=True)
     assert outcome.reason is Reason.HANDOFF, run.story()
     assert asked(run) == [(1, "person"), (2, "command")]
-    assert passed(run) == [(1, "nobody came"), (2, "told")]
+    assert passed(run) == [(1, "no response"), (2, "notified")]
     (first, _) = run.of("tier_asked")
     assert first["until"] == 1_800_000_000.0 + 600.0
     assert told.read_text().startswith("# Hand-off: ")
@@ -118,7 +118,7 @@ async def test_a_model_whose_time_is_over_hands_on_to_the_next(driven):
     assert asked(run) == [(1, "model"), (2, "command")]
     reasons = [e["reason"] for e in run.of("handoff_opened")]
     question = "the model asks: tabs or spaces?"
-    assert reasons == [question, f"stronger did not get through: {question}"]
+    assert reasons == [question, f"stronger did not solve it: {question}"]
     assert outcome.steps == 3
 
 
@@ -156,7 +156,7 @@ async def test_a_model_that_cannot_be_reached_is_passed_with_the_reason(driven):
     run.model.probe = probe
     outcome = await run.run()
     assert outcome.reason is Reason.HANDOFF
-    assert passed(run) == [(1, "stronger cannot be reached"), (2, "told")]
+    assert passed(run) == [(1, "stronger cannot be reached"), (2, "notified")]
     assert run.of("model_switched") == []
 
 
@@ -185,7 +185,7 @@ async def test_a_runner_that_dies_in_the_middle_of_the_climb_is_followed_by_one_
     assert outcome.reason is Reason.HANDOFF, killed.story()
     assert asked(killed) == [(2, "person"), (3, "command")]
     assert killed.of("tier_asked")[0]["until"] == run.of("tier_asked")[-2]["until"]
-    assert passed(killed) == [(2, "nobody came"), (3, "told")]
+    assert passed(killed) == [(2, "no response"), (3, "notified")]
     assert told.read_text().split() == ["x", "y", "y"]
     assert killed.of("handoff_closed") == []
 
@@ -195,7 +195,7 @@ async def test_a_wait_of_a_tier_is_not_a_reason_to_park(driven):
     clock = ManualClock()
     outcome = await ticking(run, clock, 7300)
     assert outcome.reason is Reason.HANDOFF
-    assert passed(run) == [(1, "notified; nobody came")]
+    assert passed(run) == [(1, "notified, no response")]
     assert run.of("run_ended")
 
 
@@ -211,4 +211,4 @@ async def test_a_view_that_goes_away_passes_the_person(driven):
     run.on("tier_asked", leave, kind="person")
     outcome = await run.run(watched=True)
     assert outcome.reason is Reason.HANDOFF, run.story()
-    assert passed(run) == [(1, "the view went away"), (2, "told")]
+    assert passed(run) == [(1, "the view was closed"), (2, "notified")]

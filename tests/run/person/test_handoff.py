@@ -64,7 +64,7 @@ async def test_a_file_that_is_not_text_is_named_and_a_new_one_has_a_diff(driven,
     run = driven(command, call("ask_person", question="so?"), on_ask="handoff")
     await run.run()
     changes = {change.path: change for change in opened(run).record.changes}
-    assert changes["logo.bin"].diff == "(no text)"
+    assert changes["logo.bin"].diff == "(not text)"
     assert "--- /dev/null" in changes["new.txt"].diff and "+hello" in changes["new.txt"].diff
 
 

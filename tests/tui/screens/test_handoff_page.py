@@ -212,5 +212,5 @@ async def test_the_head_says_who_is_asked_while_it_is_not_the_person():
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "asks mail me" in stage.text().splitlines()[0])
         await pilot.press("escape")
-        stage.play(TierPassed(number=2, why="told"))
-        await shows(pilot, "tier 2 passed: told")
+        stage.play(TierPassed(number=2, why="notified"))
+        await shows(pilot, "tier 2 passed: notified")
