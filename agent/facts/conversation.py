@@ -210,8 +210,8 @@ class Conversation:
             first = next((i for i, (m, _) in enumerate(old) if m.role == "user"), len(old))
             start = max(len(old) - kept, first + 1)
             head += old[first : first + 1]
-            said = Message(role="user", text=f"Summary of the conversation so far:\n{summary}")
-            tail = [(said, seq), *old[start:]]
+            summary_message = Message(role="user", text=f"Summary of the conversation so far:\n{summary}")
+            tail = [(summary_message, seq), *old[start:]]
         self.messages = [message for message, _ in head + tail]
         self.seqs = [at for _, at in head + tail]
         self.upto = self.forgotten = 0

@@ -29,22 +29,29 @@ def fixer_system(spec: RunSpec, check: str) -> str:
 
 
 def fixer_prompt(
-    path: str, said: str | None, checked: CheckFinished, told: str | None, *, is_silent: bool, was_tried: bool
+    path: str,
+    person_answer: str | None,
+    checked: CheckFinished,
+    last_output: str | None,
+    *,
+    is_silent: bool,
+    was_tried: bool,
 ) -> str:
     """Return the prompt before a step: first the file, then the result of the check.
 
-    `said`: a person's answer to the last result. `told`: the output that the model was shown last; None: it is new.
+    `person_answer`: a person's answer to the last result. `last_output`: the check's output that was sent to the model
+    last; None: nothing was sent yet.
     `is_silent`: the model's last answer called no tool. `was_tried`: there was an earlier attempt.
     """
     parts: list[str] = []
-    if told is None:
+    if last_output is None:
         again = " An earlier attempt may have changed it." if was_tried else ""
         parts.append(f"The file: {path}.{again}")
-        if said:
-            parts.append(f"A person did not accept the last result of the check: {said}")
+        if person_answer:
+            parts.append(f"A person did not accept the last result of the check: {person_answer}")
     elif is_silent:
         parts.append(_SILENT)
-    return "\n\n".join([*parts, feedback(checked, told)])
+    return "\n\n".join([*parts, feedback(checked, last_output)])
 
 
 def joined_words(conflicts: Sequence[str], prompt: str) -> str:

@@ -69,15 +69,15 @@ class Migrate:
         checked = await self._check(item.key, path, record)
         if not checked.passed and not (ctx.workspace.root / path).exists():
             return self._failed(work, item, "the file is gone", record, final=True)
-        told: str | None = None
+        last_output: str | None = None
         for steps in range(cap):
             if checked.passed:
                 return self._done(work, item, checked, record, steps)
             if checked.suspect is not None and (steps or item.key in finder_facts(self._ctx).suspects.accepted):
                 return self._undecided(work, item, checked, record)
             record(checked)
-            prompt = self._prompt(ctx, work, item, path, checked, told)
-            told = checked.output
+            prompt = self._prompt(ctx, work, item, path, checked, last_output)
+            last_output = checked.output
             result = await perform(ctx, self._order(ctx, work, prompt), TOOLS)
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
                 return self._return_to_queue(item, record, result)
@@ -114,14 +114,14 @@ class Migrate:
     async def _in_tree(
         self, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
     ) -> WorkResult | int:
-        """Run steps in a worktree until its changes are joined. Returns the number of steps so far, or the end."""
+        """Run steps in a worktree until its changes are merged. Returns the number of steps so far, or the end."""
         assert self._trees is not None  # the caller checked it
         async with asyncio.timeout(self._ctx.usage.seconds_for_work()):
             tree = await self._trees.acquire(item.key, path, work.work)
-        why = "its work was broken off"
+        why = "its work was interrupted"
         try:
             found = await self._steps_in(tree, work, item, path, checked, steps, record)
-            why = "its changes are joined" if isinstance(found, int) else "its changes are not joined"
+            why = "its changes were merged" if isinstance(found, int) else "its changes were not merged"
             return found
         finally:
             await tree.release(why)
@@ -131,12 +131,12 @@ class Migrate:
     ) -> WorkResult | int:
         """Do the same in this worktree. A conflict is worked again on the files of the run's tree."""
         ctx, inner = tree.ctx, msgspec.structs.replace(work, work=tree.work)
-        told, conflicts = None, list[str]()
+        last_output, conflicts = None, list[str]()
         while steps < ctx.facts.spec.item_steps:
             if not await ctx.activity.rest_between_steps():
                 ctx.activity.raise_if_interrupted()
-            prompt = joined_words(conflicts, self._prompt(ctx, inner, item, path, checked, told))
-            told, conflicts = checked.output, []
+            prompt = joined_words(conflicts, self._prompt(ctx, inner, item, path, checked, last_output))
+            last_output, conflicts = checked.output, []
             result = await perform(ctx, self._order(ctx, inner, prompt), TOOLS)
             result, steps = msgspec.structs.replace(result, work=work.work), steps + 1
             if result.interrupted or result.exhausted is not None or result.handoff is not None:
@@ -185,15 +185,15 @@ class Migrate:
         )
 
     def _prompt(
-        self, ctx: RunContext, work: Work, item: Item, path: str, checked: CheckFinished, told: str | None
+        self, ctx: RunContext, work: Work, item: Item, path: str, checked: CheckFinished, last_output: str | None
     ) -> str:
         """Write the prompt before a step: first the file, then the result of the check."""
-        said = finder_facts(self._ctx).suspects.said.get(item.key)
-        is_silent = told is not None and ctx.facts.conversation(work.work).messages[-1].role == "assistant"
-        return fixer_prompt(path, said, checked, told, is_silent=is_silent, was_tried=item.attempts > 0)
+        person_answer = finder_facts(self._ctx).suspects.said.get(item.key)
+        is_silent = last_output is not None and ctx.facts.conversation(work.work).messages[-1].role == "assistant"
+        return fixer_prompt(path, person_answer, checked, last_output, is_silent=is_silent, was_tried=item.attempts > 0)
 
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
-        """Set the item aside until a user decides. The model's changes stay in its file."""
+        """Mark the item as failed permanently until a user decides. The model's changes stay in its file."""
         path, error = path_of(item.key, self._ctx.workspace.root), why_failed(checked)
         with self._ctx.events.together():
             record(checked)

@@ -19,19 +19,19 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT,
 def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
     """Return the error for a person, in one line: what is wrong, and the fix."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     if code == sqlite3.SQLITE_FULL:
         return JournalUnwritable(f"the disk is full: {path} could not be written; free some space, then resume the run")
     if code == sqlite3.SQLITE_NOTADB:
         return JournalError(f"{path} is not a journal of rundry, or its beginning was destroyed")
-    if isinstance(error, UnicodeDecodeError) or (code == 0 and said.startswith("Could not decode")):
+    if isinstance(error, UnicodeDecodeError) or (code == 0 and message.startswith("Could not decode")):
         return JournalError(f"{path} is damaged (not UTF-8); restore it from a copy, nothing was changed in it")
     if code in _DAMAGE:
-        return JournalError(f"{path} is damaged ({said}); restore it from a copy, nothing was changed in it")
+        return JournalError(f"{path} is damaged ({message}); restore it from a copy, nothing was changed in it")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return JournalError(f"{path} was locked by another program for {BUSY_SECONDS:.0f} seconds; try again")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        return JournalError(f"{path} cannot be opened for writing ({said}): check its permissions and its folder's")
+        return JournalError(f"{path} cannot be opened for writing ({message}): check its permissions and its folder's")
     if code == sqlite3.SQLITE_IOERR:
-        return JournalError(f"{path} could not be read or written ({said}); what was recorded before is kept")
-    return JournalError(f"{path}: {said}")
+        return JournalError(f"{path} could not be read or written ({message}); what was recorded before is kept")
+    return JournalError(f"{path}: {message}")

@@ -159,8 +159,8 @@ def _tokens_end(budget: Budget, spent: Spent, kept: Reserve, needed: int) -> Exh
     if budget.tokens is None or needed <= _tokens_room(budget, spent, kept):
         return None
     used = spent.counted_tokens
-    aside = f", {kept.tokens:,} are kept for the wrap-up" if used + needed <= budget.tokens else ""
-    detail = f"token budget: {used:,} of {budget.tokens:,} tokens, the next call could take {needed:,}{aside}"
+    kept_text = f", {kept.tokens:,} are kept for the wrap-up" if used + needed <= budget.tokens else ""
+    detail = f"token budget: {used:,} of {budget.tokens:,} tokens, the next call could take {needed:,}{kept_text}"
     return Exhausted(resource="tokens", detail=detail)
 
 
@@ -210,16 +210,16 @@ def _seconds_end(budget: Budget, spent: Spent, kept: Reserve, now: float) -> Exh
     limit, deadline = budget.seconds, budget.deadline
     if limit is not None and (limit <= 0 or limit - kept.seconds - spent.seconds < min(_LEAST_SECONDS, limit / 10)):
         places = 0 if limit >= 10 else 1
-        aside = (
+        kept_text = (
             f", {kept.seconds:.{places}f} s are kept for the wrap-up" if spent.seconds < limit and kept.seconds else ""
         )
-        detail = f"time budget: {spent.seconds:.{places}f} of {limit:.{places}f} s{aside}"
+        detail = f"time budget: {spent.seconds:.{places}f} of {limit:.{places}f} s{kept_text}"
         return Exhausted(resource="seconds", detail=detail)
     if deadline is not None:
-        aside = _kept_of_deadline(deadline, spent, kept, now)
-        if deadline - now - aside < _LEAST_SECONDS:
+        reserved = _kept_of_deadline(deadline, spent, kept, now)
+        if deadline - now - reserved < _LEAST_SECONDS:
             left = max(0.0, deadline - now)
-            kept_text = f", {aside:.1f} s are kept for the wrap-up" if left and aside else ""
+            kept_text = f", {reserved:.1f} s are kept for the wrap-up" if left and reserved else ""
             return Exhausted(resource="deadline", detail=f"time budget: {left:.1f} s until the deadline{kept_text}")
     return None
 

@@ -35,8 +35,8 @@ def module_names(module: ast.Module) -> list[str] | None:
                     return None
             case ast.Name(id=name, ctx=ast.Store()):
                 names[name] = None
-            case ast.Global(names=told):
-                names |= dict.fromkeys(told)
+            case ast.Global(names=declared):
+                names |= dict.fromkeys(declared)
             case ast.alias(name="*"):
                 return None
             case ast.alias(name=name, asname=known_as):

@@ -41,10 +41,10 @@ def lines_shown(called: ToolCalled, finished: ToolFinished) -> tuple[int, int] |
 
 def add_range(ranges: Ranges, first: int, last: int) -> None:
     """Add the lines from `first` to `last`, and merge ranges that overlap or touch."""
-    apart = [each for each in ranges if each[1] < first - 1 or each[0] > last + 1]
+    separate = [each for each in ranges if each[1] < first - 1 or each[0] > last + 1]
     joined = [each for each in ranges if not (each[1] < first - 1 or each[0] > last + 1)]
-    apart.append((min([first, *(low for low, _ in joined)]), max([last, *(high for _, high in joined)])))
-    ranges[:] = sorted(apart)
+    separate.append((min([first, *(low for low, _ in joined)]), max([last, *(high for _, high in joined)])))
+    ranges[:] = sorted(separate)
 
 
 def count_lines(ranges: Iterable[tuple[int, int]]) -> int:

@@ -21,7 +21,7 @@ def links_of(page: str | bytes, url: str) -> list[str]:
     """
     tree = tree_of(page)
     base = url
-    told: dict[str, None] = {}
+    references: dict[str, None] = {}
     for node in tree.css(_WHERE):
         attributes, tag = node.attributes, node.tag
         reference = attributes.get("href") or attributes.get("src")
@@ -32,8 +32,8 @@ def links_of(page: str | bytes, url: str) -> list[str]:
         elif tag == "base":
             base, reference = base_of(tree, url), None
         if reference and not reference.startswith("#"):
-            told[reference] = None
-    links = dict.fromkeys(join_url(base, reference) for reference in told)
+            references[reference] = None
+    links = dict.fromkeys(join_url(base, reference) for reference in references)
     links.pop(url, None)
     return [link for link in links if link is not None and link.startswith(("http://", "https://"))]
 

@@ -107,8 +107,8 @@ class Robots:
             async with self._session.get(URL(url, encoded=True), allow_redirects=False) as answer:
                 if answer.status >= 500 or answer.status == 429:
                     status = status_text(answer.status, answer.reason)
-                    told = f"{url} answers {status}: nothing is fetched until it can be read"
-                    raise RobotsUnreadable(told, retry_after(answer, self._clock.now()))
+                    error = f"{url} answers {status}: nothing is fetched until it can be read"
+                    raise RobotsUnreadable(error, retry_after(answer, self._clock.now()))
                 if answer.status < 300:
                     return (await bounded_body(answer, _LIMIT))[0].decode("utf-8-sig", "replace")
                 target = join_url(url, answer.headers.get("Location", "")) if answer.status < 400 else None

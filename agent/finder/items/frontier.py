@@ -126,13 +126,13 @@ class Frontier(FrontierView):
 
     def retry(self, key: str, error: str, due: float, attempts: int) -> bool:
         """Queue an item again that failed `attempts` times, for a time not before `due` (Unix time)."""
-        told = {"error": tables.legible(error), "due": due, "attempts": attempts}
-        return self._change(key, (State.WORKING,), State.WAITING, **told)
+        columns = {"error": tables.legible(error), "due": due, "attempts": attempts}
+        return self._change(key, (State.WORKING,), State.WAITING, **columns)
 
     def set_aside(self, key: str, error: str, attempts: int) -> bool:
         """Mark an item as failed permanently: one that was in work, queued, or done and checked again."""
-        told = {"error": tables.legible(error), "attempts": attempts}
-        return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **told)
+        columns = {"error": tables.legible(error), "attempts": attempts}
+        return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **columns)
 
     def skip(self, key: str) -> bool:
         """Skip an item for a user. If it is in work, its result changes nothing. Returns False if it is done."""
@@ -144,10 +144,10 @@ class Frontier(FrontierView):
         with self._writing():
             if not any(state in before for _, state in self._located(key)):
                 return False
-            told: dict[str, object] = {"source": tables.legible(source), "place": self._at_end(1)}
+            columns: dict[str, object] = {"source": tables.legible(source), "place": self._at_end(1)}
             if attempts is not None:
-                told["attempts"] = attempts
-            return self._move(key, before, State.QUEUED, **told)
+                columns["attempts"] = attempts
+            return self._move(key, before, State.QUEUED, **columns)
 
     def roll_back(self, keys: Iterable[str] | None = None) -> list[Item]:
         """Return those items that were in work to the front of the queue, in order. None: all, because their runner
@@ -217,15 +217,15 @@ class Frontier(FrontierView):
         rows = self._journal.rows(_LOCATE, (self._hash_of(key),))
         return [(number, state) for number, stored, state in rows if stored == key]
 
-    def _change(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+    def _change(self, key: str, before: Sequence[State], state: State, **columns: object) -> bool:
         with self._writing():
-            return self._move(key, before, state, **told)
+            return self._move(key, before, state, **columns)
 
-    def _move(self, key: str, before: Sequence[State], state: State, **told: object) -> bool:
+    def _move(self, key: str, before: Sequence[State], state: State, **columns: object) -> bool:
         """Change an item's state. Must run inside of `_writing`."""
         for number, was in self._located(key):
             if was in before:
-                sets = {"due": None, **told, "state": state.value}
+                sets = {"due": None, **columns, "state": state.value}
                 names = ", ".join(f"{name} = ?" for name in sets)
                 self._journal.rows(f"UPDATE frontier SET {names} WHERE id = ?", (*sets.values(), number))
                 self._tally(**{was: -1, state.value: 1})

@@ -38,11 +38,11 @@ def sendable(leads: Sequence[Item]) -> list[Item]:
     return taken
 
 
-def brief(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], said: Sequence[str]) -> Briefing:
+def brief(facts: FinderFacts, lens: LensFacts, leads: Sequence[Item], messages: Sequence[str]) -> Briefing:
     """Write the prompt of the lens for the open pass."""
     shown = list(facts.findings.values())[-_MOST_FINDINGS:]
     prompt = prompts.lens_prompt(
-        None if lens.passes == 0 else facts.pass_number, shown, len(facts.findings) - len(shown), leads, said
+        None if lens.passes == 0 else facts.pass_number, shown, len(facts.findings) - len(shown), leads, messages
     )
     record = LensBriefed(name=lens.name, shown=[one.key for one in shown], leads=[lead.key for lead in leads])
     return Briefing(prompt, record)

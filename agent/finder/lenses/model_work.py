@@ -40,7 +40,7 @@ from . import prompts
 from .briefing import Briefing, brief
 from .critic import take_proposal
 
-_MOST_SAID = 5
+_MOST_MESSAGES = 5
 _NO_REPORT = "it used all of its steps without calling `{tool}`"
 
 
@@ -112,8 +112,8 @@ class ModelWork:
                 self._record_proposal(order, arguments, record)
 
     def _brief(self, work: Work) -> Briefing:
-        said = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_SAID:]
-        return brief(self._facts, self._facts.lenses[work.about], self._leads, said)
+        messages = [m.text for m in self._ctx.facts.main.messages if m.role == "user"][1:][-_MOST_MESSAGES:]
+        return brief(self._facts, self._facts.lenses[work.about], self._leads, messages)
 
     async def _ask(self, work: Work, prompt: str) -> WorkResult:
         lens = self._facts.lenses.get(work.about) if work.kind == "lens" else None

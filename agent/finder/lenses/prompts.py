@@ -34,7 +34,7 @@ def lens_system(task: str, workspace: str, lens: LensFacts, paths: Sequence[str]
 
 
 def lens_prompt(
-    number: int | None, shown: Sequence[Finding], more: int, leads: Sequence[Item], said: Sequence[str]
+    number: int | None, shown: Sequence[Finding], more: int, leads: Sequence[Item], messages: Sequence[str]
 ) -> str:
     """Return what a lens gets in pass `number` (None: its first). Lists all of `shown` and `leads`."""
     first = "Look now." if number is None else f"Pass {number}. Look again, where or how you have not looked yet."
@@ -43,7 +43,7 @@ def lens_prompt(
         first,
         _listed("Known already, do not report these again", known, more=more),
         _listed("Worth a look", [f"{item.kind} {item.value}" for item in leads]),
-        _listed("The person says", said),
+        _listed("The person says", messages),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -115,22 +115,22 @@ class Connection:
         # A function of the standard library, because a worker may not have rundry.
         asked = self._client.run(importlib.metadata.version, "rundry", on_error="return")
         ours: dict[str, Any] = await self._ask(asked)
-        told = {"the scheduler": found["scheduler"], **found["workers"]}
+        machines = {"the scheduler": found["scheduler"], **found["workers"]}
         return {
             place: Versions(
                 text if isinstance(text := ours.get(place), str) else "",
                 ".".join(str(one["host"]["python"]).split(".")[:2]),
                 str(one["packages"]["distributed"]),
             )
-            for place, one in told.items()
+            for place, one in machines.items()
             if place == "the scheduler" or place in ours
         }
 
     async def workers(self) -> list[WorkerLoad]:
         """Return the workers that the scheduler has now. Raises ConnectionLost."""
-        told: dict[str, Any] = await self._ask(self._client.scheduler.identity(n_workers=-1))
+        identity: dict[str, Any] = await self._ask(self._client.scheduler.identity(n_workers=-1))
         given = await self._ask(self._client.processing())
-        return [_load(address, one, given.get(address, ())) for address, one in told["workers"].items()]
+        return [_load(address, one, given.get(address, ())) for address, one in identity["workers"].items()]
 
     async def submit(self, batch: str, job: bytes, items: bytes) -> bytes:
         """Return the result of `work_batch` on any worker. Raises ConnectionLost, WorkerDied."""

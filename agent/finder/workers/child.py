@@ -11,7 +11,7 @@ from ...workspace import ProcessTree
 from ...workspace.processes.output import HeadTail
 from .reply import LONGEST
 
-_SAID = 8_000
+_KEPT_ERRORS = 8_000
 """Bytes of standard error that are kept, including the last ones."""
 
 
@@ -26,7 +26,7 @@ class Child:
         self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, processes: ProcessTree
     ) -> None:
         self._process, self._transport, self._processes = process, transport, processes
-        self._said = HeadTail(_SAID)
+        self._errors = HeadTail(_KEPT_ERRORS)
         self._listening = asyncio.create_task(self._listen())
 
     @staticmethod
@@ -71,7 +71,7 @@ class Child:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        self._said = HeadTail(_SAID)
+        self._errors = HeadTail(_KEPT_ERRORS)
         try:
             stdin.write(line + b"\n")
             await stdin.drain()
@@ -98,7 +98,7 @@ class Child:
         self._listening.cancel()
         await asyncio.wait([self._listening])
         self._transport.close()
-        return self._said.value()
+        return self._errors.value()
 
     def _how(self) -> str:
         code = self._process.returncode
@@ -109,4 +109,4 @@ class Child:
     async def _listen(self) -> None:
         assert self._process.stderr is not None
         while piece := await self._process.stderr.read(65_536):
-            self._said.add(piece)
+            self._errors.add(piece)

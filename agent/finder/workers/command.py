@@ -54,19 +54,19 @@ class CommandWorker:
 
 
 def _judged(done: Finished) -> ItemResult:
-    said = error_tail(done.errors)
+    errors = error_tail(done.errors)
     if done.exit_code is None:
-        return ItemResult(error=_with(said, done.error or "it did not exit"))
+        return ItemResult(error=_with(errors, done.error or "it did not exit"))
     if done.full_dropped:
-        return ItemResult(error=_with(said, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
+        return ItemResult(error=_with(errors, f"it answered more than 64 MB (by {done.full_dropped:,} bytes)"))
     if done.exit_code != 0:
-        told = read_reply(done.full).error if done.full.strip().startswith(b"{") else error_tail(done.full)
-        return ItemResult(error=_with(said or told, f"exit code {done.exit_code}"))
+        reply_error = read_reply(done.full).error if done.full.strip().startswith(b"{") else error_tail(done.full)
+        return ItemResult(error=_with(errors or reply_error, f"exit code {done.exit_code}"))
     worked = read_reply(done.full)
     if worked.error and not (worked.items or worked.findings):
-        return ItemResult(error=_with(said, worked.error), reason=worked.reason)
+        return ItemResult(error=_with(errors, worked.error), reason=worked.reason)
     return worked
 
 
-def _with(said: str, error: str) -> str:
-    return one_line(f"{error}; standard error: {said}") if said else one_line(error)
+def _with(errors: str, error: str) -> str:
+    return one_line(f"{error}; standard error: {errors}") if errors else one_line(error)

@@ -78,9 +78,9 @@ class PythonWorker:
             return child
         await _ended(child)
         # As text: a sandbox may hide the folder of rundry's own code.
-        told = [_CHILD.read_text(), str(self._workspace), self._module, self._name]
+        arguments = [_CHILD.read_text(), str(self._workspace), self._module, self._name]
         argv = self._sandbox.wrap(
-            [sys.executable, "-P", "-B", "-c", *told], self._workspace, Access(network=self._network)
+            [sys.executable, "-P", "-B", "-c", *arguments], self._workspace, Access(network=self._network)
         )
         return await Child.start(argv, cwd=self._workspace, env=self._env)
 
@@ -91,12 +91,12 @@ async def _ended(child: Child | None) -> bytes:
 
 def _judged(line: bytes) -> ItemResult:
     try:
-        told = msgspec.json.decode(line, type=_ChildReply)
+        reply = msgspec.json.decode(line, type=_ChildReply)
     except (msgspec.DecodeError, UnicodeError):
         return read_reply(line)  # a lone surrogate: the error names it
-    return ItemResult(error=one_line(told.raised)) if told.raised is not None else read_reply(bytes(told.answer))
+    return ItemResult(error=one_line(reply.raised)) if reply.raised is not None else read_reply(bytes(reply.answer))
 
 
-def _with(said: bytes, error: str) -> str:
-    words = error_tail(said)
+def _with(errors: bytes, error: str) -> str:
+    words = error_tail(errors)
     return one_line(f"{error}; standard error: {words}") if words else error

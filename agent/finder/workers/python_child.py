@@ -49,10 +49,10 @@ def main() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)
     for line in items:
-        told = work(module, name, json.loads(line))
+        reply = work(module, name, json.loads(line))
         sys.stdout.flush()
         sys.stderr.flush()
-        answers.write(json.dumps(told).encode() + b"\n")
+        answers.write(json.dumps(reply).encode() + b"\n")
         answers.flush()
 
 

@@ -84,9 +84,9 @@ def one_line(text: str, limit: int = _LONGEST_ERROR) -> str:
     return line if len(line) <= limit else f"{line[:limit]}..."
 
 
-def quoted(said: bytes, limit: int = QUOTED) -> str:
+def quoted(output: bytes, limit: int = QUOTED) -> str:
     """Return the beginning of an output, on one line."""
-    return one_line(said[: limit * 4].decode("utf-8", "replace"), limit)
+    return one_line(output[: limit * 4].decode("utf-8", "replace"), limit)
 
 
 def error_tail(errors: bytes, limit: int = QUOTED) -> str:

@@ -25,8 +25,8 @@ class WorkItem(msgspec.Struct, frozen=True, gc=False):
 
 def as_json(item: WorkItem) -> bytes:
     """Encode the item as one line of ASCII. A file's name may hold bytes that are not UTF-8, as lone surrogates."""
-    told = {"kind": item.kind, "value": item.value, "key": item.key, "attempt": item.attempt}
-    return json.dumps(told).encode()
+    fields = {"kind": item.kind, "value": item.value, "key": item.key, "attempt": item.attempt}
+    return json.dumps(fields).encode()
 
 
 class ReportedFinding(msgspec.Struct, frozen=True, gc=False):

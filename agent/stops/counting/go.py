@@ -69,10 +69,10 @@ def _json(text: str) -> Counted | None:
             continue
         if not isinstance(event, dict) or "Action" not in event:
             continue
-        told = cast("dict[str, object]", event)
+        fields = cast("dict[str, object]", event)
         is_seen = True
-        if told["Action"] in ("pass", "fail") and told.get("Test"):
-            ended[str(told.get("Package", "")), str(told["Test"])] = str(told["Action"])
+        if fields["Action"] in ("pass", "fail") and fields.get("Test"):
+            ended[str(fields.get("Package", "")), str(fields["Test"])] = str(fields["Action"])
     if not is_seen:
         return None
     top = {one: action for one, action in ended.items() if "/" not in one[1]}

@@ -100,10 +100,10 @@ def unittest(text: str) -> Counted | None:
     ends = list(_END.finditer(text)) if ran else []
     if not ran or not ends:
         return None
-    told = [match["counts"] or match["ok"] or match["no"] or "" for match in ends]
-    aside = sum(_equal(text, _ASIDE) for text in told)
-    count = max(0, sum(ran) - aside - len(_UNLOADED.findall(text)))
-    failing = sum(_equal(text, _BAD) for text in told)
+    texts = [match["counts"] or match["ok"] or match["no"] or "" for match in ends]
+    not_run = sum(_equal(text, _ASIDE) for text in texts)
+    count = max(0, sum(ran) - not_run - len(_UNLOADED.findall(text)))
+    failing = sum(_equal(text, _BAD) for text in texts)
     return Counted(ran=count, failing=failing, names=sorted(_names(text)))
 
 

@@ -37,8 +37,8 @@ def show_manual(state: ViewState, stamped: Stamped, event: ManualEvent) -> None:
     """Show an event about a person's own action or a background command."""
     match event:
         case ShellStarted():
-            sign = "!" if event.told else "!!"
-            add(state, stamped, "command", title=f"{sign} {event.command}", status="running")
+            prefix = "!" if event.told else "!!"
+            add(state, stamped, "command", title=f"{prefix} {event.command}", status="running")
             state.at_shell[event.shell_id] = len(state.blocks) - 1
         case ShellFinished():
             _shell_finished(state, stamped, event)

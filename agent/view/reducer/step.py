@@ -206,9 +206,9 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
     block = touch(state, index)
     block.seconds = event.seconds
     if block.status not in ("rejected", "part"):
-        said = "approved" if block.status == "approved" else ""
+        approval = "approved" if block.status == "approved" else ""
         block.status = "ok" if event.ok else "failed"
-        summary = said if block.kind == "edit" and event.ok else event.summary  # an edit's title shows the counts
+        summary = approval if block.kind == "edit" and event.ok else event.summary  # an edit's title shows the counts
         block.right = summary or ("" if event.ok else _first_line(event.result))
     if block.detail_kind != "diff" or not event.ok:
         block.detail, block.detail_kind = event.result, "text"

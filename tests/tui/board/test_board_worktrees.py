@@ -42,7 +42,7 @@ def test_each_file_in_work_is_named_with_its_worktree_and_what_happens_there():
     assert "waits for a worktree" in line(whole, "src/3.py")
     key = "/project/src/1.py"
     stamped += script.of(f"item:{key}", JoinFinished(tree=1, key=key, files=["src/1.py"]))
-    stamped += script.of(f"item:{key}", WorktreeFinished(tree=1, key=key, why="its changes are joined"))
+    stamped += script.of(f"item:{key}", WorktreeFinished(tree=1, key=key, why="its changes were merged"))
     assert "worktree 1" not in shown(board_data(seen(stamped)), 120, 34)
 
 
@@ -50,10 +50,10 @@ def test_a_conflict_and_a_patch_that_was_not_joined_are_lines_of_the_transcript(
     script, key = Search(), "/project/a.py"
     stamped = migration(script)
     stamped += script.of(f"item:{key}", JoinFinished(tree=1, key=key, conflicts=["a.py: it is not text"]))
-    stamped += script.of(f"item:{key}", WorktreeFinished(tree=1, key=key, why="its work was broken off", patch="ab12"))
+    stamped += script.of(f"item:{key}", WorktreeFinished(tree=1, key=key, why="its work was interrupted", patch="ab12"))
     blocks = [(block.title or block.text, block.right, block.detail) for block in seen(stamped).blocks]
     assert (f"worktree 1: the changes for {key} are worked again", "1 conflict", "a.py: it is not text") in blocks
-    assert any(title == "worktree 1: its work was broken off" and "ab12" in detail for title, _, detail in blocks)
+    assert any(title == "worktree 1: its work was interrupted" and "ab12" in detail for title, _, detail in blocks)
 
 
 def test_a_proposal_names_its_worktree_and_the_file_of_its_item():
