@@ -111,7 +111,7 @@ class Finder:
                     )
         names = [lens.name for lens in self.facts.lenses.values() if lens.failed is not None]
         if names:
-            text = f"{', '.join(names)} failed before: one more try, because the run was resumed"
+            text = f"{', '.join(names)} failed before: one more attempt, because the run was resumed"
             self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
 
     def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
@@ -260,7 +260,7 @@ class Finder:
             return
         lenses = lenses_of_next_pass(state)
         if not lenses and (names := lenses_to_retry(facts)):
-            text = f"{', '.join(names)} failed: one more try before this is dry"
+            text = f"{', '.join(names)} failed: one more attempt before the search is dry"
             self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
             lenses = lenses_of_next_pass(self._look(state.busy, None))
         if lenses:

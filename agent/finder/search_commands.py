@@ -39,7 +39,7 @@ def handle_search_command(finder: Finder, command: FinderCommand) -> str | None:
 
 def _add_item(finder: Finder, command: AddItem) -> str | None:
     if command.kind not in ITEM_KINDS:
-        return f"an item is one of {', '.join(ITEM_KINDS)}, not `{command.kind}`"
+        return f"unknown kind of item `{command.kind}`: use {', '.join(ITEM_KINDS)}"
     if finder.spec.check is not None and command.kind != "file":
         return "this search works files"
     if not command.value.strip():

@@ -45,7 +45,9 @@ async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_comp
     outcome = await run.run()
     assert (outcome.reason, outcome.complete, outcome.exit_code) == ("dry", False, 6), run.story()
     assert "lens bad" in outcome.detail
-    assert [e["text"] for e in run.of("critic_spoke") if e["lenses"]] == ["bad failed: one more try before this is dry"]
+    assert [e["text"] for e in run.of("critic_spoke") if e["lenses"]] == [
+        "bad failed: one more attempt before the search is dry"
+    ]
 
 
 async def test_where_every_lens_fails_the_run_is_an_error_and_never_dry(search):
@@ -158,7 +160,7 @@ async def test_a_lens_that_the_critic_proposes_under_a_known_name_runs_under_a_n
     assert [(e["name"], e["prompt"]) for e in run.of("lens_added")] == [("one-2", "look at the ends")]
     assert model.asked.count("lens one-2") == 1
     spoken = [(e["lenses"], e["text"]) for e in run.of("critic_spoke") if e["half"] == "model"]
-    assert spoken == [(["one-2"], "the ends"), ([], "still the ends: one-2 looks like this already")]
+    assert spoken == [(["one-2"], "the ends"), ([], "still the ends: one-2 has this prompt already")]
 
 
 async def test_a_critic_that_proposes_a_lens_for_every_reworded_finding_ends_too(search):

@@ -138,7 +138,7 @@ class Crawler:
     def _redirected(self, url: str, answer: ClientResponse) -> ItemResult:
         target = join_url(url, answer.headers.get("Location", ""))
         if target is None or target == url or not target.startswith(("http://", "https://")):
-            return ItemResult(reason=f"{answer.status}: redirects to itself or nowhere")
+            return ItemResult(reason=f"{answer.status}: redirects to itself or without a target")
         found = self._scope.sort([target])
         if found.inside:
             return ItemResult(items=[Candidate("url", target)], reason=f"{answer.status}: redirects to {target}")

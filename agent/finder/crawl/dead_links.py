@@ -18,7 +18,7 @@ def dead_link(item: WorkItem, error: str, status: int | None = None) -> Reported
     if status in _NOT_PUBLIC:
         return None
     page = item.source if item.source.startswith(("http://", "https://")) else ""
-    detail = f"{page} links to {item.value}" if page else f"{item.value} is where the crawl began"
+    detail = f"{page} links to {item.value}" if page else f"{item.value} is a start address of the crawl"
     return ReportedFinding(
         title=f"dead link {_short(item.value, page)}: {error}",
         detail=f"{detail}, which answers: {error}",

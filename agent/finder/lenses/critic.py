@@ -18,7 +18,7 @@ def take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record:
         record(CriticSpoke(half="model", text=text or "nothing is missing"))
         return
     if same := next((lens for lens in namesakes if _words(lens.prompt) == _words(prompt)), None):
-        record(CriticSpoke(half="model", text=f"{text or 'proposed a lens'}: {same.name} looks like this already"))
+        record(CriticSpoke(half="model", text=f"{text or 'proposed a lens'}: {same.name} has this prompt already"))
         return
     own = name if name not in facts.lenses else _free_name(facts, name)
     record(LensAdded(name=own, prompt=prompt, by="critic", once=True))

@@ -236,7 +236,11 @@ class ModelWork:
         finding = self._facts.findings[work.about]
         verdict: Vote = arguments["verdict"]
         if not (work.work or "").startswith(f"sceptic:{finding.key}#{finding.round}."):
-            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late to count"))
+            record(
+                WorkFinished(
+                    kind=work.kind, about=work.about, ok=True, reason=f"{verdict}, too late: the finding was sent back"
+                )
+            )
             return  # it was sent back meanwhile and is judged again
         other = self._facts.findings.get(str(arguments.get("duplicate_of")))
         if verdict == "duplicate" and (other is None or other is finding):
@@ -257,7 +261,11 @@ class ModelWork:
     def _record_evidence(self, work: Work, arguments: dict[str, Any], record: Record) -> None:
         reports = [msgspec.convert(f, ReportedFinding) for f in arguments.get("findings", ())]
         if work.work != f"evidence:{work.about}#{self._facts.findings[work.about].round}":
-            record(WorkFinished(kind=work.kind, about=work.about, ok=True, reason="too late: it was sent back again"))
+            record(
+                WorkFinished(
+                    kind=work.kind, about=work.about, ok=True, reason="too late: the finding was sent back again"
+                )
+            )
             return
         no_report = str(arguments.get("reason", "")) or "no further evidence"
         detail = reports[0].detail or reports[0].title if reports else no_report

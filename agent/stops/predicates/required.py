@@ -132,7 +132,7 @@ def judge_required(action: str, run_actions: RunActions) -> Verdict:
     done = [a for a in made if not (words and a.disturbed)]
     name = f"require {action}"
     if made and not done:
-        why = "what decides whether the goal is met changed while it ran; run it again on its own"
+        why = "a guarded file changed while it ran; run it again on its own"
         return Verdict(name, False, f"{wanted.call}: {why}")
     if not done:
         return Verdict(

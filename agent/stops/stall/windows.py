@@ -191,11 +191,9 @@ class Windows:
         yield from self._cycles()
         yield from self._text_symptoms()
         if self.score_rounds >= SCORE_ROUNDS:
-            yield Symptom(
-                "stagnation", "score", f"the measure stays at {self.score:g} through {self.score_rounds} changes"
-            )
+            yield Symptom("stagnation", "score", f"the score is still {self.score:g} after {self.score_rounds} changes")
         if self.without_fact >= max(WITHOUT_FACT, self.window):
-            yield Symptom("stagnation", "facts", f"{self.without_fact} steps without anything new")
+            yield Symptom("stagnation", "facts", f"{self.without_fact} steps without a new result")
 
     def _almost_full(self) -> Iterator[Symptom]:
         yield from self._refusals(REFUSED - 1, full=False)
