@@ -9,10 +9,10 @@ from dataclasses import replace
 from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
 from ..workspace import Workspace
-from .answer import answer
 from .change.diff import split_bytes
 from .change.hunks import Split
 from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
+from .decision import rule_on_decision
 from .draft import Draft, FileDraft, digest_of
 from .entries import SINGLE_FILE, Keep, Place, decided, opened
 from .open_proposal import OpenProposal
@@ -76,25 +76,25 @@ class Gate:
         *,
         call_id: str,
         record: Record,
-        may_stay: bool = False,
+        can_stay_open: bool = False,
         stored: StoredProposal | None = None,
         place: Place = SINGLE_FILE,
     ) -> Ruling:
         """Open a proposal, wait until it is decided, and return the ruling. Cancelling the call rejects the proposal.
 
-        `may_stay`: the proposal can stay open in the journal if nobody is here to decide. `stored`: it is open in the
-        journal already, with `draft` as its content, and is shown again unchanged. `place`: that of its file in the
-        model's answer.
+        `can_stay_open`: if nobody is here to decide, it stays open in the journal. `stored`: it is open in the journal
+        already, with `draft` as its content, and is shown again unchanged. `place`: that of its file in the model's
+        answer.
         """
         verdict = self._judge(draft)
         future: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
         if stored is not None:
             return await self._open_again(stored.waiting(draft, verdict, record, future))
         name, digest, parts = self._announce(draft, verdict, call_id, record, place)
-        waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, may_stay)
+        waiting = OpenProposal(name, draft, digest, parts, verdict, record, future, can_stay_open)
         if verdict.action != "ask" or not self._attended():
             ruling = by_policy(draft, verdict, self.policy.on_ask)
-            if ruling.handoff and may_stay:
+            if ruling.handoff and can_stay_open:
                 return self._postpone(waiting, "; ".join(verdict.why))
             record(decided(name, ruling, self._keep))
             return ruling
@@ -123,7 +123,7 @@ class Gate:
         if waiting.is_decided():
             return
         ruling = by_policy(waiting.draft, waiting.verdict, self.policy.on_ask)
-        if ruling.handoff and waiting.may_stay:
+        if ruling.handoff and waiting.can_stay_open:
             ruling = left_open(waiting.draft, "; ".join(waiting.verdict.why))
         elif waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
             ruling = send_back(waiting.draft, waiting.conflict.why, by="policy")
@@ -154,7 +154,7 @@ class Gate:
             return f"the file changed on disk, which decided the proposal: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return PROPOSAL_CHANGED
-        ruling = self._answer(command, waiting)
+        ruling = self._rule(command, waiting)
         if isinstance(ruling, str):
             return ruling
         if waiting.id in self.postponed.proposals:
@@ -173,10 +173,10 @@ class Gate:
         """Store the decision on a proposal that is not open at this gate now. It applies when that is opened again."""
         self.postponed.decisions[command.proposal_id] = command
 
-    def _answer(self, command: Decide, waiting: OpenProposal) -> Ruling | str:
+    def _rule(self, command: Decide, waiting: OpenProposal) -> Ruling | str:
         if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
             return resolve_conflict(command, waiting.draft, waiting.conflict)
-        return answer(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+        return rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
 
     def restrict(self, rule: Rule) -> None:
         """Add a rule that denies; it applies to waiting proposals too."""
@@ -248,7 +248,7 @@ class Gate:
                 return self._postpone(waiting, "; ".join(waiting.verdict.why))
             return ruling
         except asyncio.CancelledError:
-            if self._is_leaving and waiting.may_stay:
+            if self._is_leaving and waiting.can_stay_open:
                 ruling = None
             raise
         finally:

@@ -26,7 +26,7 @@ class OpenProposal:
     verdict: Verdict
     record: Record
     ruling: asyncio.Future[Ruling]
-    may_stay: bool = False
+    can_stay_open: bool = False
     """Whether it can stay open in the journal when its runner ends, until a person decides."""
     conflict: Conflict | None = None
     """Why it cannot be applied as it is; `draft` is its newest version that could be applied."""

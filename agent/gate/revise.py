@@ -76,7 +76,7 @@ class Reviser:
             return
         why = f"{self._whose(draft)}: {conflict.why}"
         waiting.record(in_conflict(draft, conflict, self._keep, proposal_id=waiting.id, digest=digest, why=why))
-        if not self._attended() and not waiting.may_stay:
+        if not self._attended() and not waiting.can_stay_open:
             waiting.decide(send_back(draft, conflict.why, by="policy"))
 
     def _whose(self, draft: FileDraft) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rundry.agent.gate import apply_hunks, split, split_bytes, unified
-from rundry.agent.gate.change.lines import changes
+from rundry.agent.gate.change.lines import find_changes
 from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
 from rundry.agent.workspace import FileState, read_state
 from rundry.agent.workspace.snapshots.patches import patch_of
@@ -46,7 +46,7 @@ def test_chosen_hunks_one_after_the_other_give_the_same_as_together(old, new, da
 def test_between_the_changed_regions_both_sides_are_equal(a, b):
     old, new = [str(i) for i in a], [str(i) for i in b]
     at_a = at_b = 0
-    for change in changes(old, new):
+    for change in find_changes(old, new):
         assert old[at_a : change.a1] == new[at_b : change.b1]
         assert change.a1 < change.a2 or change.b1 < change.b2
         at_a, at_b = change.a2, change.b2

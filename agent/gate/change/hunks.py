@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from .lines import Change, in_order
+from .lines import Change, iter_changes
 
 CONTEXT = 3
 """Unchanged lines that are shown around a change."""
@@ -53,7 +53,7 @@ class Sides(msgspec.Struct, frozen=True):
         """Yield the hunks from the top, each as soon as it is known, so that a long text's first hunks can be shown."""
         group: list[Change] = []
         index = 0
-        for change in in_order(self.old, self.new):
+        for change in iter_changes(self.old, self.new):
             if group and change.a1 - group[-1].a2 > 2 * CONTEXT:
                 yield Hunk(index, tuple(group))
                 group, index = [], index + 1

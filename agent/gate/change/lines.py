@@ -31,13 +31,13 @@ class Change(NamedTuple):
     b2: int
 
 
-def changes(a: Sequence[str], b: Sequence[str]) -> list[Change]:
+def find_changes(a: Sequence[str], b: Sequence[str]) -> list[Change]:
     """Return all changed regions in order. No region is empty, and no two regions touch."""
-    return list(in_order(a, b))
+    return list(iter_changes(a, b))
 
 
-def in_order(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
-    """Yield what `changes` returns. In a long text, the first regions come before the rest is compared."""
+def iter_changes(a: Sequence[str], b: Sequence[str]) -> Iterator[Change]:
+    """Yield what `find_changes` returns. In a long text, the first regions come before the rest is compared."""
     held: Change | None = None
     for window in _windows(a, b):
         for change in sorted(_regions(a, b, window)):

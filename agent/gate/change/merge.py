@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...workspace import FileState, UnreadableFile, WriteFailed
-from .lines import Change, changes
+from .lines import Change, find_changes
 
 OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"
 """Marker lines of an overlap, as in git: before each side, before the base, and at the end."""
@@ -34,7 +34,7 @@ class Merged(msgspec.Struct, frozen=True):
 def merge(base: str, disk: str, proposed: str) -> Merged:
     """Merge the changes that `disk` and `proposed` made to `base`."""
     old, ours, theirs = (_LINE.findall(text) for text in (base, disk, proposed))
-    left, right = deque(changes(old, ours)), deque(changes(old, theirs))
+    left, right = deque(find_changes(old, ours)), deque(find_changes(old, theirs))
     out: list[str] = []
     overlaps = at = 0
     while left or right:

@@ -9,7 +9,7 @@ import msgspec
 
 from ...protocol import Decide, DecidedBy, OnAsk
 from ...workspace import WriteFailed
-from ..answer import edited, rejected
+from ..decision import edited, rejected
 from ..draft import Draft, FileDraft
 from ..notes import keep_file_note, refused_note, replan_note
 from ..policy import Verdict

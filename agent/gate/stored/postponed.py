@@ -28,7 +28,7 @@ class StoredProposal:
         if self.conflict is not None:
             digest, conflict = self.conflict, Conflict(why="")
         name = self.opened.proposal_id
-        return OpenProposal(name, draft, digest, None, verdict, record, ruling, may_stay=True, conflict=conflict)
+        return OpenProposal(name, draft, digest, None, verdict, record, ruling, can_stay_open=True, conflict=conflict)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def of_body(answer: HttpRefusal, at: Endpoint) -> ModelFault:
+def fault_of_response(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     """Return the fault that the server reports instead of an answer."""
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
@@ -38,7 +38,7 @@ def of_body(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     )
 
 
-def of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
+def fault_of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
     """Return the fault that a stream shows. `begun`: part of the answer had arrived."""
     match error:
         case NotAStream():
@@ -55,7 +55,7 @@ def _with_code(reported: ReportedError) -> str:
     return reported.text or ", ".join(reported.codes) or "the server reported an error"
 
 
-def of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
+def fault_of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
     """Return the fault of a connection; None for any other error."""
     import aiohttp
 

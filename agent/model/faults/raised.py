@@ -30,7 +30,7 @@ _AFTER = re.compile(r"\s*(Traceback \(most recent call last\)|To drop these, set
 _BYTES = re.compile(r"""^b(['"])(.*)\1$""", re.S)
 
 
-def fault_of(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool = True) -> ModelFault:
+def fault_of_litellm(error: BaseException, at: Endpoint, *, in_stream: bool, sent: bool = True) -> ModelFault:
     """Return the fault of the error. `in_stream`: the answer had begun. The text is one line without keys.
 
     `sent`: litellm had sent a request, as far as known.

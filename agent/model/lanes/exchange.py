@@ -13,7 +13,7 @@ from ...protocol import ModelFault
 from ...system import tls
 from ..answer import Answer, Shown, TooLong
 from ..endpoint import Endpoint
-from ..faults import HttpRefusal, of_body, of_exception, of_stream
+from ..faults import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..traits import WireFormat
 from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
@@ -61,9 +61,9 @@ async def exchange(
     except (ModelFault, asyncio.CancelledError, GeneratorExit):
         raise
     except (ErrorInStream, BrokenStream, NotAStream) as e:
-        raise of_stream(e, at, begun=answer.begun) from e
+        raise fault_of_stream(e, at, begun=answer.begun) from e
     except Exception as e:
-        if (fault := of_exception(e, at, begun=timer.begun)) is None:
+        if (fault := fault_of_exception(e, at, begun=timer.begun)) is None:
             raise
         raise fault from e
     finally:
@@ -90,7 +90,7 @@ async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer)
     body = b""
     with suppress(Exception):  # the status alone is enough
         body = await timer.wait(response.content.read(_LONGEST_ERROR))
-    return of_body(HttpRefusal(response.status, dict(response.headers), body), at)
+    return fault_of_response(HttpRefusal(response.status, dict(response.headers), body), at)
 
 
 async def _read(

@@ -30,7 +30,7 @@ _FAMILIES = ("bedrock", "fireworks_ai", "vertex_ai")
 """Providers whose name is the prefix of several others in the table, such as `vertex_ai-anthropic_models`."""
 
 
-def names_of(provider: str, model: str) -> Iterator[str]:
+def names_to_search(provider: str, model: str) -> Iterator[str]:
     """Yield the names to search for, the most exact one first."""
     yield f"{provider}/{model}"
     yield model

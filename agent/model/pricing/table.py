@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..litellm_use.library import library_folder
-from .listed_names import is_related, names_of
+from .listed_names import is_related, names_to_search
 
 SELF_HOSTED = frozenset({"ollama", "ollama_chat", "lm_studio", "hosted_vllm", "llamafile", "lemonade", "xinference"})
 """Providers that are programs, not companies. Their price of zero in the table may be wrong for a hosted server."""
@@ -73,7 +73,7 @@ def whole_table() -> dict[str, dict[str, Any]]:
 def find(provider: str, model: str) -> Entry | None:
     """Return the row for the most exact of the model's names, of this provider or a related one; None: not listed."""
     table, lower = whole_table(), _lower_keys()
-    for name in names_of(provider, model):
+    for name in names_to_search(provider, model):
         key = name if name in table else lower.get(name.lower())
         if key is not None and is_related(provider, str(table[key].get("litellm_provider", ""))):
             return Entry(key, table[key])

@@ -105,5 +105,5 @@ async def _files(run: LiveRun, before: str, known: dict[str, tuple[str | None, s
     if (
         not ctx.activity.is_running and not ctx.background.names()
     ):  # otherwise a command of the model may have changed it
-        await ctx.guarded.approve_persons([change.path for change in mine], ctx.events.record)
+        await ctx.guarded.approve_user_changes([change.path for change in mine], ctx.events.record)
     return [change.path for change in mine]

@@ -110,7 +110,7 @@ class Guarded:
             self._seals.approve_bytes(path, blob)
             self.unrestored.pop(path, None)
 
-    async def approve_persons(self, paths: Sequence[str], record: Record) -> None:
+    async def approve_user_changes(self, paths: Sequence[str], record: Record) -> None:
         """Approve the current content of these paths, because the user changed them."""
         changed = [path for path in paths if self._guard and self._guard.matches(path)]
         for path in changed:

@@ -27,7 +27,7 @@ from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.context import Fitted
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
-from ..resources.ancestors import of_run
+from ..resources.ancestors import with_run_id
 from ..resources.context import RunContext
 from ..resources.models_in_use import ModelsInUse
 from ..resources.prompt_limits import PromptLimits
@@ -78,7 +78,7 @@ def admit_call(ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, re
         if isinstance(found, Exhausted):
             return found
         above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, wrap_up=wrap_up, retry=retry)
-        found = of_run(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
+        found = with_run_id(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
     return found
 
 

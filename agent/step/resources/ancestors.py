@@ -70,7 +70,7 @@ class Ancestors:
             above.ledger.note(self._facts.spec.run_id, self._facts.spending.own_used)
 
 
-def of_run(run_id: str, exhausted: Exhausted) -> Exhausted:
+def with_run_id(run_id: str, exhausted: Exhausted) -> Exhausted:
     """Return the limit with the name of the run above that has it."""
     return Exhausted(resource=exhausted.resource, detail=f"{exhausted.detail} (of the parent run {run_id})")
 
@@ -78,7 +78,7 @@ def of_run(run_id: str, exhausted: Exhausted) -> Exhausted:
 def _check_of(run_id: str) -> Callable[[Budget, Used], Exhausted | None]:
     def check(budget: Budget, used: Used) -> Exhausted | None:
         refused = over(budget, _spent(used))
-        return None if refused is None else of_run(run_id, refused)
+        return None if refused is None else with_run_id(run_id, refused)
 
     return check
 

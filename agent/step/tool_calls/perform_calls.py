@@ -32,7 +32,7 @@ from .call_results import CallResults, OnEnding
 from .commands import CommandEnded
 from .gated.at_gate import at_gate
 from .question import ask_person
-from .review import as_one_review, file_behind, raise_worst
+from .review import file_identity, perform_as_review, raise_worst
 
 _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
@@ -131,7 +131,7 @@ async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, out
         raise_worst([end for end in ends if end is not None])
     else:
         raise_worst(
-            await as_one_review(
+            await perform_as_review(
                 ctx.activity, batch, lambda one, record_one: _answer(ctx, one, record_one, outcome), record
             )
         )
@@ -165,7 +165,7 @@ def _file(one: _Call, root: Path) -> str | None:
     """Return the path that a change of one file affects."""
     match one.parsed.arguments:
         case EditFile(path=path) | WriteFile(path=path):
-            return file_behind(root, path)
+            return file_identity(root, path)
         case _:
             return None
 
@@ -257,8 +257,8 @@ async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults
 
 async def _at_gate(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
-    place, may_stay = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
-    gated = await at_gate(ctx, one.call, one.parsed.arguments, record, may_stay=may_stay, place=place)
+    place, can_stay_open = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
+    gated = await at_gate(ctx, one.call, one.parsed.arguments, record, can_stay_open=can_stay_open, place=place)
     outcome.handoff = gated.handoff or outcome.handoff
     if gated.is_rejected:
         outcome.rejected.add(one.call.call_id)

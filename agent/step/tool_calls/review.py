@@ -14,7 +14,7 @@ from ..resources.activity import Activity, PersonInterrupted
 T = TypeVar("T")
 
 
-async def as_one_review(
+async def perform_as_review(
     activity: Activity, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
 ) -> list[BaseException]:
     """Perform all changes. Each begins when the one before it is done or waits for a user. Returns their exceptions.
@@ -45,7 +45,7 @@ def raise_worst(raised: Sequence[BaseException]) -> None:
         raise error
 
 
-def file_behind(root: Path, given: str) -> str | None:
+def file_identity(root: Path, given: str) -> str | None:
     """Return one name per file: links resolved, case folded if the file system ignores it. None: not a path."""
     try:
         return os.path.realpath(root / given).casefold()

@@ -13,7 +13,7 @@ from fakes.providers.wires import WIRES, Said
 
 from rundry.agent.model.answer import Answer, TooLong
 from rundry.agent.model.endpoint import Endpoint
-from rundry.agent.model.faults import HttpRefusal, of_body, of_stream
+from rundry.agent.model.faults import HttpRefusal, fault_of_response, fault_of_stream
 from rundry.agent.model.lanes.events import BrokenStream, ErrorInStream, NotAStream
 from rundry.agent.model.lanes.formats import reader_of
 from rundry.agent.model.lanes.ollama import OllamaReader
@@ -71,7 +71,7 @@ def read(wire: str, pieces: list[bytes]) -> str | None:
             shown += [part.text for part in reader.end()]
         parts = list(answer.end("x")) if reader.is_complete() else []
     except DELIBERATE as error:
-        assert isinstance(of_stream(error, AT, begun=answer.begun), ModelFault)
+        assert isinstance(fault_of_stream(error, AT, begun=answer.begun), ModelFault)
         return None
     except ModelFault:
         return None
@@ -136,7 +136,7 @@ def error_body(data: bytes) -> None:
     status = (200, 301, 400, 401, 404, 413, 429, 500, 529)[data[0] % 9] if data else 500
     first, _, body = data.partition(b"\n")
     headers = {"Retry-After": first.decode("latin-1"), "x-amzn-errortype": first.decode("latin-1")}
-    fault = of_body(HttpRefusal(status, headers, body), AT)
+    fault = fault_of_response(HttpRefusal(status, headers, body), AT)
     assert isinstance(fault, ModelFault) and str(fault)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.gate import split_bytes
-from rundry.agent.gate.change.lines import in_order
+from rundry.agent.gate.change.lines import iter_changes
 from rundry.agent.workspace import FileState, text_format_of
 from rundry.tui.diff import Diff, diff_of, diff_of_text
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
@@ -245,7 +245,7 @@ def test_long_texts_are_compared_window_by_window_and_nothing_is_lost_at_the_sea
     if seed > 3:
         new[4_000:4_000] = [f"block {n % 50}\n" for n in range(5_000)]
     at_old = at_new = 0
-    for change in in_order(old, new):
+    for change in iter_changes(old, new):
         assert old[at_old : change.a1] == new[at_new : change.b1]
         at_old, at_new = change.a2, change.b2
     assert old[at_old:] == new[at_new:]
@@ -262,7 +262,7 @@ def test_the_first_change_of_a_long_text_comes_before_its_end_is_looked_at() -> 
 
     old = Watched(f"line {n}\n" for n in range(100_000))
     new = Watched(f"line {n}{'!' if n % 20 == 7 else ''}\n" for n in range(100_000))
-    assert next(in_order(old, new)) == (7, 8, 7, 8)
+    assert next(iter_changes(old, new)) == (7, 8, 7, 8)
     assert max(old.furthest, new.furthest) < 10_000
 
 

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
 from ...endpoint import Endpoint
-from ...faults import fault_of
+from ...faults import fault_of_litellm
 from ...litellm_use.library import litellm, load_litellm
 from ...litellm_use.untyped import Untyped
 from ...pricing.table import find
@@ -53,7 +53,7 @@ class LitellmLane:
         except (ModelFault, asyncio.CancelledError):
             raise
         except Exception as e:  # litellm raises exceptions of any class; they become faults here
-            raise fault_of(e, self._at, sent=capture.sent, in_stream=False) from e
+            raise fault_of_litellm(e, self._at, sent=capture.sent, in_stream=False) from e
 
     async def _call(self, request: Request, capture: RequestCapture) -> Outgoing | Untyped:
         at = self._at
@@ -92,7 +92,7 @@ class LitellmLane:
         except (ModelFault, asyncio.CancelledError, GeneratorExit):
             raise
         except Exception as e:  # of any class, as in `_open`
-            raise fault_of(e, self._at, in_stream=timer.begun) from e
+            raise fault_of_litellm(e, self._at, in_stream=timer.begun) from e
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):

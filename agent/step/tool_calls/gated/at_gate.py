@@ -23,7 +23,7 @@ CANNOT_REOPEN = "it cannot be shown again unchanged"
 
 
 @dataclass(slots=True)
-class Gated:
+class GateResult:
     """The result of one call at the gate."""
 
     result: ToolResult | None
@@ -40,29 +40,29 @@ async def at_gate(
     arguments: Arguments,
     record: Record,
     *,
-    may_stay: bool,
+    can_stay_open: bool,
     place: tuple[int, int] = (0, 0),
-) -> Gated:
+) -> GateResult:
     """Draft the call, get the ruling and carry it out. If the file changed meanwhile, ask the gate again.
 
-    An open proposal of this call in the journal is shown again unchanged. `may_stay`: the proposal can stay open if no
-    user is attached. `place`: number of its file among the files of the answer.
+    An open proposal of this call in the journal is shown again unchanged. `can_stay_open`: if no user is attached,
+    the proposal stays open. `place`: number of its file among the files of the answer.
     """
     requests = ctx.facts.requests
     draft, opened = _drafted(ctx, call, arguments, requests.waiting_for(call.call_id), record)
     stored = None if opened is None else StoredProposal(opened, requests.conflict_of(opened.proposal_id))
-    return await _pass_gate(ctx, call, arguments, draft, stored, record, may_stay=may_stay, place=place)
+    return await _pass_gate(ctx, call, arguments, draft, stored, record, can_stay_open=can_stay_open, place=place)
 
 
 async def carry_out_ruling(
     ctx: RunContext, call: ToolCall, arguments: Arguments, ruling: Ruling, record: Record
-) -> Gated:
+) -> GateResult:
     """Carry out a ruling on a file change, after the runner died that should have done it."""
     assert isinstance(ruling.draft, FileDraft)  # the result of a command is unknown
     result = await _land(ctx, ruling.draft, ruling, record)
     if not result.stale:
-        return Gated(result)
-    return await _pass_gate(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, may_stay=True)
+        return GateResult(result)
+    return await _pass_gate(ctx, call, arguments, plan_again(ruling, ctx.tools), None, record, can_stay_open=True)
 
 
 async def _pass_gate(
@@ -73,23 +73,23 @@ async def _pass_gate(
     stored: StoredProposal | None,
     record: Record,
     *,
-    may_stay: bool,
+    can_stay_open: bool,
     place: tuple[int, int] = (0, 0),
-) -> Gated:
-    gated = Gated(None)
+) -> GateResult:
+    gated = GateResult(None)
     while not isinstance(draft, ToolResult):
         passing = ctx.gate.propose(
             draft,
             call_id=call.call_id,
             record=with_waiting(record),
-            may_stay=may_stay,
+            can_stay_open=can_stay_open,
             stored=stored,
             place=place,
         )
         ruling, stored = await ctx.activity.interruptible(passing), None
         if ruling.handoff:
             gated.handoff = f"someone has to approve: {call.tool} {_what(draft)}"
-            if not may_stay:
+            if not can_stay_open:
                 one, it = ("a try", "the try") if is_try(ctx.work) else ("an item", "the item")
                 gated.handoff += f". {NOT_KEPT_OPEN.format(one=one, it=it)}"
         if ruling.is_left_open:

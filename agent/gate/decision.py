@@ -17,7 +17,7 @@ from .rules import rule_text
 from .ruling import Ruling, approved
 
 
-def answer(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
+def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
     if command.cuts and parts is not None:
         try:
