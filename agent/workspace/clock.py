@@ -1,4 +1,4 @@
-"""The system clock of this machine."""
+"""The real clock, which implements `protocol.Clock`."""
 
 from __future__ import annotations
 

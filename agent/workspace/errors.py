@@ -3,7 +3,7 @@
 RundryError
 ├── PathRefused       the path is outside the workspace, or not allowed for the model
 ├── UnreadableFile    the path is not a plain, readable file of acceptable size
-├── StaleFile         the file changed since it was read: read it again, nothing was written
+├── StaleFile         the file changed since it was read, and nothing was written
 ├── WriteFailed       the file could not be written; the old content is intact
 ├── CommandNotStarted a command did not start
 └── SnapshotDamaged   a snapshot's content cannot be read
@@ -19,7 +19,7 @@ class PathRefused(RundryError):
 
 
 class UnreadableFile(RundryError):
-    """The path is a folder, a device, a circular link, too large, or not permitted; the message says which."""
+    """The path is a folder, a device or a circular link, or it is too large or not permitted."""
 
 
 class StaleFile(RundryError):
@@ -31,7 +31,7 @@ class WriteFailed(RundryError):
 
 
 class CommandNotStarted(RundryError):
-    """A program or a folder is missing, or the command is too long; the message says which."""
+    """A program or a folder is missing, or the command is too long."""
 
 
 class SnapshotDamaged(RundryError):

@@ -29,7 +29,7 @@ _ALWAYS = (
     "*.sw[pon]",
     f"{TEMPORARY}*.tmp",
 )
-"""Files that checks and editors write next to the work. A project's `.gitignore` may include them (`!build/`)."""
+"""Files that tools and editors write in a project. Its `.gitignore` can include them again (`!.venv/`)."""
 
 _Mark = tuple[int, int, int]
 
@@ -37,7 +37,7 @@ _Mark = tuple[int, int, int]
 class Ignore:
     """Applies nested `.gitignore` files below one folder as git does (gitignore(5)).
 
-    A changed `.gitignore` is noticed the next time its folder is checked.
+    A changed `.gitignore` takes effect the next time its folder is checked.
     """
 
     def __init__(self, root: Path) -> None:
@@ -50,7 +50,7 @@ class Ignore:
         self._always: GitIgnoreSpec | None = None
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
-        """Return whether the path or a folder above it is ignored. `.git` always is.
+        """Return whether the path or a folder above it is ignored. `.git` is always ignored.
 
         `path`: relative to the root, separated by `/`.
         """
@@ -67,7 +67,7 @@ class Ignore:
     def walk(self, start: str = "") -> Generator[tuple[str, os.DirEntry[str]]]:
         """Yield every file and link below a folder that is not ignored, relative path first, ordered by name.
 
-        Links to folders are yielded, not followed. An unreadable folder is left out.
+        Links to folders are yielded, not followed. An unreadable folder is skipped.
         """
         first = f"{start.strip('/')}/" if start.strip("/") not in ("", ".") else ""
         waiting = [(first, self._entries_of(first))]
@@ -99,7 +99,7 @@ class Ignore:
             return []
 
     def ignores_entry(self, folder: str, name: str, is_dir: bool) -> bool:
-        """Apply the files noticed so far to one name in a folder that is itself not ignored."""
+        """Return whether a name in a folder is ignored. The folder itself is not, and was refreshed before."""
         if name == ".git":
             return True
         path = f"{folder}{name}/" if is_dir else folder + name
@@ -109,7 +109,7 @@ class Ignore:
         return known
 
     def refresh(self, folder: str) -> bool:
-        """Read the `.gitignore` of a folder. Return whether it changed: answers for paths below are then invalid."""
+        """Read the `.gitignore` of a folder. Return whether it changed: earlier results below are then invalid."""
         file = f"{self._root}/{folder}.gitignore"
         try:
             status = os.lstat(file)

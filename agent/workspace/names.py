@@ -45,15 +45,18 @@ _SECRET_DATA = frozenset(
     for end in ("json", "yml", "yaml", "toml", "ini", "csv", "txt", "enc")
 )
 _SAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
-"""Suffixes of sample files: `.env.example` has names of variables and no values."""
+"""Suffixes of sample files: `.env.example` contains names of variables, but no values."""
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"})
 
 
 def fold(name: str) -> str:
-    """Fold a name as the most tolerant file system would: no case, no invisible characters, no trailing dots."""
-    seen = unicodedata.normalize("NFKC", name)
-    shown = "".join(sign for sign in seen if unicodedata.category(sign) != "Cf")
-    return shown.casefold().rstrip(". ")
+    """Return a name as the most tolerant file system compares it.
+
+    It has no upper case, no invisible characters, and no dots or spaces at its end.
+    """
+    normalized = unicodedata.normalize("NFKC", name)
+    visible = "".join(character for character in normalized if unicodedata.category(character) != "Cf")
+    return visible.casefold().rstrip(". ")
 
 
 def why_forbidden(parts: Sequence[str]) -> str | None:
@@ -70,7 +73,7 @@ def why_forbidden(parts: Sequence[str]) -> str | None:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a file of this name usually has a password or a key."""
+    """Return whether a file of this name usually contains a password or a key."""
     name = fold(name)
     if name in _SECRET_NAMES or name in _SECRET_DATA:
         return True

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _KINDS = ("bundle", "commands", "dask", "edit", "hooks", "index", "probe", "try")
-"""Purposes of temporary folders, which are a part of their names."""
+"""Purposes of temporary folders. The name of a folder contains its purpose."""
 _LOCK = "owner.lock"
 """File that the owning process keeps locked while it runs."""
 _MAKING_SECONDS = 600.0

@@ -1,4 +1,4 @@
-"""The paths that a run may read and write: one folder and everything below it, with links followed."""
+"""The workspace: the folder that a run may read and write, and the check of every path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .names import why_cautioned, why_forbidden
 
 
 class Workspace:
-    """The folder that a run works in. Every path of a model passes through `resolve` before it is used."""
+    """The folder that a run works in. Every path from a model is checked by `resolve` before it is used."""
 
     def __init__(self, root: Path, private: Sequence[Path] = (), leftovers: Leftovers | None = None) -> None:
         """`private`: rundry's own files and folders that no tool may access (the journal, the snapshot store).
@@ -38,7 +38,7 @@ class Workspace:
         return real
 
     def refuse(self, real: Path, given: str | None = None) -> None:
-        """Raise PathRefused if no tool may access this resolved path. Checks names only, not the disk."""
+        """Raise PathRefused if no tool may access this resolved path. Does not read the disk."""
         shown = given or str(real)
         if not real.is_relative_to(self.root):
             raise PathRefused(f"{shown}: outside of the workspace {self.root}")
@@ -47,7 +47,7 @@ class Workspace:
             raise PathRefused(f"{shown}: refused, {why}")
 
     def relative(self, path: Path) -> str:
-        """Return the path for display and storage: below the workspace, with `/`. Raises PathRefused outside of it."""
+        """Return the path relative to the workspace, with `/`. Raises PathRefused if it is outside."""
         try:
             return (self.root / path).relative_to(self.root).as_posix()
         except ValueError:
@@ -56,7 +56,7 @@ class Workspace:
     def caution(self, path: Path) -> str | None:
         """Return why a change of this path always needs approval, even for a new file; None if it does not.
 
-        If the path is unresolved, the links on the way are checked too.
+        If the path is not resolved, the names of links on it are checked too.
         """
         whole = self.root / path
         real = real_path(whole)
@@ -87,7 +87,7 @@ class Workspace:
     def _follow(self, given: str, path: Path) -> Path:
         real = real_path(path)
         try:
-            # realpath does not resolve a circular link.
+            # After `real_path`, only a circular link is still a link.
             if stat.S_ISLNK(real.lstat().st_mode):
                 raise PathRefused(f"{given}: its links form a circle")
         except FileNotFoundError:

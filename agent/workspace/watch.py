@@ -1,4 +1,4 @@
-"""Report file changes: those that other programs make in the workspace, or every change of given files."""
+"""Watch files: changes of other programs in the workspace, or all changes of a list of files."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ async def watch(
 
 
 async def watch_files(paths: Collection[Path], on_change: Callable[[], None], stop: asyncio.Event) -> None:
-    """Call `on_change` when one of these files changes, by anyone, until `stop` is set.
+    """Call `on_change` when one of these files changes, until `stop` is set. Own writes are reported too.
 
-    Only the folders of these files are watched, because in a huge tree every folder costs a watch. For a missing
-    folder, the nearest existing one is watched. Raises OSError if that is not possible.
+    Only the folders of these files are watched, because each watched folder uses one of the system's watches. For a
+    missing folder, the nearest existing parent is watched. Raises OSError if that is not possible.
     """
     folders = {_nearest(path.parent) for path in paths}
     if not folders:

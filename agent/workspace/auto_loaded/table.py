@@ -14,7 +14,7 @@ _FILE = Path(__file__).with_name("auto_loaded_files.toml")
 
 
 class AutoLoaded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of the table. All names are folded: lower case."""
+    """One row of the table. All names are in lower case."""
 
     why: str
     """The reason that the person reads at the gate."""
@@ -35,7 +35,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Globs:
-    """Names and globs. Most rows name files exactly, and a set is faster than a pattern."""
+    """Names in a set and globs in a pattern, because most rows name files exactly and a set is faster."""
 
     def __init__(self, globs: Sequence[str]) -> None:
         self._exact = frozenset(glob for glob in globs if "*" not in glob)
@@ -62,7 +62,7 @@ class _Row:
 
 
 def why_auto_loaded(folded: Sequence[str]) -> str | None:
-    """Return why a program obeys the file at this path (its parts, folded by `names.fold`), or None."""
+    """Return why a program loads the file at this path by itself, or None. `folded`: its parts after `names.fold`."""
     return next((row.why for row in _rows() if row.fits(folded)), None) if folded else None
 
 

@@ -1,4 +1,4 @@
-"""Find what leads from a dependency folder to the workspace: links, and editable installs with its absolute path."""
+"""Find files in a dependency folder that point back to the workspace: links, and editable installs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST_BYTES = 200_000
 
 
 def first_backlink(folder: Path, workspace: Path) -> str | None:
-    """Return the first file below the folder that leads to other files of the workspace; None: none does.
+    """Return the first file below the folder that points to other files of the workspace, or None.
 
-    In a checkout in another place, such a file leads to the original and not to the checkout.
+    In a checkout at another path, such a file points to the original workspace and not to the checkout.
     """
     real, root = os.path.realpath(folder), os.path.realpath(workspace)
     for top, folders, files in os.walk(real):

@@ -1,4 +1,4 @@
-"""Make a repository for a checkout: commit, branch and tags of another one, and nothing else of its `.git`."""
+"""Create the repository of a checkout. It gets only the commit, branch and tags of the original repository."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..git.places import places_of
 from ..git.repository import Repository
 
 OBJECTS = ".git/objects-of-the-run"
-"""Where a checkout sees the objects of the original repository."""
+"""Path at which a checkout sees the objects of the original repository."""
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
 _OTHER_CONFIG = _CONFIG.replace("version = 0", "version = 1") + "[extensions]\n\tobjectFormat = {}\n"
 
 
 async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str], objects: Path | None) -> Path | None:
-    """Make `.git` in the checkout `folder` from the present state of the workspace's repository.
+    """Create `.git` in the checkout `folder` from the present state of the workspace's repository.
 
-    `workspace` is resolved. `objects`: where the check sees the objects of the original; None: at their real path.
-    Returns their real path; None: the workspace is not the top of a git repository. Raises GitFailed, OSError.
+    `workspace`: a resolved path. `objects`: where the check sees the original objects; None: at their real path.
+    Returns that real path, or None if the workspace is not the top of a git repository. Raises GitFailed, OSError.
     """
     if not (workspace / ".git").exists():
         return None
@@ -51,10 +51,10 @@ async def create_git_folder(workspace: Path, folder: Path, env: Mapping[str, str
 
 
 async def add_tracked_files(workspace: Path | None, folder: Path, env: Mapping[str, str], own: Path) -> None:
-    """Add committed files that a pattern ignores to the checkout, and bring the index up to date.
+    """Add committed files that an ignore pattern matches to the checkout, and refresh the index.
 
     They come from the workspace, or from the commit if the workspace lacks them or is None.
-    `own`: what `create_git_folder` returned. Raises GitFailed, OSError.
+    `own`: the result of `create_git_folder`. Raises GitFailed, OSError.
     """
     here = Repository(folder, env)
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
@@ -68,13 +68,13 @@ async def add_tracked_files(workspace: Path | None, folder: Path, env: Mapping[s
 
 
 def _copy_missing(paths: Sequence[str], workspace: Path | None, folder: Path) -> list[str]:
-    """Copy missing files. Returns those that the workspace does not have."""
+    """Copy missing files. Return those that the workspace does not have."""
     missing = [path for path in paths if not os.path.lexists(folder / path)]
     return [path for path in missing if workspace is None or not _copy(workspace / path, folder / path)]
 
 
 def _copy(source: Path, target: Path) -> bool:
-    """Copy a plain file. Returns False if the source is not one."""
+    """Copy a regular file. Return False if the source is not one."""
     if not source.is_file() or source.resolve() != source:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Find the dependency folders of a workspace, which package managers fill, by the table next to this file."""
+"""Find the folders of a workspace that package managers fill, as `dependency_folders.toml` lists them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ignore import Ignore
 
 _FILE = Path(__file__).with_name("dependency_folders.toml")
 _MOST_ENTERED = 20_000
-"""Number of workspace folders that are searched."""
+"""Maximum number of workspace folders that are searched."""
 
 
 class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,10 +22,15 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     ecosystem: str
     names: list[str]
+    """Names of the folder; `*` stands for any name."""
     beside: list[str] = []
+    """If given, one of these globs must match a file or folder next to it."""
     inside: list[str] = []
+    """If given, the folder must contain one of these files or folders."""
     caches: list[str] = []
+    """Entries directly in the folder that tools change, so that a manifest leaves them out."""
     source: str
+    """Where this is documented."""
 
     def fits(self, name: str, siblings: Sequence[str], place: str) -> bool:
         """Return whether the folder `place` with this name, next to these names, is of this kind."""
@@ -41,9 +46,9 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def dependency_folders(root: Path) -> dict[str, FolderKind]:
-    """Return path (relative to the workspace) and kind of each dependency folder that a checkout lacks.
+    """Return the kind of each dependency folder that a checkout lacks, by its path relative to the workspace.
 
-    A folder with such a name that git does not ignore (a committed `vendor`) is part of a checkout and not returned.
+    A folder that git does not ignore (a committed `vendor`) is part of a checkout and not returned.
     """
     return {path: kind for path, name, siblings in ignored_names(root) if (kind := _kind(root, path, name, siblings))}
 

@@ -14,7 +14,7 @@ import msgspec
 MOST_FILES = 200_000
 MOST_BYTES = 6_000_000_000
 _RACY_NS = 2_100_000_000
-"""A file that changed so shortly before it was read may change again with the same change time."""
+"""Nanoseconds: a file that changed this recently before it was read may change again with the same change time."""
 _BYTE_CODE = "__pycache__"
 _PIECE = 1 << 20
 
@@ -31,7 +31,7 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     digest: str
     """SHA-256 of the bytes, or of a link's target."""
     ctime: int = 0
-    """In ns; 0: the file changed too recently. Every change moves it, and nobody can set it (inode(7))."""
+    """Change time in ns; 0: too recent to be reliable. Every change updates it, and no user can set it (inode(7))."""
     ino: int = 0
 
     def is_same(self, other: FileRecord) -> bool:
@@ -40,14 +40,14 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """Content of a folder at one time."""
+    """The content of a folder at one moment."""
 
     files: dict[str, FileRecord]
-    """Files by their path below the folder, without files of caches, but with byte code."""
+    """Files by their path below the folder, with byte code, but without the caches."""
 
     @property
     def bytes(self) -> int:
-        """Total bytes of all files."""
+        """Total size of all files in bytes."""
         return sum(held.size for held in self.files.values())
 
 
@@ -57,11 +57,11 @@ class Compared(msgspec.Struct, frozen=True):
     files: list[str]
     """Paths below the folder, sorted."""
     byte_code: list[str]
-    """Folders with new or changed byte code, sorted: running Python writes it."""
+    """Folders with new or changed byte code, sorted. They are listed separately, because Python writes it."""
 
 
 def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] = lambda: True) -> Manifest:
-    """Read the whole folder while `wanted` returns True. Raises TooManyFiles, OSError."""
+    """Read the whole folder, or stop when `wanted` returns False. Raises TooManyFiles, OSError."""
     now, room = time.time_ns(), MOST_BYTES
     found: dict[str, FileRecord] = {}
     for path, status in _walk(folder, caches):
@@ -76,7 +76,7 @@ def record(folder: Path, caches: Sequence[str] = (), wanted: Callable[[], bool] 
 
 
 def compare(known: Manifest, folder: Path, caches: Sequence[str] = ()) -> Compared:
-    """Compare a folder; a file is read only if its stat fields show a possible change. Raises OSError."""
+    """Compare a folder with a manifest. Reads only files whose stat fields changed. Raises OSError."""
     differing: list[str] = []
     missing = dict(known.files)
     for path, status in _walk(folder, caches):
@@ -111,7 +111,7 @@ def _walk(folder: Path, caches: Sequence[str]) -> Iterator[tuple[str, os.stat_re
 
 
 def _file_record(path: str, status: os.stat_result, now: int) -> FileRecord:
-    """Read one entry. `now`: when reading began, in ns; 0: the change time is not stored."""
+    """Read one entry. `now`: the time when reading began, in ns; 0: do not store the change time."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         digest = hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest()  # noqa: PTH115 - 100,000 of them

@@ -14,9 +14,9 @@ _ACTIVE = "[submodule]\n\tactive = .\n"
 
 
 async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, str], own: Path) -> list[str]:
-    """Activate the submodules that a checkout's commit names and the workspace has; return their paths.
+    """Activate the submodules that are in the commit of a checkout and in the workspace. Return their paths.
 
-    `folder`: the checkout. `own`: where the objects of its repository are. Raises GitFailed, OSError.
+    `folder`: the checkout. `own`: the object store of the repository. Raises GitFailed, OSError.
     """
     more = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(own)}
     listed = await Repository(folder, env).run_checked("ls-files", "-z", "--stage", more=more)
@@ -30,5 +30,5 @@ async def activate_submodules(workspace: Path, folder: Path, env: Mapping[str, s
 
 
 def _is_plain(workspace: Path, path: str) -> bool:
-    """Return whether no link is on the way to it."""
+    """Return whether no part of the path is a link."""
     return Path(os.path.realpath(workspace / path)) == Path(os.path.realpath(workspace)) / path

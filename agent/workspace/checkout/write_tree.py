@@ -10,7 +10,7 @@ from ..snapshots.objects import FOLDER, LARGE, LINK, Entry, ObjectStore
 
 
 def write_tree(store: ObjectStore, tree: str, folder: Path) -> list[str]:
-    """Return the paths whose content is not in the store. Raises SnapshotDamaged, OSError."""
+    """Write all files of the tree. Return the paths that were too large to store. Raises SnapshotDamaged, OSError."""
     large: list[str] = []
     waiting = [("", tree)]
     while waiting:

@@ -1,1 +1,1 @@
-"""Read and write workspace files: without following links, with comparison, and completely or not at all."""
+"""Read and write workspace files: without following links, atomically, and only if they did not change meanwhile."""

@@ -1,4 +1,4 @@
-"""Owner, mode and extended attributes of a file that takes the place of another one."""
+"""Copy owner, mode and extended attributes to a file that replaces another one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .locked_file import READ
 
 
 def copy_metadata(fd: int, folder: int, name: str, old: os.stat_result) -> bool:
-    """Give the new file the old one's owner, mode and attributes. Returns False if that is not possible."""
+    """Copy owner, mode and extended attributes of the old file to the open file `fd`. Return False if not possible."""
     try:
         new = os.fstat(fd)
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):

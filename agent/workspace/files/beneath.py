@@ -1,7 +1,7 @@
-"""Open and swap files below a folder without following links, so that the checked file is the one that is used.
+"""Open and swap files below a folder without following links, so that the file used is the file that was checked.
 
-A path is walked folder by folder with O_NOFOLLOW from a descriptor of the workspace. A link that appears in its
-middle after the check is an error and never leads out (CVE-2025-53109, docs/attacks.md A.10).
+Each part of the path is opened with O_NOFOLLOW, starting at a descriptor of the workspace. A link that appears on
+the path after the check is an error, so that it cannot lead outside (CVE-2025-53109, docs/attacks.md A.10).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def open_beneath(root: Path, path: Path, flags: int = _READ) -> int:
-    """Open a file; the caller closes the descriptor. Raises OSError if a part is missing, a link, or not a folder."""
+    """Open a file; the caller closes it. Raises OSError if a part of the path is missing, a link, or not a folder."""
     with folder_of(root, path) as folder:
         if path == root:
             return os.open(".", flags, dir_fd=folder)
@@ -33,7 +33,7 @@ def open_beneath(root: Path, path: Path, flags: int = _READ) -> int:
 
 @contextmanager
 def folder_of(root: Path, path: Path, made: list[Path] | None = None) -> Generator[int]:
-    """Open the folder that contains the path. With `made`, missing folders are created and added to it."""
+    """Open the parent folder of the path. If `made` is given, create missing folders and add them to it."""
     parts = path.relative_to(root).parts[:-1]
     # The path to the root may contain the user's links; below it no link is followed.
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -81,13 +81,13 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def exchange(folder: int, one: str, other: str) -> bool:
-    """Swap two names of a folder in one step. Returns False if this system or file system cannot."""
+    """Swap two names of a folder atomically. Return False if the file system cannot do this."""
     flag = _MAC_EXCHANGE if sys.platform == "darwin" else _LINUX_EXCHANGE
     return _rename(folder, one, other, flag)
 
 
 def rename_new(folder: int, old: str, new: str) -> None:
-    """Rename the file to a name that must be free. Raises FileExistsError if it is not."""
+    """Rename a file without overwriting another one. Raises FileExistsError if the new name exists."""
     flag = _MAC_NOREPLACE if sys.platform == "darwin" else _LINUX_NOREPLACE
     if not _rename(folder, old, new, flag):
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)

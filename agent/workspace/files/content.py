@@ -1,4 +1,4 @@
-"""Decode file bytes to text, so that a changed text is written with the same encoding, mark and line endings."""
+"""Decode file bytes to text, so that a changed text keeps its encoding, byte order mark and line endings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import Literal, NamedTuple
 
 Newline = Literal["\n", "\r\n", "\r", "mixed", ""]
-"""The line ends of a text; empty: it has none."""
+"""The line ending of a text; empty: it has no line ending."""
 _ENDS: tuple[Newline, ...] = ("\r\n", "\r")
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -25,7 +25,7 @@ _BARE_END = re.compile(r"(?<!\r)\n")
 
 
 class TextFormat(NamedTuple):
-    """How a file's text is stored. An empty encoding: the bytes are not text."""
+    """Encoding, byte order mark and line ending of a file. An empty encoding: the bytes are not text."""
 
     encoding: str
     bom: bytes
@@ -33,7 +33,7 @@ class TextFormat(NamedTuple):
 
 
 def text_format_of(data: bytes) -> TextFormat:
-    """Find the form in which these bytes are text and can be restored bit by bit."""
+    """Detect the encoding with which the bytes can be decoded and encoded without a change."""
     for mark, encoding in _MARKS:
         if data.startswith(mark) and (text := _decoded(data[len(mark) :], encoding)) is not None:
             return TextFormat(encoding, mark, newline_of(text))
@@ -51,9 +51,9 @@ def text_format_of(data: bytes) -> TextFormat:
 
 
 def stray_byte(data: bytes) -> tuple[int, int] | None:
-    """Return line (1-based) and value of the first invalid byte in UTF-8 text; None: valid, or not such text.
+    """Return line (1-based) and value of the first invalid byte in UTF-8 text; None: the text is valid, or not UTF-8.
 
-    Such a text does not have one encoding: any addition would be wrong somewhere.
+    Such a file mixes encodings, so no encoding is right for added text.
     """
     if not data or _decoded(data, "utf-8") is not None:
         return None
@@ -65,7 +65,7 @@ def stray_byte(data: bytes) -> tuple[int, int] | None:
 
 
 def newline_of(text: str) -> Newline:
-    """Return the text's only line ending, `mixed`, or an empty string if it has none."""
+    """Return the line ending that all lines use, `mixed`, or an empty string if there is none."""
     if "\r" not in text:
         return "\n" if "\n" in text else ""
     ends = set(_LINE_END.findall(text))
@@ -76,7 +76,7 @@ def newline_of(text: str) -> Newline:
 
 
 def with_newline(text: str, newline: Newline) -> str:
-    r"""Replace bare `\n` by the file's line ending; a text for a mixed file is not changed."""
+    r"""Replace each bare `\n` by this line ending. With `mixed`, the text is not changed."""
     if newline not in ("\r\n", "\r") or "\n" not in text:
         return text
     return _BARE_END.sub(newline, text)

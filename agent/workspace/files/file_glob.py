@@ -1,4 +1,4 @@
-"""A glob for the files of a workspace, as a person writes it on a command line."""
+"""A glob for workspace files, as a user writes it on a command line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class FileGlob:
-    """Match files. Without a slash, it matches at any depth; a file's path matches itself, a folder's all files in it.
+    """Matches paths, case-sensitively.
 
-    Case matters.
+    A glob without a slash matches file names in any folder. A path without wildcards matches that file, or all files
+    below that folder.
     """
 
     def __init__(self, text: str, root: Path) -> None:

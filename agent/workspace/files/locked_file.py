@@ -1,4 +1,4 @@
-"""Ensure that a file is as expected, and that nobody is writing to it, while it is replaced."""
+"""Check that a file has the expected content, and lock it against writers while it is replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class LockedFile:
-    """The old file, checked to be the expected one, and locked against writers as far as the system allows."""
+    """The old file, which has the expected content and is locked against writers as far as the system allows."""
 
     def __init__(self, fd: int, folder: int, before: FileState) -> None:
         self._fd, self._folder, self._before = fd, folder, before
@@ -32,7 +32,7 @@ class LockedFile:
             raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
 
     def was_moved_to(self, aside: str) -> bool:
-        """Return whether the same file has that name now, and nobody wrote to it, or waits to, during the move."""
+        """Return whether the file now has the name `aside`, and no other program wrote to it or waits to do so."""
         found = os.stat(aside, dir_fd=self._folder, follow_symlinks=False)
         if found.st_ino != self.status.st_ino or self._lease.is_contested:
             return False
@@ -46,7 +46,7 @@ class LockedFile:
 
 @contextmanager
 def locked(folder: int, name: str, before: FileState) -> Generator[LockedFile]:
-    """Hold the file. Raises StaleFile if it is not what `before` says, or someone is writing to it."""
+    """Lock the file. Raises StaleFile if it differs from `before`, or another program is writing to it."""
     fd = os.open(name, READ, dir_fd=folder)
     try:
         yield LockedFile(fd, folder, before)
@@ -55,7 +55,7 @@ def locked(folder: int, name: str, before: FileState) -> Generator[LockedFile]:
 
 
 def compare(folder: int, name: str, before: FileState) -> os.stat_result:
-    """Return the file's status if it is the expected one."""
+    """Return the status of the file. Raises StaleFile if it differs from `before`."""
     with locked(folder, name, before) as kept:
         return kept.status
 
@@ -67,16 +67,16 @@ def from_start(fd: int, size: int) -> bytes:
 
 
 class Lease:
-    """Let others wait who open a file, until the descriptor is closed (fcntl(2), "Leases").
+    """Makes other programs that open the file wait until the descriptor is closed (fcntl(2), "Leases").
 
-    They wait if they open it for writing; with `alone`, also for reading. `held` is False if the system, the file
-    system or the file's owner does not allow it.
+    They wait if they open it for writing; with `exclusive`, also for reading. `held` is False if the system, the file
+    system or the owner of the file does not allow a lease.
     """
 
-    def __init__(self, fd: int, *, alone: bool = False) -> None:
+    def __init__(self, fd: int, *, exclusive: bool = False) -> None:
         self._fd = fd
         self.held = self._refused = False
-        self._kind = fcntl.F_WRLCK if alone else fcntl.F_RDLCK
+        self._kind = fcntl.F_WRLCK if exclusive else fcntl.F_RDLCK
         if sys.platform == "linux":
             try:
                 # The kernel notifies the holder with SIGIO, which would end the process; SIGURG is ignored by default.
@@ -88,16 +88,16 @@ class Lease:
 
     @property
     def is_contested(self) -> bool:
-        """Return whether someone had the file open when the lease began, or has waited to open it since."""
+        """Return whether another program had the file open when the lease began, or waits to open it."""
         return self._refused or self._state() != self._kind
 
     @property
     def has_writer(self) -> bool:
-        """Return whether someone waits to open the file for writing."""
+        """Return whether another program waits to open the file for writing."""
         return self._state() == fcntl.F_UNLCK
 
     def _state(self) -> int:
-        """Return the kind that the lease becomes for the one who waits, and its own kind if nobody does."""
+        """Return the kind of lease that a waiting program needs; without one, the present kind."""
         if sys.platform != "linux" or not self.held:
             return self._kind
         return fcntl.fcntl(self._fd, fcntl.F_GETLEASE)

@@ -1,4 +1,4 @@
-"""Record our own writes: a watcher tells them from others' writes, and build caches notice every new state."""
+"""Record the writes of this process, so that a watcher ignores them and build caches notice each of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 _KEPT = 4.0
-"""Seconds that a (size, second) pair matters: a new write's own time is never that old."""
+"""Seconds that a pair of size and second is remembered: the time of a new write is never older."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _Left(NamedTuple):
     signature: tuple[int, int, int, int] | None
-    """None: we removed it."""
+    """Stat fields after the write; None: we removed the file."""
     sha256: str | None
 
 
@@ -29,21 +29,20 @@ class OwnWrites:
         self._lock = threading.Lock()
 
     def wrote(self, path: Path, after: os.stat_result, sha256: str | None) -> None:
-        """Record that we left the file in this state, with these bytes."""
+        """Record the state and the SHA-256 of a file that this process wrote."""
         with self._lock:
             self._left[path] = _Left(_signature(after), sha256)
 
     def removed(self, path: Path, old: os.stat_result) -> None:
-        """Record that we removed the file, which was in this state."""
+        """Record that this process removed the file. `old`: its last state."""
         with self._lock:
             self._left[path] = _Left(None, None)
             self._had.setdefault(path, set()).add((old.st_size, old.st_mtime_ns // 1_000_000_000))
 
     def is_ours(self, path: Path) -> bool:
-        """Return whether the file is exactly as we left it.
+        """Return whether the file is exactly as this process left it.
 
-        Its bytes are compared too: another write of the same length within one tick of the system's clock leaves the
-        same size and time.
+        The bytes are compared too, because another write of the same length within one clock tick keeps size and time.
         """
         left = self._left.get(path)
         if left is None:
@@ -60,10 +59,10 @@ class OwnWrites:
             return hashlib.file_digest(file, "sha256").hexdigest() == left.sha256
 
     def time_for(self, path: Path, old: os.stat_result | None, size: int, natural_ns: int) -> int | None:
-        """Return the modification time in ns that a new state of `size` bytes needs, or None if its own is fine.
+        """Return the modification time in ns to set on a new state of `size` bytes; None: `natural_ns` is fine.
 
-        A recent state of the file must not occur again with the same size and whole second: build caches
-        (make, Python's `.pyc`) identify a file by these two (docs/requirements.md 6.8).
+        Two recent states of a file must not have the same size and whole second, because build caches (make, Python's
+        `.pyc`) identify a state by these two (docs/requirements.md 6.8).
         """
         with self._lock:
             oldest = time.time() - _KEPT

@@ -1,4 +1,4 @@
-"""The state of a file at one moment: proposals are made from it, and writes are compared with it."""
+"""The state of a file at one moment. Proposals are based on it, and writes compare the file with it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .beneath import open_beneath, read_all
 from .content import Newline, stray_byte, text_format_of, with_newline
 
 LIMIT = 20_000_000
-"""Bytes of the largest file that is read whole."""
+"""Maximum bytes of a file that is read."""
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True):
-    """One file at one moment with its bytes, or its absence (`exists` is false, `data` empty)."""
+    """A file with its bytes at one moment. If there is no file, `exists` is False and `data` empty."""
 
     path: Path
     """The path as it was given."""
@@ -31,7 +31,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str | None = None
     """Hex digest of the bytes; None: there is no file."""
     mode: int = 0
-    """Permission bits, set-id bits included."""
+    """Permission bits, including the set-id bits."""
     dev: int = 0
     ino: int = 0
     links: int = 0
@@ -45,25 +45,25 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True):
     newline: Newline = ""
 
     def text(self) -> str:
-        """Return the text without byte order mark, line endings unchanged. Raises UnreadableFile if it is not text."""
+        """Return the text without byte order mark, with its line endings. Raises UnreadableFile if it is not text."""
         if self.is_binary:
             raise UnreadableFile(f"{self.path}: it is binary ({self.size:,} bytes), not text")
         return self.data[len(self.bom) :].decode(self.encoding)
 
     def encode(self, text: str) -> bytes:
-        r"""Encode a new text in this file's encoding, with its mark and, for a bare `\n`, its line ending.
+        r"""Encode a new text with this file's encoding, byte order mark and, for a bare `\n`, line ending.
 
         `encode(text())` gives the same bytes. Raises WriteFailed if the encoding lacks a character.
         """
         try:
             return self.bom + with_newline(text, self.newline).encode(self.encoding or "utf-8")
         except UnicodeEncodeError as error:
-            sign = error.object[error.start]
-            raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {sign!r}: replace it") from None
+            character = error.object[error.start]
+            raise WriteFailed(f"{self.path}: its encoding {self.encoding} has no {character!r}: replace it") from None
 
 
 def why_not_editable(state: FileState) -> str | None:
-    """Return in one line why this file cannot be changed as text; None: it can."""
+    """Return in one line why this file cannot be edited as text; None: it can."""
     if state.is_binary:
         return f"{state.path}: it is binary ({state.size:,} bytes), not text"
     if state.encoding not in ("cp1252", "latin-1"):
@@ -80,8 +80,8 @@ def why_not_editable(state: FileState) -> str | None:
 def read_state(path: Path, limit: int = LIMIT, *, beneath: Path | None = None) -> FileState:
     """Read the file as it is now. Raises UnreadableFile unless it is a plain file of at most `limit` bytes.
 
-    With `beneath` (a workspace's root) no link below that folder is followed: a link that appears after the path
-    was resolved is an error and never leads out.
+    With `beneath` (the root of a workspace), no link below that folder is followed: a link that appears after the
+    path was resolved is an error, so that it cannot lead outside.
     """
     real = path if beneath else real_path(path)
     try:
@@ -128,7 +128,7 @@ def _read(path: Path, real: Path, limit: int, beneath: Path | None) -> FileState
     try:
         status = os.fstat(fd)
         data = _contents(fd, path, status, limit)
-        for _ in range(3):  # someone may be writing: try to find a moment without writes
+        for _ in range(3):  # another program may be writing
             after = os.fstat(fd)
             if (after.st_mtime_ns, after.st_size) == (status.st_mtime_ns, status.st_size):
                 break

@@ -1,7 +1,8 @@
-"""Write a file so that exactly the approved bytes arrive, and nobody else's work is overwritten.
+"""Write exactly the approved bytes to a file, without overwriting changes of other programs.
 
-The file is compared with the state that was read, written next to it, and swapped in one step. What the swap moved
-out is compared again (docs/attacks.md (b) and (c)). The old state is deleted only if it was the expected one.
+The file is compared with the state that was read. The new content is written to a temporary file, which is swapped in
+atomically. The file that the swap moved out is compared again (docs/attacks.md (b) and (c)), and deleted only if it
+has the expected content.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
-    """Write new bytes; mode, owner, links and attributes stay. Missing folders are created. Returns the new state.
+    """Write new bytes, create missing folders, and return the new state. Mode, owner and attributes are kept.
 
-    Raises PathRefused, StaleFile (the file is not what `before` says: nothing was written) and WriteFailed (the old
+    Raises PathRefused, StaleFile (the file differs from `before`, and nothing was written) and WriteFailed (the old
     content is intact).
     """
     ws.refuse(before.real)
@@ -41,15 +42,15 @@ def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
 
 
 def remove_file(ws: Workspace, before: FileState) -> None:
-    """Remove the file if it is what `before` says. Raises as `write_file` does."""
+    """Remove the file if it does not differ from `before`. Raises the same errors as `write_file`."""
     ws.refuse(before.real)
     remove_any_file(ws, before)
 
 
 def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | None = None) -> FileState:
-    """Write like `write_file`, but to any file, to restore what a command changed.
+    """Write like `write_file`, but also to files that tools must not access, to restore what a command changed.
 
-    `mode` is for a new file; None: 0666 less the umask.
+    `mode`: the permissions of a new file; None: 0666 without the bits of the umask.
     """
     made: list[Path] = []
     with _translated_errors(before, made):
@@ -63,7 +64,7 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
 
 
 def remove_any_file(ws: Workspace, before: FileState) -> None:
-    """Remove like `remove_file`, but any file."""
+    """Remove like `remove_file`, but also files that tools must not access."""
     with _translated_errors(before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
         with ws.leftovers.recorded(before.real, aside, "moved", before.sha256):
@@ -80,14 +81,14 @@ def remove_any_file(ws: Workspace, before: FileState) -> None:
 
 
 class _FileWrite:
-    """One write, with its folder open."""
+    """One write to a file whose folder is open."""
 
     def __init__(self, ws: Workspace, before: FileState, data: bytes, folder: int, mode: int | None) -> None:
         self.ws, self.before, self.data, self.folder, self.mode = ws, before, data, folder, mode
         self.name = before.real.name
 
     def write(self) -> os.stat_result:
-        """Write the file and return its new status."""
+        """Write the file and return its new status. Raises OSError, StaleFile, WriteFailed."""
         if not self.before.exists:
             return self._create()
         old = compare(self.folder, self.name, self.before)
@@ -118,7 +119,7 @@ class _FileWrite:
         return self._write_in_place(old)
 
     def _exchange(self, fd: int, aside: str) -> None:
-        lease = Lease(fd, alone=True)
+        lease = Lease(fd, exclusive=True)
         with locked(self.folder, self.name, self.before) as kept:
             if not exchange(self.folder, aside, self.name):
                 os.rename(aside, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
@@ -129,10 +130,10 @@ class _FileWrite:
             crash_point("write: exchanged")
 
     def _keep_concurrent_versions(self, fd: int, aside: str, lease: Lease) -> None:
-        """Keep copies if others wrote, or opened our version, before the swap was reverted.
+        """Keep copies if other programs wrote or opened our version before the swap was reverted.
 
-        A program that read our version may replace the file with it at any moment, without the change of the other
-        program that made us revert.
+        A program that read our version may still replace the file with it, and so lose the change of the program
+        because of which the swap was reverted.
         """
         kept: list[str] = []
         ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
@@ -161,7 +162,7 @@ class _FileWrite:
         return kept
 
     def _write_in_place(self, old: os.stat_result) -> os.stat_result:
-        """Overwrite a file whose other names, owner or attributes a new file would not share."""
+        """Overwrite a file, because a new file would lose its hard links, owner or attributes."""
         fd = os.open(self.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.folder)
         try:
             if os.fstat(fd).st_ino != old.st_ino:
@@ -223,7 +224,7 @@ class _FileWrite:
 
 @contextmanager
 def _translated_errors(before: FileState, made: list[Path]) -> Generator[None]:
-    """Translate system errors into one line for a person; remove folders that were made without use."""
+    """Turn system errors into messages of one line, and remove created folders if the write fails."""
     try:
         yield
     except BaseException as error:
@@ -238,8 +239,8 @@ def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO):
         return StaleFile(f"{path}: it, or a folder on its way, was removed or replaced meanwhile")
     fixes = {
-        errno.ENOSPC: "the disk is full: make room; the old content is intact",
-        errno.EDQUOT: "your disk quota is used up: make room; the old content is intact",
+        errno.ENOSPC: "the disk is full: free some space; the old content is intact",
+        errno.EDQUOT: "your disk quota is used up: free some space; the old content is intact",
         errno.EACCES: "its permissions, or its folder's, forbid it",
         errno.EPERM: "its permissions, or its folder's, forbid it",
         errno.EROFS: "it is on a read-only file system",
@@ -267,7 +268,7 @@ def _overwrite(fd: int, data: bytes) -> None:
 
 
 def temporary_name() -> str:
-    """Return a name for a temporary file next to the one that is written; `Ignore` knows it."""
+    """Return a name for a temporary file. `Ignore` ignores such names."""
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
@@ -276,7 +277,7 @@ def _remove_quietly(folder: int, name: str) -> None:
 
 
 def _quietly(clean: Callable[[], None]) -> None:
-    """Ignore errors of cleaning up: they must not hide a failure, and a file that is already gone is fine."""
+    """Ignore errors of a clean-up: they must not hide the original error, and the file may be gone already."""
     try:
         clean()
     except OSError:
