@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import call_title, stall_kind_words, stall_words
     from .view.reducer.tries import try_label
-    from .view.state import Rebasing, ViewState
+    from .view.state import RebaseResult, ViewState
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
     from .view.waiting import SHOW_WAIT_SECONDS, waiting_for

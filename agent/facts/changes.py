@@ -162,7 +162,7 @@ class Changes:
             case RunStarted(world=world):
                 self.world = world
             case Snapshotted(world=world):
-                self._look(world)
+                self._apply_snapshot(world)
             case StepStarted(number=number):
                 self._steps.put(number, stamped.seq)
             case ProposalOpened(path=None, command=str() as command) as opened:
@@ -196,7 +196,7 @@ class Changes:
                 change.files.pop(path, None)
                 self._add_change(change)
 
-    def _look(self, world: str | None) -> None:
+    def _apply_snapshot(self, world: str | None) -> None:
         if world != self.world:
             self._world_before = self.world
         self.world = world

@@ -140,7 +140,7 @@ class Verdicts:
                 if counted is not None:
                     self.references.setdefault(command, counted)
             case CheckFinished() as check:
-                self._take(check)
+                self._add_check(check)
                 self.checked_seq = self.judged_seq = stamped.seq
                 self.is_check_due = False
             case PredicateJudged() as judged:
@@ -183,7 +183,7 @@ class Verdicts:
             case PassStarted() | WheelGiven():
                 pass
 
-    def _take(self, check: CheckFinished) -> None:
+    def _add_check(self, check: CheckFinished) -> None:
         self.checks[check.command] = check
         self.starts.setdefault(check.command, counts_of(check))
         if check.counted is not None:

@@ -136,7 +136,7 @@ def open_existing(path: Path) -> sqlite3.Connection:
     try:
         connection = _connect(path)
         try:
-            _recognise(connection, path)
+            _require_journal(connection, path)
             is_copied = is_made_by_sqlite(connection)
             enable_wal(connection, path.parent)
             _refuse_truncated(connection, path)
@@ -162,7 +162,7 @@ def open_single_file(path: Path) -> sqlite3.Connection | None:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        _recognise(connection, path)
+        _require_journal(connection, path)
         live = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
         page = int(connection.execute("PRAGMA page_size").fetchone()[0])
         if (live is None or live[0] == "") and path.stat().st_size % page == 0:
@@ -267,7 +267,7 @@ def _identity(path: Path) -> str:
     return str(path.stat().st_ino)
 
 
-def _recognise(connection: sqlite3.Connection, path: Path) -> None:
+def _require_journal(connection: sqlite3.Connection, path: Path) -> None:
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID:

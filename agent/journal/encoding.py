@@ -23,9 +23,9 @@ def encode(event: Event, redactor: Redactor) -> tuple[Event, bytes]:
     try:
         raw = encode_event(event)
     except (UnicodeEncodeError, OverflowError):
-        event = decode_event(event_type(event), msgspec.json.encode(_plain(msgspec.to_builtins(event))))
+        event = decode_event(event_type(event), msgspec.json.encode(_json_value(msgspec.to_builtins(event))))
         raw = encode_event(event)
-    if not redactor.is_hinted(raw):
+    if not redactor.may_contain_key(raw):
         return event, raw
     fields = cast("dict[str, object]", msgspec.json.decode(raw))
     hidden = redactor.event(fields)
@@ -41,7 +41,7 @@ def encode_all(events: Sequence[Event], redactor: Redactor) -> list[tuple[Event,
         raws = [encode_event(event) for event in events]
     except (UnicodeEncodeError, OverflowError):
         return [encode(event, redactor) for event in events]
-    if redactor.is_hinted(b"\n".join(raws)):
+    if redactor.may_contain_key(b"\n".join(raws)):
         return [encode(event, redactor) for event in events]
     return list(zip(events, raws, strict=True))
 
@@ -69,7 +69,7 @@ def decode_known_command(body: bytes) -> Command | None:
 
 def redact_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -> bytes:
     """Hide keys in an encoded command. A command that needs its exact text keeps it until it is taken."""
-    if not redactor.is_hinted(body):
+    if not redactor.may_contain_key(body):
         return body
     try:
         fields = cast("dict[str, object]", msgspec.json.decode(body))
@@ -78,14 +78,14 @@ def redact_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -
     return body if fields.get("type") in _EXACT and not is_taken else msgspec.json.encode(redactor.event(fields))
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     """Replace what JSON cannot represent: lone surrogates (in file names that are not UTF-8), numbers above 64 bits."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, int) and not -_BIGGEST <= value < _BIGGEST:
         return str(value)
     if isinstance(value, list):
-        return [_plain(v) for v in cast("list[object]", value)]
+        return [_json_value(v) for v in cast("list[object]", value)]
     if isinstance(value, dict):
-        return {_plain(k): _plain(v) for k, v in cast("dict[str, object]", value).items()}
+        return {_json_value(k): _json_value(v) for k, v in cast("dict[str, object]", value).items()}
     return value

@@ -61,7 +61,7 @@ HEADS = tuple(clue for pattern in TOKENS for clue in pattern.clues)
 LONGEST_HEAD = max(map(len, HEADS))
 
 
-def spellings(secret: str) -> set[str]:
+def encodings_of(secret: str) -> set[str]:
     """Return the value as it is, URL-encoded, and in base64 at each of the three alignments."""
     raw = secret.encode("utf-8", "surrogateescape")
     found = {raw.decode("utf-8", "replace"), quote(raw, safe=""), quote(raw), quote_plus(raw)}

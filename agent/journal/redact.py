@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 from urllib.parse import unquote
 
-from .patterns import PATTERNS, URL_PASSWORD, in_json, spellings
+from .patterns import PATTERNS, URL_PASSWORD, encodings_of, in_json
 from .stream_redactor import StreamRedactor
 
 MASK = "*"
@@ -37,7 +37,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str]) -> None:
         """Values shorter than `SHORTEST` are not hidden."""
         given = {secret.strip() for secret in secrets}
-        written = {spelling for secret in given if len(secret) >= SHORTEST for spelling in spellings(secret)}
+        written = {spelling for secret in given if len(secret) >= SHORTEST for spelling in encodings_of(secret)}
         self.values = tuple(sorted((w for w in written if len(w) >= SHORTEST), key=lambda w: (-len(w), w)))
         """All encodings of the known secrets, the longest first."""
         self._hints = (*in_json(self.values), *_CLUES)
@@ -69,7 +69,7 @@ class Redactor:
         """Return the text with the known values hidden."""
         return text if self._any_value is None else self._any_value.sub(_hide_all, text)
 
-    def is_hinted(self, encoded: bytes) -> bool:
+    def may_contain_key(self, encoded: bytes) -> bool:
         """Return False if this JSON has nothing to hide, True if it needs a closer look. Fast for short events."""
         text = encoded.decode("utf-8", "replace")  # `in` on str is five times as fast as on bytes
         if self._joints.search(text) is None and not any(map(text.__contains__, self._whole)):
@@ -78,20 +78,20 @@ class Redactor:
 
     def event(self, fields: dict[str, object]) -> dict[str, object]:
         """Return the decoded JSON of an event with keys hidden in all strings; field names and type are unchanged."""
-        return {k: v if k == "type" else self._tree(v, only_known=k in _PLACES) for k, v in fields.items()}
+        return {k: v if k == "type" else self._redact_value(v, only_known=k in _PLACES) for k, v in fields.items()}
 
     def stream(self) -> StreamRedactor:
         """Return a redactor for a text that arrives in pieces."""
         return StreamRedactor(self, self.known, self.values)
 
-    def _tree(self, value: object, *, only_known: bool) -> object:
+    def _redact_value(self, value: object, *, only_known: bool) -> object:
         if isinstance(value, str):
             return self.known(value) if only_known else self(value)
         if isinstance(value, list):
-            return [self._tree(v, only_known=only_known) for v in cast("list[object]", value)]
+            return [self._redact_value(v, only_known=only_known) for v in cast("list[object]", value)]
         if isinstance(value, dict):
             pairs = cast("dict[str, object]", value).items()
-            return {self(k): self._tree(v, only_known=only_known or k in _PLACES) for k, v in pairs}
+            return {self(k): self._redact_value(v, only_known=only_known or k in _PLACES) for k, v in pairs}
         return value
 
 

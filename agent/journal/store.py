@@ -50,7 +50,7 @@ class Store:
                 yield
             except BaseException:
                 self._depth -= 1
-                self._undo(mark)
+                self._roll_back(mark)
                 raise
             self._depth -= 1
             try:
@@ -59,7 +59,7 @@ class Store:
                     crash_point("transaction: before its commit")
                 self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
             except Broken:
-                self._undo(mark)
+                self._roll_back(mark)
                 raise
             if self._depth == 0:
                 crash_point("transaction: committed")
@@ -162,7 +162,7 @@ class Store:
         except OSError as error:
             raise JournalError(f"{self.path} could not be written to the disk: {error.strerror}") from error
 
-    def _undo(self, mark: str) -> None:
+    def _roll_back(self, mark: str) -> None:
         self.rollbacks += 1
         self._writer.drop()
         if self._depth == 0:

@@ -67,9 +67,9 @@ def _keys_seen(count: int) -> str:
 def _dry(finder: FinderState) -> Finish:
     facts, gaps = finder.facts, finder.gaps()
     found = f"{facts.confirmed} confirmed, {facts.refuted} refuted" if facts.findings else _keys_seen(facts.seen)
-    if facts.taken:
-        judged = f"; {facts.confirmed - facts.taken} confirmed, {facts.refuted} refuted"
-        found = f"{facts.taken} found and not judged{judged if len(facts.findings) > facts.taken else ''}"
+    if facts.unverified:
+        judged = f"; {facts.confirmed - facts.unverified} confirmed, {facts.refuted} refuted"
+        found = f"{facts.unverified} found and not judged{judged if len(facts.findings) > facts.unverified else ''}"
     if finder.spec.traits.fetches_pages and facts.findings:
         found = f"{_keys_seen(facts.seen)}, {facts.confirmed} dead link{'' if facts.confirmed == 1 else 's'}"
     if finder.spec.check is not None:

@@ -112,7 +112,7 @@ class Progress:
         seconds = now - (first + 1)
         return after / seconds if after >= _LEAST_FOR_RATE and seconds >= 1 else None
 
-    def land(self) -> None:
+    def stop_all(self) -> None:
         """Record that no work is running any longer."""
         self.doing.clear()
 

@@ -43,7 +43,7 @@ Activity = Literal["", "thinking", "streaming", "running"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rebasing:
+class RebaseResult:
     """The result of rebasing a waiting proposal after its file changed on disk."""
 
     clock: str
@@ -55,10 +55,10 @@ class Rebasing:
     """In a conflict: blob of both versions in one text with conflict markers."""
 
     @staticmethod
-    def of(rebase: Rebase) -> Rebasing:
+    def of(rebase: Rebase) -> RebaseResult:
         """Return what a screen shows of a rebase."""
         event, clock = rebase.event, time.strftime("%H:%M:%S", time.localtime(rebase.at))
-        return Rebasing(clock, event.why, event.conflict, event.merged)
+        return RebaseResult(clock, event.why, event.conflict, event.merged)
 
 
 @dataclass(slots=True)
@@ -211,9 +211,9 @@ class ViewState(Shown):
         return self.common.requests.waiting()
 
     @property
-    def rebased(self) -> Mapping[str, Rebasing]:
+    def rebased(self) -> Mapping[str, RebaseResult]:
         """Proposal id to its newest rebase."""
-        return {name: Rebasing.of(rebase) for name, rebase in self.common.requests.rebases.items()}
+        return {name: RebaseResult.of(rebase) for name, rebase in self.common.requests.rebases.items()}
 
     @property
     def question(self) -> QuestionAsked | None:

@@ -1,4 +1,4 @@
-"""Which steps count as the same: spellings, chants, plans between repetitions, and what is remembered of long runs."""
+"""Which steps count as the same: paths, repeated texts, plans in between, and what is remembered of long runs."""
 
 import pickle
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rundry.agent import ProposalOpened, Rebasing, plural
+from rundry.agent import ProposalOpened, RebaseResult, plural
 
 from ..keyboard.keymap import Keymap
 from ..text import one_line, path_line, show
@@ -73,7 +73,7 @@ def body(proposal: ProposalOpened) -> str:
 
 def notes(
     proposal: ProposalOpened,
-    rebasing: Rebasing | None,
+    rebasing: RebaseResult | None,
     pending: PendingDecision,
     keymap: Keymap,
     *,

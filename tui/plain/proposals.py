@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rundry.agent import Decide, ProposalOpened, Rebasing, RundryError, plural
+from rundry.agent import Decide, ProposalOpened, RebaseResult, RundryError, plural
 
 from ..gate.decision.pending_decision import PendingDecision
 from ..gate.words import body, may_always, name, notes
@@ -87,7 +87,7 @@ def _gate_verdict(word: str):  # noqa: ANN202 - the literal is narrowed below
             raise RundryError(f"{word}: type approve or reject")
 
 
-def proposal_lines(opened: ProposalOpened, rebasing: Rebasing | None, number: int, of: int) -> Iterator[str]:
+def proposal_lines(opened: ProposalOpened, rebasing: RebaseResult | None, number: int, of: int) -> Iterator[str]:
     """Return everything that the user has to know to decide, then the words that decide."""
     count = f" {number} of {of}" if of > 1 else ""
     if opened.path is None:
@@ -107,7 +107,7 @@ def proposal_lines(opened: ProposalOpened, rebasing: Rebasing | None, number: in
     yield _ways(opened, rebasing, number if of > 1 else 0)
 
 
-def _ways(opened: ProposalOpened, rebasing: Rebasing | None, number: int) -> str:
+def _ways(opened: ProposalOpened, rebasing: RebaseResult | None, number: int) -> str:
     which = f" {number}" if number else ""
     if rebasing is not None and rebasing.conflict:
         return f"Type again{which} to ask the model again, mine{which} to keep your version, or reject{which}."

@@ -156,7 +156,7 @@ class FinderFacts(ReadingFacts):
         match event:
             case ItemQueued(reason=reason):
                 self.queued += 1
-                self.left(event.was)
+                self.count_left(event.was)
                 match reason:
                     case "retry":
                         self.retries += 1
@@ -175,11 +175,11 @@ class FinderFacts(ReadingFacts):
             case ItemFailed(final=final):
                 self.set_aside += final
                 if final and not any(flight.about == event.key for flight in self.flights.values()):
-                    self.left("done")
+                    self.count_left("done")
                 self.remember(event)
             case ItemSkipped(was=was):
                 self.skipped += 1
-                self.left(was or "waiting")
+                self.count_left(was or "waiting")
 
     def _work(self, stamped: Stamped, event: WorkStarted | WorkFinished) -> None:
         name = stamped.work or event.about

@@ -32,7 +32,7 @@ class FindingFacts(ItemCounts):
     """Keys of findings without a verdict, oldest first. The search needs no others to continue."""
     confirmed: int = 0
     """Number of confirmed findings."""
-    taken: int = 0
+    unverified: int = 0
     """Number of confirmed findings that no verifier judged."""
     refuted: int = 0
     """Number of refuted findings."""
@@ -175,7 +175,7 @@ class FindingFacts(ItemCounts):
 
     def _count_verdict(self, finding: Finding, by: int) -> None:
         if finding.verdict == "confirmed" and finding.by == "none":
-            self.taken += by
+            self.unverified += by
         for counted in (self, self.lenses.get(finding.source)):
             if counted is not None and finding.verdict == "confirmed":
                 counted.confirmed += by

@@ -38,7 +38,7 @@ class ItemCounts:
     """Number of new keys in each group of `stretch` passes."""
     stretch: int = 1
 
-    def left(self, state: str | None) -> None:
+    def count_left(self, state: str | None) -> None:
         """Record that an item left this state."""
         match state:
             case "done":

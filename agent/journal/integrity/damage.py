@@ -66,7 +66,7 @@ def damage_of(journal: Journal, *, after: int = 0, most: int | None = None) -> D
     """
     accepted = _accepted(journal)
     broken = list(broken_links(journal.rows, after, journal.on_read))
-    missing, unknown, tail = _look_at_end(journal)
+    missing, unknown, tail = _check_end(journal)
     return Damage(
         [link for link in broken if link.seq not in accepted],
         missing,
@@ -108,7 +108,7 @@ def _accepted(journal: Journal) -> frozenset[int]:
     return frozenset(seq for event in resumed if isinstance(event, RunResumed) for seq in event.damaged)
 
 
-def _look_at_end(journal: Journal) -> tuple[int, str, Tail | None]:
+def _check_end(journal: Journal) -> tuple[int, str, Tail | None]:
     """Return how many events are missing from the end, why this is unknown, and the record of the end."""
     name = tail_path(journal.path).name
     try:

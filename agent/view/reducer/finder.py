@@ -124,7 +124,7 @@ def show_flights(state: ViewState, stamped: Stamped) -> None:
         case StepFinished() | CheckFinished() if work:
             doing.pop(work, None)
         case RunEnded() | RunResumed():
-            state.progress.land()
+            state.progress.stop_all()
         case _:
             pass
     flights = state.finder.flights.values()

@@ -27,7 +27,7 @@ from ..block import Block
 from ..state import ViewState
 from .blocks import add, end_blocks, note, touch
 from .numbers import money, plural, short
-from .titles import call_kind, command_word, proposal_title
+from .titles import call_kind, command_name, proposal_title
 
 _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""
@@ -56,7 +56,7 @@ def show_person(state: ViewState, stamped: Stamped, event: PersonEvent) -> None:
             state.taken.add(event.command_id)
         case CommandRefused():
             state.refused[event.command_id] = event.why
-            add(state, stamped, "fault", text=f"{command_word(event.command)} was refused: {event.why}")
+            add(state, stamped, "fault", text=f"{command_name(event.command)} was refused: {event.why}")
         case PlanChanged():
             state.plan = list(event.lines)
             note(state, stamped, f"plan: {plural(len(event.lines), 'line')}", detail="\n".join(event.lines))

@@ -75,7 +75,7 @@ def show_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
         case ModelSwitched() | BudgetChanged() | LimitsChanged() | GateModeChanged() | RuleAdded() | RuleRemoved():
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
-            _standstill(state, stamped, event)
+            _show_waiting(state, stamped, event)
         case _:
             assert_never(event)
 
@@ -148,7 +148,12 @@ def _changed(state: ViewState, stamped: Stamped, event: _Change) -> None:
             state.quoted = None
             state.effort = (event.spec.effort if event.spec is not None else None) or ""
             effort = f" {state.effort}" if state.effort else ""
-            note(state, stamped, f"model is now {event.model}{effort}{_cold(event)}", right=_unless_person(event.by))
+            note(
+                state,
+                stamped,
+                f"model is now {event.model}{effort}{_cold_cache_words(event)}",
+                right=_unless_person(event.by),
+            )
         case BudgetChanged():
             note(state, stamped, "limits: " + _limits(event.budget), right=_unless_person(event.by))
             state.budget = event.budget
@@ -178,7 +183,7 @@ def _take_limits(state: ViewState, limits: Mapping[str, LimitValue]) -> None:
         state.improve = part_with(state.improve, "improve", limits)
 
 
-def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | Waiting | Sleeping | Woken) -> None:
+def _show_waiting(state: ViewState, stamped: Stamped, event: Paused | Unpaused | Waiting | Sleeping | Woken) -> None:
     match event:
         case Paused():
             state.paused = True
@@ -196,7 +201,7 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
                 add(state, stamped, "stall", text=on, title=event.detail)
         case Sleeping():
             state.sleeping, state.asleep_since, state.activity = event, stamped.at, ""
-            note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{_weighed(event)}")
+            note(state, stamped, f"sleeps {clock(event.seconds)}: {event.why}{_delay_words(event)}")
         case Woken():
             state.sleeping = None
             note(state, stamped, "woke", right="" if event.by == "clock" else f"by {event.by}")
@@ -204,7 +209,7 @@ def _standstill(state: ViewState, stamped: Stamped, event: Paused | Unpaused | W
             assert_never(event)
 
 
-def _weighed(sleep: Sleeping) -> str:
+def _delay_words(sleep: Sleeping) -> str:
     """Describe the requested delay, if it differs, and the cost of reading the prompt with a warm and a cold cache."""
     parts: list[str] = []
     if abs(sleep.asked - sleep.seconds) >= 1:
@@ -228,7 +233,7 @@ def _limit_words(limits: Mapping[str, LimitValue]) -> str:
     return ", ".join(f"{name} {'none' if value is None else value}" for name, value in shown.items())
 
 
-def _cold(event: ModelSwitched) -> str:
+def _cold_cache_words(event: ModelSwitched) -> str:
     if not event.prompt_tokens:
         return ""
     cost = "" if not event.cold_usd else f" for {money(event.cold_usd)} USD"

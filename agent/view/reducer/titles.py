@@ -120,6 +120,6 @@ def stall_kind_words(kind: str) -> str:
     return _STALLS.get(kind, kind)
 
 
-def command_word(command: str) -> str:
+def command_name(command: str) -> str:
     """Return the name of a command as the user knows it: `/model` for `switch_model`."""
     return _COMMANDS.get(command, f"/{command}")

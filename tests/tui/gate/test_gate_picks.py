@@ -7,7 +7,7 @@ import random
 import pytest
 from fakes.played import proposal
 
-from rundry.agent import Decide, ProposalOpened, Rebasing, UserError, apply_parts
+from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_parts
 from rundry.tui.diff import diff_of_text
 from rundry.tui.gate.decision.editing import opened
 from rundry.tui.gate.decision.following import follow
@@ -144,7 +144,7 @@ def test_of_an_edited_text_the_taken_hunks_are_sent_as_the_text_that_lands():
 
 
 def test_a_conflict_is_not_approved_until_it_was_edited_and_no_mark_of_it_is_left():
-    conflict = shown(rebasing=Rebasing("12:04:31", conflict=True), count=0)
+    conflict = shown(rebasing=RebaseResult("12:04:31", conflict=True), count=0)
     assert approval(conflict, PendingDecision(), "d") == IN_CONFLICT
     marked = "a\n<<<<<<< yours\nb\n=======\nc\n>>>>>>> proposed\n"
     assert approval(conflict, PendingDecision(edited=marked), "d") == MARKS_LEFT

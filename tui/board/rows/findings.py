@@ -21,16 +21,16 @@ _VERDICT = 19
 def tally(data: BoardData) -> Row:
     """Return `17 ✓  42 ✗  3 judging`. A finding that no verifier judged does not count as ✓."""
     palette, facts = data.palette, data.facts
-    confirmed, refuted = facts.confirmed - facts.taken, facts.refuted
+    confirmed, refuted = facts.confirmed - facts.unverified, facts.refuted
     row: Row = [
         (f"{confirmed} ✓", palette.verdict_good if confirmed else palette.faint),
         (f"{refuted} ✗".rjust(len(f"{refuted} ✗") + 2), palette.verdict_bad if refuted else palette.faint),
     ]
-    if facts.taken:
-        word = f"dead link{'' if facts.taken == 1 else 's'}" if data.is_crawl else "unverified"
-        row.append((f"  {facts.taken} {word}", palette.bright))
+    if facts.unverified:
+        word = f"dead link{'' if facts.unverified == 1 else 's'}" if data.is_crawl else "unverified"
+        row.append((f"  {facts.unverified} {word}", palette.bright))
     if data.is_crawl:
-        return row[2:] if facts.taken else [("no dead links", palette.faint)]
+        return row[2:] if facts.unverified else [("no dead links", palette.faint)]
     judging = len(facts.findings) - facts.confirmed - refuted
     if not data.is_over or judging:
         word = "no verdict" if data.is_over else "judging"

@@ -16,8 +16,10 @@ def findings_html(facts: FinderFacts, words: Words) -> Iterator[str]:
     found = sorted(facts.findings.values(), key=lambda each: (_ORDER[each.verdict], each.seq))
     if not found:
         return
-    counts = f"{facts.confirmed - facts.taken} confirmed, {facts.refuted} refuted, {facts.judging} without a verdict"
-    counts += f", {facts.taken} unverified" if facts.taken else ""
+    counts = (
+        f"{facts.confirmed - facts.unverified} confirmed, {facts.refuted} refuted, {facts.judging} without a verdict"
+    )
+    counts += f", {facts.unverified} unverified" if facts.unverified else ""
     yield f'<h2>Findings <span class="dim">{counts}</span></h2>'
     yield "<table><tr><th>verdict</th><th>finding</th><th>place</th><th>by</th></tr>"
     for finding in found:

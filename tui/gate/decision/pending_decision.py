@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rundry.agent import ConflictVerdict, Decide, ProposalOpened, Rebasing
+from rundry.agent import ConflictVerdict, Decide, ProposalOpened, RebaseResult
 
 from .editing import has_conflict_marks
 from .picks import Picks
@@ -104,7 +104,7 @@ class Shown:
     """What is shown on the screen."""
 
     proposal: ProposalOpened
-    rebasing: Rebasing | None = None
+    rebasing: RebaseResult | None = None
     before: str = ""
     """The text of the file, needed if only parts of an edited text are accepted."""
     count: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rundry.agent import Decide, ProposalOpened, Rebasing, ViewState
+from rundry.agent import Decide, ProposalOpened, RebaseResult, ViewState
 
 from .following import Content, follow
 from .pending_decision import PendingDecision, Shown
@@ -43,7 +43,7 @@ class Review:
         """The waiting proposals, oldest first."""
         self._content = content
         self._shown: str | None = None
-        self._rebased: dict[str, Rebasing] = {}
+        self._rebased: dict[str, RebaseResult] = {}
         self._pending: dict[str, PendingDecision] = {}
         self._painted: dict[str, tuple[Shown, bool]] = {}
         """For each proposal what was painted last, and whether its end was visible."""
@@ -56,7 +56,7 @@ class Review:
         return next((proposal for proposal in self.waiting if proposal.proposal_id == self._shown), None)
 
     @property
-    def rebasing(self) -> Rebasing | None:
+    def rebasing(self) -> RebaseResult | None:
         """How the shown proposal was rebased."""
         return self._rebased.get(self._shown or "")
 
@@ -69,7 +69,7 @@ class Review:
         """Return the decision in progress on a waiting proposal, shown or not."""
         return self._pending.get(name, PendingDecision())
 
-    def rebasing_of(self, name: str) -> Rebasing | None:
+    def rebasing_of(self, name: str) -> RebaseResult | None:
         """Return how a waiting proposal was rebased, or None if it was not."""
         return self._rebased.get(name)
 
