@@ -1,4 +1,4 @@
-"""Build a run's outcome from its facts."""
+"""Build the outcome of a run from its facts."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a run.
 
-    `answer`: the text of a wrap-up; without it, the text of the accepted `finish`, or the newest text. `seconds`: busy
-    seconds that no event has recorded yet. `evidence`: includes the guarded files as they are now; without it, what the
-    facts say.
+    `answer`: the text of a wrap-up; None: the text of the accepted `finish`, or the newest text. `seconds`: busy
+    seconds that no event has recorded yet. `evidence`: None: collect it from the facts, without the present guarded
+    files.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
@@ -66,7 +66,7 @@ def outcome_of(
 
 
 def _of_search(outcome: Outcome, found: FinderFacts) -> Outcome:
-    """Return the outcome with what a search found, and what its lenses covered."""
+    """Add to the outcome what the search found and what its lenses covered."""
     return msgspec.structs.replace(
         outcome,
         seen=found.seen,
@@ -77,13 +77,14 @@ def _of_search(outcome: Outcome, found: FinderFacts) -> Outcome:
 
 
 def ended_event(outcome: Outcome) -> RunEnded:
-    """Return the run's last event, with the outcome's fields."""
+    """Return the last event of a run, with the fields of its outcome."""
     return RunEnded(**{name: getattr(outcome, name) for name in outcome.__struct_fields__})
 
 
 def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
-    """Return the outcome for a runner that exits while the run waits for a user. It is not recorded: the run has not
-    ended.
+    """Return the outcome for a runner that exits while the run waits for a user.
+
+    It is not recorded, because the run has not ended.
     """
-    end = Finish(reason=Reason.HANDOFF, detail="parked: nobody came while the run waited")
+    end = Finish(reason=Reason.HANDOFF, detail="parked: no view was attached while the run waited for a person")
     return outcome_of(facts, end, answer=None, seconds=0.0, journal=journal)

@@ -1,4 +1,4 @@
-"""The worktrees of a migration with `--parallel`, and the merge of their changes with the run's tree."""
+"""The worktrees of a migration with `--parallel`, and the merges of their changes into the run's tree."""
 
 from .trees import Worktrees
 

@@ -1,4 +1,4 @@
-"""A worktree while it works one item: merge its changes, or give it the files of the run's tree again."""
+"""A worktree in use by one item: merge its changes into the run's tree, or drop them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
 from ...workspace.files.write import write_any_file
 from ...workspace.snapshots.patches import patch_of
 from ..tries.try_context import WorkFolder
-from .joining import write_join
 from .merging import Merged, plan_merge
 from .updating import update
+from .write_merge import write_merge
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the worktrees of a run share."""
+    """What all worktrees of a run share."""
 
     ctx: RunContext
     """Context of the run itself, for work on its own tree."""
     lock: asyncio.Lock
-    """Held while the run's tree is read or written as a whole."""
+    """Held while the whole tree of the run is read or written."""
 
 
 class WorktreeInUse:
-    """An item in its worktree."""
+    """A worktree that is in use by one item."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class WorktreeInUse:
         base: str,
         free: Callable[[], Awaitable[None]],
     ) -> None:
-        """`item_work`: name of the item's work. `ctx`: for work in this worktree. `base`: the snapshot of its start.
+        """`item_work`: name of the item's work. `ctx`: for work in this worktree. `base`: its first snapshot.
 
         `free` makes the worktree available again.
         """
@@ -53,12 +53,12 @@ class WorktreeInUse:
 
     @property
     def work(self) -> str:
-        """Name of the work in it, for the events of the item's steps."""
+        """Name of the work in this worktree, for the events of the item's steps."""
         assert self.ctx.work is not None  # the context was made for this work
         return self.ctx.work
 
     async def merge(self) -> list[str]:
-        """Merge the changes with the run's tree. Returns one line for each conflict; then nothing was written.
+        """Merge the changes into the run's tree. Returns a line for each conflict; then nothing was written.
 
         Raises TreeFailed.
         """
@@ -85,7 +85,7 @@ class WorktreeInUse:
         started = JoinStarted(tree=self._number, key=self._key, world=world, base=base, files=plan.files)
         run.events.record(started, work=self._item_work, durable=True)
         crash_point("join: recorded")
-        left = await write_join(run, started, [*plan.merged])
+        left = await write_merge(run, started, [*plan.merged])
         if not left:
             self._base = world
         return left
@@ -98,7 +98,7 @@ class WorktreeInUse:
         return await self.ctx.snapshots.take()
 
     async def reset(self) -> None:
-        """Drop the changes: make the files those of the run's tree. Raises TreeFailed."""
+        """Drop the changes, and copy the files of the run's tree. Raises TreeFailed."""
         run, ctx = self._shared.ctx, self.ctx
         folder = WorkFolder(ctx.workspace, ctx.sandbox, ctx.snapshots)
         try:
@@ -119,19 +119,19 @@ class WorktreeInUse:
             if changes := await self._changes():
                 patch = run.journal.keep(patch_of(changes))
         except SnapshotDamaged:
-            pass  # its changes are not known
+            pass  # without a snapshot, the changes are unknown
         finally:
             end = WorktreeFinished(tree=self._number, key=self._key, why=why, patch=patch)
             run.events.record(end, work=self._item_work)
             await self._free()
 
     async def _changes(self) -> list[Change]:
-        """Return what was changed and not merged. Raises SnapshotDamaged."""
+        """Return the changes that are not merged yet. Raises SnapshotDamaged."""
         changes = await self.ctx.snapshots.changes(self._base, await self.ctx.snapshots.take())
         return [change for change in changes if self._may_change(change.path)]
 
     def _may_change(self, path: str) -> bool:
-        """Return whether a change of this file counts: a guarded file must have been approved."""
+        """Return whether a change of this file may be merged: a guarded file must have been approved."""
         sealing = self.ctx.facts.seals
         return not self.ctx.guard.matches(path) or path in sealing.written or path in sealing.kept
 

@@ -1,4 +1,4 @@
-"""Plan how the changes of a worktree are merged with files that changed in the run's tree meanwhile."""
+"""Plan the merge of a worktree's changes with files that changed in the run's tree meanwhile."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Plan:
     """What a merge writes into the run's tree."""
 
     files: list[str] = field(default_factory=list[str])
-    """All files that it writes."""
+    """Paths of all files to write."""
     merged: dict[str, Merged] = field(default_factory=dict[str, Merged])
-    """Those of them that others had changed too."""
+    """The files among them that both sides changed, by path."""
     conflicts: list[str] = field(default_factory=list[str])
-    """One line for each conflict."""
+    """A line for each conflict."""
 
 
 def plan_merge(
     changes: Sequence[Change], base: Mapping[str, FileVersion | None], now: Mapping[str, FileVersion | None]
 ) -> Plan:
-    """Merge by file, and by line where both sides changed a text.
+    """Plan a merge by file, and by line where both sides changed a text.
 
     `changes`: from `base` to the worktree. `base`: the files with which the worktree started. `now`: the files of the
     run's tree.
@@ -75,7 +75,7 @@ def _merge(change: Change, base: FileVersion | None, now: FileVersion | None) ->
     if merged is None:
         return "it is not text, and both sides changed it"
     data, overlaps = merged
-    return f"{overlaps} of its places changed in the run's tree too" if overlaps else Merged(data, mode)
+    return f"{overlaps} of its changes overlap with changes in the run's tree" if overlaps else Merged(data, mode)
 
 
 def _same(base: FileVersion | None, now: FileVersion | None) -> bool:
@@ -85,7 +85,7 @@ def _same(base: FileVersion | None, now: FileVersion | None) -> bool:
 
 
 def _is_there(change: Change, now: FileVersion | None) -> bool:
-    """Return whether the run's tree has the worktree's file already."""
+    """Return whether the run's tree already has the worktree's version of the file."""
     if now is None or change.after is None:
         return now is None and change.after is None
     return now.mode == change.after_mode and now.load() == change.after

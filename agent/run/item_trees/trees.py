@@ -1,4 +1,4 @@
-"""The worktrees of a migration: a fixed number, each of which works one item after the other."""
+"""The pool of worktrees of a migration: each works one item after the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .updating import update
 
 
 class Worktrees:
-    """The worktrees of a run. They are made when they are first needed, and removed when the run ends."""
+    """The worktrees of a run. Each is made when it is first needed, and removed when the run ends."""
 
     def __init__(self, ctx: RunContext, count: int) -> None:
         """`ctx`: the run's. `count`: how many worktrees there may be."""

@@ -1,4 +1,4 @@
-"""Give a worktree the files of the run's tree."""
+"""Update a worktree to the files of the run's tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..tries.try_context import WorkFolder
 
 
 async def update(ctx: RunContext, folder: WorkFolder, world: str) -> list[str]:
-    """Make the files those of the snapshot `world` of the run's tree. Returns one line for each file that failed.
+    """Update a worktree to the snapshot `world` of the run's tree. Returns a line for each file that was not updated.
 
     `ctx`: the run's. Raises SnapshotDamaged, OSError.
     """

@@ -1,1 +1,1 @@
-"""A run while its runner works: what the user asked for, what waits, and what runs."""
+"""The state of a run in its runner: requests of the user, waits, pauses and running work."""

@@ -1,4 +1,4 @@
-"""The parts of a run while its runner works. They are built once; the driver and the user's commands use them."""
+"""The parts of a run in its runner, which the driver and the commands of the user share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .waits import Sleeper, Waits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRun:
-    """One run in its runner."""
+    """A run in its runner."""
 
     ctx: RunContext
     tools: Sequence[str]
@@ -36,7 +36,7 @@ class LiveRun:
     children: ChildRuns | None
     """The child runs of a fix run; else None."""
     pool: Pool
-    """The work that runs."""
+    """The running work orders."""
     states: LoopStates
     requests: UserRequests
     waits: Waits
@@ -45,9 +45,9 @@ class LiveRun:
     messages: ProgramMessages
     queue: MessageQueue
     shells: set[asyncio.Task[Finished]]
-    """Shell commands of the user that are running."""
+    """Running shell commands of the user."""
     files_lock: asyncio.Lock
-    """Held during an undo, so that no step begins."""
+    """Held while files are restored or a person acts, so that no step begins."""
 
     @property
     def facts(self) -> RunFacts:
@@ -56,7 +56,7 @@ class LiveRun:
 
     @property
     def can_take_control(self) -> bool:
-        """Whether a user's manual changes would belong to something: to the run, or to the open pass."""
+        """Whether the user can take control: with passes, only while one is open, to which the changes then belong."""
         return self.children is None and (self.passes is None or self.passes.is_open)
 
     @property
@@ -75,7 +75,7 @@ def live_run(
     """Build the parts of a run."""
     files_lock = asyncio.Lock()
     passes = Passes(ctx, tools) if has_passes(ctx.facts.spec) else None
-    pool = Pool(_Works(ctx, tools, finder, passes, children, files_lock).perform)
+    pool = Pool(_Performer(ctx, tools, finder, passes, children, files_lock).perform)
     requests = UserRequests(ctx.activity, ctx.gate)
     if children is not None:
         children.follow_stops_of(requests)
@@ -100,8 +100,8 @@ def live_run(
 
 
 @dataclass(frozen=True, slots=True)
-class _Works:
-    """Perform single work orders."""
+class _Performer:
+    """Performs single work orders of one run."""
 
     ctx: RunContext
     tools: Sequence[str]
@@ -111,7 +111,7 @@ class _Works:
     files_lock: asyncio.Lock
 
     async def perform(self, work: Work) -> WorkResult:
-        """Perform the work order once the files are at rest."""
+        """Perform a work order, once `files_lock` is free."""
         async with self.files_lock:
             pass
         with self.ctx.activity.in_progress():
@@ -125,7 +125,7 @@ class _Works:
 
 
 async def check_predicates(run: LiveRun) -> None:
-    """Run the predicates outside of a step: before the first one, and after an undo."""
+    """Check the predicates outside of a step: before the first step, and after an undo."""
     async with run.files_lock:
         with run.ctx.activity.in_progress():
             try:

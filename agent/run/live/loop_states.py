@@ -1,4 +1,4 @@
-"""The state that a loop decides from."""
+"""Build the `LoopState` from which a loop decides."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .pool import Pool
 
 
 class LoopStates:
-    """Make the loop's state from the facts, the search and the work that runs."""
+    """Builds the state from the facts, the search and the running work."""
 
     def __init__(self, ctx: RunContext, finder: Finder | None, pool: Pool) -> None:
         self._ctx, self._finder, self._pool = ctx, finder, pool
         self._exhausted: tuple[Budget | None, str | None] = (None, None)
         self._ending: list[WorkResult] = []
-        """Results that end a search, until its other works have ended too."""
+        """Results that end a search; they are kept until its other work has ended."""
 
     def state(self, results: Sequence[WorkResult]) -> LoopState:
-        """Return the state now. `results`: of the work that has finished since the last decision."""
+        """Return the present state. `results`: of the work that ended since the last decision."""
         ctx, finder = self._ctx, None
         if self._finder is not None:
             self._pool.take_request()
@@ -33,7 +33,7 @@ class LoopStates:
         return LoopState(ctx.facts, results, ctx.watched(), finder, self._pool.busy, now, price)
 
     def note_exhausted(self, results: Sequence[WorkResult]) -> None:
-        """Remember an exhausted budget until a limit changes; other work may still run."""
+        """Remember until a limit changes that the budget is exhausted, because other work may still run."""
         for result in results:
             if result.exhausted is not None:
                 self._exhausted = (self._ctx.facts.budget, result.exhausted)

@@ -1,4 +1,4 @@
-"""Deliver the waiting messages of the program and of the user to the model."""
+"""Deliver queued messages of the program and of the user to the model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from ...step.resources.stall_watches import StallWatches
 
 
 class MessageQueue:
-    """Messages that wait for the next step."""
+    """Delivers queued messages between two steps."""
 
     def __init__(self, facts: RunFacts, events: Recorder, stalls: StallWatches, messages: ProgramMessages) -> None:
         self._facts, self._events, self._stalls, self._messages = facts, events, stalls, messages
         self._steers: set[int] = set()
 
     def mark_steer(self, queued_id: int) -> None:
-        """Note that the queued message interrupted the step."""
+        """Remember that this queued message interrupted the step, so that it is delivered first."""
         self._steers.add(queued_id)
 
     def deliver(self) -> None:
-        """Add waiting messages to the conversation: the program's, then the user's, beginning with those that
-        interrupted.
+        """Add the queued messages to the conversation: the program's, then the user's.
 
-        While a proposal is open its call has no result, and no message may come before that result.
+        Nothing is added while a call has no result, because the result must come first.
         """
         facts = self._facts
         if facts.main.unanswered():

@@ -1,4 +1,4 @@
-"""Pause a run until someone continues it."""
+"""Pause and continue a run."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from .requests import UserRequests
 
 
 class Pauses:
-    """The pauses of one run."""
+    """Pauses and continues one run."""
 
     def __init__(self, facts: RunFacts, events: Recorder, usage: Usage, requests: UserRequests) -> None:
         self._facts, self._events, self._usage, self._requests = facts, events, usage, requests
 
     def pause(self, why: str, *, by: str) -> None:
-        """Pause the run."""
+        """Pause the run, unless it is paused. `by`: `person` or `program`."""
         if not self._facts.paused:
             self._events.record(Paused(by=by, why=why))
 
     def unpause(self) -> None:
-        """Continue the run."""
+        """Continue the run, if it is paused."""
         if self._facts.paused:
             self._events.record(Unpaused())
 
     def after_interrupt(self) -> None:
-        """Pause the run after an interrupt. A chat is not paused, because it waits anyway.
+        """Pause the run after an interrupt, except a chat, which waits for the next message in any case.
 
-        If a message, a stop or a deadline came with the interrupt, the run continues immediately.
+        The run is not paused either if a message, a stop or a deadline arrived with the interrupt.
         """
         facts, requests = self._facts, self._requests
         if requests.stop is not None or facts.queue or self._usage.deadline_passed():

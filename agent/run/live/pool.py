@@ -1,4 +1,4 @@
-"""Run several work orders at the same time, and return each result as soon as it is there."""
+"""Run several work orders in parallel, and return each result as soon as it is available."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from ...protocol import Work, WorkResult
 
 
 class Pool:
-    """The work orders that run."""
+    """The running work orders."""
 
     def __init__(self, perform: Callable[[Work], Awaitable[WorkResult]]) -> None:
         self._perform = perform
         self._tasks: dict[asyncio.Task[WorkResult], str | None] = {}
-        self._moved = asyncio.Event()
+        self._has_result = asyncio.Event()
         self._is_requested = False
 
     @property
     def is_requested(self) -> bool:
-        """Whether someone asked for a new decision of the loop, which was not made yet."""
+        """Whether the loop was asked to decide again and has not done so yet."""
         return self._is_requested
 
     @property
     def busy(self) -> frozenset[str]:
-        """Names of the work orders that run."""
+        """Names of the running work orders."""
         return frozenset(name for name in self._tasks.values() if name is not None)
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def start(self, works: Sequence[Work]) -> None:
-        """Start these work orders side by side."""
+        """Start these work orders in parallel."""
         for work in works:
             task = asyncio.ensure_future(self._perform(work))
             self._tasks[task] = work.work
-            task.add_done_callback(lambda _: self._moved.set())
+            task.add_done_callback(lambda _: self._has_result.set())
 
     async def next(self, within: float | None = None) -> list[WorkResult]:
-        """Return the results of finished work, once there is one; an empty list after `within` seconds or after
-        `ask_loop_again`.
+        """Wait until work has finished, and return its results.
 
-        Raises what a work order raised. Cancelling ends all of them.
+        Returns an empty list after `within` seconds or after `ask_loop_again`. Raises what a work order raised.
+        Cancelling this call cancels all work orders.
         """
         if not self._tasks:
             return []
@@ -56,32 +56,32 @@ class Pool:
 
     async def _wait_for_one(self) -> list[WorkResult]:
         while True:
-            await self._moved.wait()
-            self._moved.clear()
+            await self._has_result.wait()
+            self._has_result.clear()
             ended = self._take_finished()
-            if ended or self._is_requested:  # otherwise the callback belongs to work whose result was returned already
+            if ended or self._is_requested:  # otherwise the work that set the event was returned earlier
                 self._is_requested = False
                 return ended
 
     def ask_loop_again(self) -> None:
         """Make the loop decide again now."""
         self._is_requested = True
-        self._moved.set()
+        self._has_result.set()
 
     def take_request(self) -> bool:
-        """Return whether a new decision was asked for, and reset the flag."""
+        """Return whether the loop was asked to decide again, and reset that."""
         was, self._is_requested = self._is_requested, False
         return was
 
     async def drain(self) -> list[WorkResult]:
-        """Wait for all work orders and return their results."""
+        """Wait for all work orders, and return their results."""
         results: list[WorkResult] = []
         while self._tasks:
             results += await self.next()
         return results
 
     async def cancel(self) -> None:
-        """Cancel all work orders and wait until they ended."""
+        """Cancel all work orders, and wait until they have ended."""
         tasks = list(self._tasks)
         self._tasks.clear()
         for task in tasks:

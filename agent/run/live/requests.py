@@ -1,4 +1,4 @@
-"""What the user asked of a running run: to stop, or to take control."""
+"""Requests of the user to stop the run or to take control of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...step.resources.activity import Activity
 
 
 class UserRequests:
-    """Requests of the user that the driver obeys between two steps."""
+    """Requests of the user, on which the driver acts between two steps."""
 
     def __init__(self, activity: Activity, gate: Gate) -> None:
         self._activity, self._gate = activity, gate
@@ -21,7 +21,7 @@ class UserRequests:
 
     @property
     def stop(self) -> StopHow | None:
-        """How the user asked the run to stop; None: nobody asked."""
+        """How the user asked the run to stop; None: no stop was requested."""
         return self._stop
 
     @property
@@ -34,7 +34,7 @@ class UserRequests:
         self._followers.append(follower)
 
     def ask_to_stop(self, how: StopHow, detail: str) -> None:
-        """Interrupt what runs and stop the run. `how`: `wrap_up`, or `now`, which is final and also ends a wrap-up."""
+        """Interrupt the running work and stop the run. `how`: `wrap_up`, or `now`, which also ends a wrap-up."""
         if self._stop != "now":
             self._stop, self._stop_detail = how, detail
         self._gate.cancel_all(detail)
@@ -48,24 +48,24 @@ class UserRequests:
         self._stop = None
 
     def requested_end(self) -> Finish | None:
-        """Return the end that the user asked for, or None."""
+        """Return the end that the user requested, or None."""
         if self._stop is None:
             return None
         return Finish(reason=Reason.USER, detail=self._stop_detail, wrap_up=self._stop == "wrap_up")
 
     @property
     def wants_control(self) -> bool:
-        """Whether the user asked for control. They get it once nothing runs."""
+        """Whether the user asked for control and has not got it yet."""
         return self._wants_control
 
     def ask_for_control(self) -> None:
-        """Interrupt what runs and give control to the user then."""
+        """Interrupt the running work, so that the driver gives control to the user."""
         self._wants_control = True
         self._gate.cancel_all("the user took control")
         self._activity.interrupt("wheel")
         self._activity.wake()
 
     def answer_control(self) -> None:
-        """End the request for control: it was granted, or it cannot be."""
+        """Drop the request for control, because it was granted or refused."""
         self._wants_control = False
         self._activity.wake()

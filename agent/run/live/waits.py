@@ -1,4 +1,4 @@
-"""Wait between the steps of a run: for the user, or for time to pass."""
+"""Wait between the steps of a run, for the user or for a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .requests import UserRequests
 
 
 class Waits:
-    """The waits of the driver. A requested stop and a request for control end each of them."""
+    """The waits of the driver. Each ends on a requested stop and on a request for control."""
 
     def __init__(self, activity: Activity, requests: UserRequests, clock: Clock) -> None:
         self._activity, self._requests, self._clock = activity, requests, clock
@@ -23,12 +23,12 @@ class Waits:
 
     @property
     def is_for_person(self) -> bool:
-        """Whether nothing happens until the user does something."""
+        """Whether the run waits and only the user can end the wait."""
         return self._for_person
 
     @contextmanager
     def for_person(self, *, only: bool = True) -> Generator[None]:
-        """Mark the block as a wait. `only`: only the user can end it."""
+        """Mark the block as a wait. `only`: whether only the user can end it."""
         self._for_person = only
         try:
             yield
@@ -36,14 +36,17 @@ class Waits:
             self._for_person = False
 
     async def until(self, enough: Callable[[], bool], *, of_person: bool = True) -> None:
-        """Wait until `enough` or a request, checking after each event. `of_person`: only the user can end the wait."""
+        """Wait until `enough` returns true or a request arrives; both are checked after each event.
+
+        `of_person`: whether only the user can end the wait.
+        """
         requests = self._requests
         with self.for_person(only=of_person):
             await self._activity.until(lambda: requests.stop is not None or requests.wants_control or enough())
 
     @contextmanager
     def timer(self, seconds: float) -> Generator[asyncio.Future[None]]:
-        """Yield a timer, which checks all waits again when it ends."""
+        """Yield a future that is done after `seconds`; all waits are then checked again."""
         timer = asyncio.ensure_future(self._clock.sleep(seconds))
         timer.add_done_callback(lambda _: self._activity.wake())
         try:
@@ -53,7 +56,7 @@ class Waits:
 
 
 class Sleeper:
-    """The sleep between two passes."""
+    """Sleeps between two passes or steps."""
 
     def __init__(self, facts: RunFacts, events: Recorder, usage: Usage, clock: Clock, waits: Waits) -> None:
         self._facts, self._events, self._usage, self._clock, self._waits = facts, events, usage, clock, waits
@@ -65,11 +68,14 @@ class Sleeper:
         return self._asleep
 
     def wake(self) -> None:
-        """End the sleep, because the user asked for it."""
+        """End the sleep at the request of the user."""
         self._woken = True
 
     async def sleep(self, asleep: Sleeping, requests: UserRequests) -> bool:
-        """Sleep. The user, a message or the deadline ends it early. Returns false if the run has to stop."""
+        """Sleep until the time is over, the user wakes the run, a message arrives or the deadline passes.
+
+        Returns false if the run has to stop.
+        """
         self._events.record(asleep)
         began = self._clock.monotonic()
         self._asleep, self._woken = True, False
@@ -85,7 +91,7 @@ class Sleeper:
     async def _ended_by(self, timer: asyncio.Future[None], requests: UserRequests) -> WokenBy | None:
         """Return what ended the sleep, or None if the run has to stop."""
 
-        def who() -> WokenBy | None:
+        def woken_by() -> WokenBy | None:
             if self._woken or requests.wants_control:
                 return "person"
             if self._facts.queue:
@@ -94,5 +100,5 @@ class Sleeper:
                 return "deadline"
             return "clock" if timer.done() else None
 
-        await self._waits.until(lambda: who() is not None, of_person=False)
-        return who()
+        await self._waits.until(lambda: woken_by() is not None, of_person=False)
+        return woken_by()

@@ -1,1 +1,1 @@
-"""The passes of a run: their start, verdict, commit and roll-back."""
+"""Passes of a run: begin one, judge it, and commit it or roll it back."""

@@ -12,12 +12,12 @@ from ...stops.score import is_better, is_within_noise, noise_of, read_score
 from ...workspace import Access, Finished
 
 _SHOWN = 200
-"""Characters of the output of a failed score command."""
+"""Maximum number of characters of a failed score command's output that a reason quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The verdict on a pass, and the reason for it."""
+    """The verdict on a pass, with the reason."""
 
     kept: bool
     why: str
@@ -26,7 +26,7 @@ class Measured:
 
 
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
-    """Measure before anything is changed. Without a score, the result is a fault."""
+    """Measure the score before anything is changed. If that fails, the result has a fault."""
     try:
         values, seconds = await _scores(ctx, spec)
     except PersonInterrupted:
@@ -51,7 +51,7 @@ async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of one tree of files."""
+    """A measured score of one tree of files."""
 
     value: float | None
     """The median; None: a measurement printed no valid number."""
@@ -63,11 +63,11 @@ class Score:
     tries: int = 1
     """Number of tries in the pass."""
     candidate: int = 0
-    """The try that has this score."""
+    """Number of the try that has this score; 0: the pass has no tries."""
 
 
 async def measure(ctx: RunContext, spec: ImproveSpec) -> Score:
-    """Measure the files as they are now. Raises PersonInterrupted."""
+    """Measure the score of the present files. Raises PersonInterrupted."""
     values, seconds = await _scores(ctx, spec)
     if isinstance(values, str):
         return Score(None, [], None, seconds, values)
@@ -75,7 +75,7 @@ async def measure(ctx: RunContext, spec: ImproveSpec) -> Score:
 
 
 async def judge_score(ctx: RunContext, spec: ImproveSpec, number: int, chosen: TryChosen | None = None) -> Measured:
-    """Measure a pass, whose files are those of the `chosen` try if it has tries. Raises PersonInterrupted."""
+    """Measure and record the score of a pass. `chosen`: the applied try, if it has tries. Raises PersonInterrupted."""
     score = await measure(ctx, spec)
     if chosen is not None:
         score = replace(score, tries=chosen.tries, candidate=chosen.candidate)
@@ -83,7 +83,7 @@ async def judge_score(ctx: RunContext, spec: ImproveSpec, number: int, chosen: T
 
 
 def record_score(ctx: RunContext, spec: ImproveSpec, number: int, score: Score) -> Measured:
-    """Record the score of a pass: any better one is kept."""
+    """Record the score of a pass, and return the verdict: a pass with a better score is kept."""
     passing = ctx.facts.pass_facts
     assert passing is not None and passing.best is not None  # the baseline is measured first
     best = passing.best
@@ -114,7 +114,7 @@ def record_score(ctx: RunContext, spec: ImproveSpec, number: int, score: Score) 
 
 
 def record_no_score(ctx: RunContext, spec: ImproveSpec, number: int, why: str, seconds: float = 0.0) -> Measured:
-    """Record that the score of a pass could not be measured. `why` follows "the command"."""
+    """Record that the score of a pass could not be measured. `why`: a text that continues "the command"."""
     assert ctx.facts.pass_facts is not None  # the caller works on a pass
     in_a_row = ctx.facts.pass_facts.unmeasured + 1
     ctx.events.record(ScoreNotMeasured(number=number, why=why, in_a_row=in_a_row, command=spec.score, seconds=seconds))
@@ -126,7 +126,7 @@ def _shown(values: list[float]) -> list[float]:
 
 
 async def _scores(ctx: RunContext, spec: ImproveSpec) -> tuple[list[float] | str, float]:
-    """Return the numbers and the seconds that they took; or why one of the measurements gave none."""
+    """Measure `spec.repeat` times. Returns the numbers, or why one could not be measured; and the seconds taken."""
     values: list[float] = []
     seconds = 0.0
     for number in range(1, spec.repeat + 1):
@@ -139,7 +139,7 @@ async def _scores(ctx: RunContext, spec: ImproveSpec) -> tuple[list[float] | str
 
 
 async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float]:
-    """Return one number and its seconds; or why there is none. It runs as a check does."""
+    """Run the score command once, like a check. Returns its number, or why there is none; and the seconds taken."""
     own, left = ctx.facts.spec.predicates.timeout, ctx.usage.seconds_for_work()
     seconds = own if left is None else max(1.0, min(own, left))
 
@@ -160,9 +160,9 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
     done, uncounted = await run_guarded_check(ctx, spec.score, run, lambda done: done.exit_code == 0, record)
     ctx.files.mark_changed()
     if uncounted is not None:
-        return f"does not count: {uncounted}", done.seconds
+        return f"did not count: {uncounted}", done.seconds
     if done.timed_out:
-        return f"timed out after {seconds:.0f} s and was ended", done.seconds
+        return f"timed out after {seconds:.0f} s and was killed", done.seconds
     if done.error is not None:
         return f"could not be started: {done.error}", done.seconds
     if done.exit_code != 0:

@@ -1,4 +1,4 @@
-"""End a pass: keep its changes as a patch, roll them back, and record the verdict."""
+"""End a pass: store its changes as a patch, roll them back, and record the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .pass_texts import pass_summary
 
 
 class PassEnd:
-    """Records how passes end, and rolls back the ones that are not kept."""
+    """Records the ends of passes, and rolls back the passes that are not kept."""
 
     def __init__(self, ctx: RunContext, repository: PassRepository) -> None:
         self._ctx, self._repository = ctx, repository
@@ -34,7 +34,7 @@ class PassEnd:
         found: Measured,
         change: str,
     ) -> PatchKept:
-        """Store what is about to be rolled back, and return the record of it."""
+        """Store what is about to be rolled back, and return its event."""
         patch = self._ctx.journal.keep(patch_of(changes))
         bundle, commits = await self._repository.bundle(started, moved)
         kept = PatchKept(
@@ -51,26 +51,26 @@ class PassEnd:
             unmeasured=not found.is_measured,
         )
         self._ctx.events.record(kept, durable=True)
-        assert self._facts.rolling_back is not None  # the facts now contain it, with keys hidden
+        assert self._facts.rolling_back is not None  # the event is now in the facts, with keys hidden
         return self._facts.rolling_back
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> None:
-        """Restore the snapshot of the start. Files that someone else changed since stay and are reported."""
+        """Restore the snapshot of the start. A file that someone else changed since is kept and reported."""
         ctx, world = self._ctx, started.world or ""
         changes = await ctx.snapshots.changes(world, kept.world or "")
         left = await ctx.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
         left += await self._repository.roll_back(started, kept)
         ctx.files.mark_changed()
-        is_undone = bool(kept.history) and ctx.facts.spec.improve is None
+        is_rolled_back = bool(kept.history) and ctx.facts.spec.improve is None
         stays = {line.partition(":")[0] for line in left}
         with ctx.events.together():
             for one in changes:
                 if one.path not in stays and one.path in ctx.facts.changes.files:
-                    ctx.events.record(self._moved_back(one))
-            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_undone else "unchanged"
+                    ctx.events.record(self._restored_event(one))
+            verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_rolled_back else "unchanged"
             self.finish(started, verdict, kept.why, files=kept.files, change=kept.change, left=left)
 
-    def _moved_back(self, one: Change) -> FileChanged:
+    def _restored_event(self, one: Change) -> FileChanged:
         keep = self._ctx.journal.keep
         return FileChanged(
             path=one.path,
@@ -90,7 +90,7 @@ class PassEnd:
         change: str = "",
         left: Sequence[str] = (),
     ) -> None:
-        """Record the verdict. `left`: what could not be rolled back, one line each."""
+        """Record the verdict. `left`: a line for each thing that could not be rolled back."""
         self._ctx.events.record(
             PassFinished(
                 number=started.number,

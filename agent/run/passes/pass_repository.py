@@ -1,6 +1,4 @@
-"""The repository around the passes of a run: record its state at the start, and keep or undo what a
-pass changed in it.
-"""
+"""Record the state of the git repository at the start of a pass, and keep or undo what the pass changed in it."""
 
 from __future__ import annotations
 
@@ -30,34 +28,34 @@ from ...workspace.git.repository import GitFailed, Repository
 
 @dataclass(frozen=True, slots=True)
 class RepositoryChange:
-    """What a pass changed in the repository, apart from files."""
+    """What a pass changed in the repository other than files."""
 
     state: str
-    """The state after the pass, in the snapshot store."""
+    """Id of the state after the pass, in the snapshot store."""
     history: list[str]
-    """What happened to HEAD, refs, stash and submodules, one line each."""
+    """A line for each change of HEAD, refs, stash and submodules."""
 
 
 class PassRepository:
-    """Git operations for one run's passes. All do nothing if the workspace is not in a repository."""
+    """Git operations for the passes of one run. Outside of a repository, they do nothing."""
 
     def __init__(self, ctx: RunContext, branch: Branch) -> None:
         self._ctx, self._branch = ctx, branch
         self._states: dict[str, GitState] = {}
 
     async def find(self) -> Repository | None:
-        """Find the repository on disk. Raises GitFailed."""
+        """Return the repository of the workspace, or None. Raises GitFailed."""
         return await Repository.find(self._ctx.workspace.root, self._ctx.env)
 
     async def record(self, found: Repository | None) -> str | None:
-        """Store the state and return its id; None outside of git. Raises GitFailed."""
+        """Store the state of the repository and return its id; None without a repository. Raises GitFailed."""
         if found is None:
             return None
         await wait_for_locks(await places_of(found))
         return await self._record(found)
 
     async def moved(self, started: PassStarted) -> RepositoryChange | None:
-        """Compare with the start of the pass. None: nothing changed, or git failed."""
+        """Return what changed in the repository since the start of the pass. None: nothing, or git failed."""
         if started.git is None:
             return None
         try:
@@ -75,30 +73,28 @@ class PassRepository:
     async def commit(
         self, started: PassStarted, moved: RepositoryChange | None, changes: Sequence[Change], message: str
     ) -> tuple[str | None, str]:
-        """Commit a green pass on the branch that it started from; the commit, and a remark. Raises GitFailed."""
+        """Commit a pass on the branch that it started from. Returns the commit and a remark. Raises GitFailed."""
         found = await self.find()
         if found is None or started.git is None:
-            raise GitFailed(f"{self._ctx.workspace.root} is not in a git repository any more")
+            raise GitFailed(f"{self._ctx.workspace.root} is no longer in a git repository")
         start = self._state(started.git)
         have = start if moved is None else self._state(moved.state)
         paths, hooks = [one.path for one in changes], self._ctx.hooks
         tip, is_squashed = await commit_pass(found, start, have, paths, message, hooks)
         notes = [] if hooks is None else [hooks.take_notes()]
         left = await self._restore_branches(found, start, have, tip)
-        remark = "its own commits are squashed into one, they did not descend from its start" if is_squashed else ""
+        remark = "its own commits, which did not descend from its start, were squashed" if is_squashed else ""
         commit = tip if tip != start.commit else None
         return commit, "; ".join(part for part in (remark, *left, *notes) if part)
 
     async def forget_history(self, started: PassStarted, moved: RepositoryChange | None) -> list[str]:
-        """Undo the commits of a pass whose files stay uncommitted. Returns a line for each one that could not be
-        undone.
-        """
+        """Undo the commits of a pass, but keep its files. Returns a line for each thing that could not be undone."""
         if moved is None or started.git is None:
             return []
         return await self._rewind(started, moved.state, history_only=True)
 
     async def bundle(self, started: PassStarted, moved: RepositoryChange | None) -> tuple[str | None, list[str]]:
-        """Store commits in the journal before they are rolled back. Returns the blob and a line for each commit."""
+        """Store the commits of a pass in the journal before they are undone. Returns the blob and a line per commit."""
         if moved is None or started.git is None:
             return None, []
         ctx = self._ctx
@@ -110,14 +106,14 @@ class PassRepository:
             want, have = self._state(started.git), self._state(moved.state)
             kept = await bundle_of(found, want, have, fallback)
         except GitFailed as error:
-            return None, [f"the commits could not be packed, the log of HEAD still has them: {error}"]
+            return None, [f"the commits could not be stored, but the reflog of HEAD still has them: {error}"]
         if kept is None:
             return None, []
         held = [f"kept in the repository as {name}" for name in kept.refs]
         return None if kept.bundle is None else ctx.journal.keep(kept.bundle), [*kept.commits, *held]
 
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> list[str]:
-        """Restore the state at the start of the pass. Returns a line for each thing that was not restored."""
+        """Restore the repository at the start of the pass. Returns a line for each thing that was not restored."""
         if started.git is None or kept.git is None:
             return []
         return await self._rewind(started, kept.git, history_only=False)
@@ -128,14 +124,14 @@ class PassRepository:
         except GitFailed as error:
             return [f"git: {error}"]
         if found is None or started.git is None:
-            return ["git: the repository is gone"]
+            return ["git: the repository no longer exists"]
         aside = self._ctx.journal.path.with_suffix(".kept") / f"pass-{started.number}"
         want, have = self._state(started.git), self._state(after)
         load = self._ctx.snapshots.load
         return await rewind(found, want, have, load, aside=aside, history_only=history_only)
 
     async def _restore_branches(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
-        """End the pass's git operation and restore protected branches, after a commit."""
+        """After a commit, end a git operation of the pass, and restore the branch and the protected branches."""
         made = commits_of_head(await places_of(found), start.head_log)
         protected = {f"refs/heads/{name}" for name in self._branch.protected} & start.refs.keys()
         ends = have.refs
@@ -163,9 +159,7 @@ class PassRepository:
         return self._store(state)
 
     def _without_new_names(self, start: GitState, end: GitState) -> tuple[str, GitState]:
-        """Leave out branches and tags that appeared while tries worked: others made them. A try's are removed with its
-        worktree.
-        """
+        """Return the state without new branches and tags: those of a try go with its worktree, so others made these."""
         came = {name for name in end.refs.keys() - start.refs.keys() if name.startswith(("refs/heads/", "refs/tags/"))}
         state = msgspec.structs.replace(end, refs={name: to for name, to in end.refs.items() if name not in came})
         return self._store(state), state
@@ -182,5 +176,5 @@ class PassRepository:
 
 
 def stored_state(snapshots: Snapshots, name: str) -> GitState:
-    """Return a state from the snapshot store. Raises SnapshotDamaged."""
+    """Read a repository's state from the snapshot store. Raises SnapshotDamaged."""
     return msgspec.json.decode(snapshots.load(name), type=GitState)

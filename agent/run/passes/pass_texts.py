@@ -1,4 +1,4 @@
-"""Texts about passes: the first message to the model, the commit message, and why a check is red."""
+"""Texts about passes: the first message to the model, the commit message, and why a predicate does not hold."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from ...loops.state import failing_checks
 from ...protocol import PassFinished
 
 LINE = 160
-"""Characters of one line."""
+"""Maximum number of characters of one line."""
 LISTED_PASSES = 12
-"""Earlier passes that the first message lists, one line each."""
+"""Maximum number of earlier passes that the first message lists."""
 SUBJECT = 60
+"""Maximum number of characters of a commit's subject, after its prefix."""
 
 
 def describe_failure(facts: RunFacts) -> str:
-    """Describe which check is red."""
+    """Describe which check fails, or which other predicate does not hold."""
     checks = failing_checks(facts)
     if checks:
         last = checks[-1]
         how = "timed out" if last.timed_out else last.error or f"exit code {last.exit_code}"
         if last.suspect is not None:
             return f"suspect check `{cut(last.command, 60)}`: {last.suspect}"
-        return f"the check `{cut(last.command, 60)}` is red ({how})"
+        return f"the check `{cut(last.command, 60)}` fails ({how})"
     judged = [one for one in facts.verdicts.predicates.values() if not one.passed]
     return f"{judged[-1].name}: {judged[-1].detail}" if judged else "the success predicates do not hold"
 
 
 def first_message(facts: RunFacts, passing: PassFacts, number: int) -> str:
-    """Return the first message of a pass."""
+    """Return the message with which pass `number` begins."""
     spec = facts.spec
     parts = [f"Pass {number}. {spec.task}"]
     if passing.done:
@@ -40,7 +41,7 @@ def first_message(facts: RunFacts, passing: PassFacts, number: int) -> str:
         way = "higher" if spec.improve.goal == "max" else "lower"
         parts.append(
             f"The score is {passing.best:g} now, printed by `{spec.improve.score}`; {way} is better. "
-            "Improve it by one change, then call `finish`. The program measures; other changes are reverted."
+            "Make one change that improves it, then call `finish`. The program measures, and reverts other changes."
         )
     parts += [feedback(check) for check in failing_checks(facts)]
     if passing.said:

@@ -1,6 +1,6 @@
-"""Run a pass: a clean start, a verdict, then a commit or a roll-back.
+"""Begin passes, judge them, and commit them or roll them back.
 
-Nothing is lost: before a roll-back, the changes are kept as a patch in the journal (docs/requirements.md 2.5, 2.7).
+Before a roll-back, the changes are stored as a patch in the journal (docs/requirements.md 2.5, 2.7).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import commit_message, describe_failure, first_message, pass_summary
 
-CUT = "the run ended in the middle of it"
+CUT = "the run ended during the pass"
 
 
 def has_passes(spec: RunSpec) -> bool:
@@ -47,7 +47,7 @@ def has_passes(spec: RunSpec) -> bool:
 
 
 class Passes:
-    """The work of a loop with passes other than steps: begin, measure, run tries, close."""
+    """Performs the work orders of a loop with passes, except steps: begin, measure, run a try, close."""
 
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
         self.ctx = ctx
@@ -55,7 +55,7 @@ class Passes:
         self._repository = PassRepository(ctx, self._branch)
         self._end = PassEnd(ctx, self._repository)
         self._asks = True
-        """Whether to ask a user about a suspect check before the pass is closed."""
+        """Whether a user is asked about a suspect check before the pass is closed."""
 
     @property
     def _interval(self) -> IntervalSpec | None:
@@ -74,7 +74,7 @@ class Passes:
 
     @property
     def is_open(self) -> bool:
-        """Whether a pass without tries is open and not rolled back: workspace changes belong to it."""
+        """Whether changes in the workspace belong to an open pass: one without tries that is not being rolled back."""
         started = self.facts.open
         return started is not None and started.tries == 1 and self.facts.rolling_back is None
 
@@ -85,7 +85,7 @@ class Passes:
         return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
 
     async def perform(self, work: Work) -> WorkResult:
-        """Do work that no model does. The user may interrupt it."""
+        """Perform a work order that is not a step. The user can interrupt it."""
         try:
             if work.kind == TRY:
                 return await self.candidates.work(work)
@@ -100,9 +100,10 @@ class Passes:
         return WorkResult()
 
     async def end(self, *, judged: bool, asks: bool) -> None:
-        """Close an open pass because the run ends. `judged`: there is time for a verdict; else it is rolled back.
+        """Close the open pass, if there is one, because the run ends.
 
-        `asks`: a pass with a suspect check stays open until a user was asked about it.
+        `judged`: whether there is time for a verdict; otherwise the pass is rolled back. `asks`: whether a pass with a
+        suspect check stays open until a user was asked about it.
         """
         if self.facts.open is None:
             return
@@ -115,7 +116,7 @@ class Passes:
         self._asks = True
 
     async def _begin(self) -> None:
-        """Begin a pass from a clean snapshot, with its own conversation and a line for each earlier pass."""
+        """Begin a pass with a new conversation, or skip it if the tree is not clean."""
         ctx, number = self.ctx, self.facts.number + 1
         head, git, why_not = await self._find_base()
         if why_not is not None:
@@ -174,7 +175,7 @@ class Passes:
         return self._improve.branch if self._improve is not None else Branch()
 
     async def _close(self, why: str, *, is_whole: bool, judged: bool = True) -> WorkResult:
-        """Close the pass. `why`: the reason. `is_whole`: it ended by itself, so the run may be handed over."""
+        """Close the pass. `is_whole`: it ended by itself, not because the run ends, so the run may be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.rolling_back is not None:
@@ -186,13 +187,13 @@ class Passes:
         return WorkResult()
 
     async def _close_tries(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
-        """Make the best try the change of the pass. If there is none, the run's tree was not touched."""
+        """Apply the best try to the run's tree, and close the pass. Without a chosen try, the tree is unchanged."""
         found: Measured | WorkResult | None = None
         if self.facts.chosen is None:
             found = await self.candidates.choose(started, why, judged=judged, may_hand_over=is_whole)
         if isinstance(found, WorkResult):
             return found
-        await self.candidates.clear()  # including the branches and tags that they made
+        await self.candidates.clear()  # also removes the branches and tags that they made
         if self.facts.chosen is not None:
             assert self._improve is not None  # other loops have no tries
             if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
@@ -213,7 +214,7 @@ class Passes:
         return WorkResult()
 
     def _from(self, started: PassStarted) -> PassStarted:
-        """Return the start of the pass in the run's tree; with tries, before the chosen one was applied."""
+        """Return the start of the pass; with tries, its snapshot is that before the chosen try was applied."""
         chosen = self.facts.chosen
         return started if chosen is None else msgspec.structs.replace(started, world=chosen.base)
 
@@ -227,7 +228,7 @@ class Passes:
         own = ctx.facts.changes.paths_in_pass
         change = change_hash([change for change in changes if change.path in own])
         if not change and (self._improve is not None or moved is None or not moved.history):
-            if changes or moved is not None:  # output of a check, or changes by git commands
+            if changes or moved is not None:  # files that a check wrote, or changes by git commands
                 why = "only a check changed files" if changes else why
                 kept = await self._end.keep_patch(started, changes, moved, world, Measured(False, why), "")
                 await self._end.roll_back(started, kept)
@@ -256,7 +257,7 @@ class Passes:
         await self._end.roll_back(started, kept)
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
-        """Return the verdict; None: a user has to be asked about a suspect check first.
+        """Return the verdict on the pass, or None if a user must be asked about a suspect check first.
 
         Raises PersonInterrupted.
         """
@@ -276,12 +277,12 @@ class Passes:
         if wanted:
             return Measured(True, why)
         ended = is_whole and (ctx.facts.finish is not None or self.facts.silences > 0)
-        return Measured(ended, why if ended else f"{why}, and the model had not said that it was done")
+        return Measured(ended, why if ended else f"{why}, before the model called finish")
 
     async def _commit(
         self, started: PassStarted, moved: RepositoryChange | None, changes: Sequence[Change], why: str
     ) -> tuple[str | None, str]:
-        """Return the commit and why it is kept; without commits the change stays in place. Raises GitFailed."""
+        """Commit a kept pass. Returns the commit, if the repository has any, and the reason. Raises GitFailed."""
         if started.head is None:
             return None, f"{why}; not committed"
         words = commit_message(self.ctx.facts, started.number, pass_summary(self.ctx.facts), why)

@@ -1,4 +1,4 @@
-"""Roll back items that a dead runner left unfinished: restore their files and record what happened."""
+"""Roll back the items that an earlier runner left unfinished: restore their files, and record what happened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undon
 from ...step import RunContext, record_lost_command
 from ...workspace import Workspace
 from ..commands.undo import UndoContext, revert_changes
-from ..item_trees.joining import finish_joins
+from ..item_trees.write_merge import finish_merges
 from ..live.live_run import LiveRun
 from ..tries.worktrees import remove_all
 
@@ -18,9 +18,10 @@ _LOST = "unknown: the program stopped during this action; the file of the item w
 
 
 async def roll_back_items(run: LiveRun) -> Undone | None:
-    """Restore the files. Files that someone else changed since stay and are reported. None: nothing was unfinished.
+    """Restore the files of unfinished items, and return the event; None: no files were changed.
 
-    Call it before anything else of the dead runner is closed. It can be repeated after a kill.
+    A file that someone else changed since is kept and reported. Call this before other work of the earlier runner is
+    closed. After a kill it can be repeated.
     """
     ctx, facts = run.ctx, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.interrupted_flights:
@@ -42,18 +43,18 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
 
 
 async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
-    """Finish the merges that were begun, and remove the worktrees: what was not merged is worked again."""
+    """Finish the merges that were begun, and remove the worktrees. Items that were not merged are worked again."""
     steps = {work: number for number, work in facts.open_steps.items() if has_own_tree(work)}
     work = next(iter(steps), None)
     record = ctx.events.bound(steps.get(work), work)
     for call_id, proposal in list(facts.requests.approved.items()):
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_WORKTREE, summary="unknown"))
-    await finish_joins(ctx)
+    await finish_merges(ctx)
     await remove_all(ctx)
 
 
 async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
-    """Record the outcome of actions that were approved and have no result."""
+    """Record a result for each approved action that has none, and the changes that it made."""
     steps = {work: number for number, work in facts.open_steps.items()}
     broken_off = [flight.work for flight in facts.finder.interrupted_flights] if facts.finder is not None else []
     for call_id, proposal in list(facts.requests.approved.items()):
@@ -69,7 +70,7 @@ async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
 def _note_write(
     journal: Journal, facts: RunFacts, workspace: Workspace, proposal: ProposalOpened, record: Record
 ) -> None:
-    """Record a write if the file shows that it happened."""
+    """Record the change of a file if its content shows that it was written."""
     path = proposal.path or ""
     target = workspace.root / path
     data = target.read_bytes() if target.is_file() else None

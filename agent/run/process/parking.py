@@ -15,7 +15,7 @@ async def watch_for_parking(run: LiveRun) -> None:
     as the last view has left.
     """
     ctx = run.ctx
-    alone_since: float | None = None
+    unwatched_since: float | None = None
     while True:
         deadline = ctx.facts.budget.deadline
         left = LOOK_SECONDS if deadline is None else max(0.1, deadline - ctx.clock.now())
@@ -26,10 +26,10 @@ async def watch_for_parking(run: LiveRun) -> None:
             ctx.gate.decide_all_by_policy()
         at_gate = bool(ctx.gate.open or ctx.facts.requests.questions)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
-            alone_since = None
-        elif alone_since is None:
-            alone_since = ctx.clock.monotonic()
-        elif (park := ctx.facts.spec.park) is not None and ctx.clock.monotonic() - alone_since >= park:
+            unwatched_since = None
+        elif unwatched_since is None:
+            unwatched_since = ctx.clock.monotonic()
+        elif (park := ctx.facts.spec.park) is not None and ctx.clock.monotonic() - unwatched_since >= park:
             return
         deadline = ctx.facts.budget.deadline
         if at_gate and deadline is not None and ctx.clock.now() >= deadline:

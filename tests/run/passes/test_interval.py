@@ -166,7 +166,7 @@ async def test_a_stop_in_the_middle_of_a_pass_rolls_it_back(clocked: Make, work:
     run = clocked(write("a.txt", "half\n"), say("go on")).on("step_finished", Stop(how="now"))
     outcome = await run.run(clock=ManualClock())
     assert outcome.reason == "user" and tree_of(work) == before
-    assert passes(run) == [("reverted", "the run ended in the middle of it")]
+    assert passes(run) == [("reverted", "the run ended during the pass")]
 
 
 async def test_a_stop_while_it_sleeps_ends_it_immediately(clocked: Make):

@@ -54,7 +54,7 @@ def test_changes_of_both_sides_are_joined_by_line_and_keep_the_permissions_of_ei
 @pytest.mark.parametrize(
     ("change", "now", "why"),
     [
-        (changed(b"1\n", b"2\n"), was(b"3\n"), "1 of its places changed"),
+        (changed(b"1\n", b"2\n"), was(b"3\n"), "1 of its changes overlap"),
         (changed(b"1\n", b"2\n"), None, "removed from the run's tree"),
         (changed(b"1\n", None), was(b"3\n"), "the item removed it"),
         (changed(None, b"2\n"), was(b"3\n"), "created in the run's tree too"),

@@ -1,4 +1,4 @@
-"""Write the merged files of an item into the run's tree: recorded before and after, so that a kill loses nothing."""
+"""Write the merged files of an item into the run's tree, with an event before and after: a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ...system import crash_point
 from ...workspace import SnapshotDamaged
 
 
-async def write_join(ctx: RunContext, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:
-    """Write the files of a recorded merge, unless they are there, and record the end of the merge.
+async def write_merge(ctx: RunContext, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:
+    """Write the files of a recorded merge that are not written yet, and record the end of the merge. `ctx`: the run's.
 
-    Returns one line for each file that somebody changed in the meantime; then nothing is written. `ctx`: the run's.
+    Returns a line for each file that someone changed in the meantime; if there is one, nothing is written.
     """
     snapshots, work = ctx.snapshots, work_of(started.key)
     try:
@@ -36,8 +36,8 @@ async def write_join(ctx: RunContext, started: JoinStarted, merged: Sequence[str
     return left
 
 
-async def finish_joins(ctx: RunContext) -> None:
-    """Finish the merges that a dead runner began."""
+async def finish_merges(ctx: RunContext) -> None:
+    """Finish the merges that an earlier runner began. `ctx`: the run's."""
     assert ctx.facts.finder is not None  # only a migration has merges
     for started in list(ctx.facts.finder.worktrees.joins.values()):
-        await write_join(ctx, started)
+        await write_merge(ctx, started)
