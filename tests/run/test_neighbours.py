@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.rundry import Home, Running
+from fakes.sandboxes import notes_of
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
@@ -37,7 +38,7 @@ def other(tmp_path: Path, work: Path) -> Iterator[Running]:
 
 
 def notes(run: Driven) -> list[str]:
-    return [line for event in run.of("run_started", "run_resumed") for line in event["notes"]]
+    return notes_of(run.of("run_started", "run_resumed"))
 
 
 async def test_a_live_run_of_another_process_is_named_at_the_start_and_when_resumed(driven: Make, other: Running):

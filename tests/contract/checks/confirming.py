@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fakes.project import CHECK
 from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
@@ -16,9 +14,6 @@ from fakes.turns import Turn, call, say
 from fakes.wire import text_of
 
 DONE = "grep -q done result.txt"
-
-
-needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 def run_goal(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contract.checks.confirming import DONE, VENV_CHECK, confirmation, make_venv, needs_bubblewrap, run_goal, shell
+from contract.checks.confirming import DONE, VENV_CHECK, confirmation, make_venv, run_goal, shell
 from fakes.rundry import Home
+from fakes.sandboxes import needs_bubblewrap
 
 
 def test_a_dependency_that_a_command_changed_is_not_confirmed(home: Home, project: Path):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from fakes.project import CHECK, FIX_BOTH, git
 from fakes.rundry import Home, Ran
+from fakes.sandboxes import needs_bubblewrap
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, say
 
 DONE = "grep -q done result.txt"
 MAKE = call("run_command", command="echo done > result.txt")
 LARGE = 30_000
-
-needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 def words(server: ScriptedServer, *more: str) -> list[str]:

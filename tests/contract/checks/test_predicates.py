@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fakes.in_process.inside import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
+from fakes.sandboxes import needs_bubblewrap
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, finish, say
 from fakes.wire import text_of
@@ -165,6 +166,7 @@ async def test_a_guarded_check_file_cannot_be_changed_headless_by_an_edit(runs: 
     assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
 
 
+@needs_bubblewrap
 async def test_a_guarded_file_is_read_only_for_a_command_in_the_sandbox(runs: Path, project: Path):
     cheat = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
     with ScriptedServer([cheat, FIX_BOTH]) as server:

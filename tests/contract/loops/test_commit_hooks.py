@@ -8,6 +8,7 @@ import pytest
 from fakes.in_process.hours import subjects
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran
+from fakes.sandboxes import notes_of
 from fakes.server import ScriptedServer
 from fakes.turns import call, edit, finish
 
@@ -105,8 +106,8 @@ def test_each_loop_that_commits_says_once_which_hooks_it_leaves_out(home: Home, 
         ran = run(home, server, project, *loop, "--steps", "2")
         again = run(home, server, project, *loop, "--commit-hooks", "--steps", "2")
     said = "rundry's commits do not run this hook of the repository: pre-commit (--commit-hooks runs them)"
-    assert [note for note in ran.of("run_started")[0]["notes"] if "hook" in note] == [said]
-    assert [note for note in again.of("run_started")[0]["notes"] if "hook" in note] == []
+    assert [note for note in notes_of(ran.of("run_started")) if "hook" in note] == [said]
+    assert [note for note in notes_of(again.of("run_started")) if "hook" in note] == []
     assert subjects(project)[0].startswith("rundry") and len(subjects(project)) == 3
 
 

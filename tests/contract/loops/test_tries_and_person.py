@@ -10,6 +10,7 @@ from fakes.in_process.hours import subjects
 from fakes.models.tries import rule, writes
 from fakes.project import changed_files, git
 from fakes.rundry import Home, Ran, Running
+from fakes.sandboxes import needs_bubblewrap
 from fakes.server import ScriptedServer
 from fakes.turns import Call, call, calls, say
 
@@ -47,6 +48,7 @@ def refs_of(project: Path) -> list[str]:
     return git(project, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags").split()
 
 
+@needs_bubblewrap  # with Landlock a try cannot write the refs of the repository
 @pytest.mark.parametrize(("scores", "verdict"), [((6, 9), "kept"), ((9, 6), "kept"), ((4, 3), "reverted")])
 def test_names_that_a_person_makes_stay_and_those_of_a_try_go(
     home: Home, scored: Path, scores: tuple[int, int], verdict: str

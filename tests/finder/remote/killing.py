@@ -14,6 +14,9 @@ from pathlib import Path
 import psutil
 from fakes.rundry import RUNDRY, Home
 
+from rundry.agent.facts.checkpoint import last_end
+from rundry.agent.journal import Journal
+
 from .conftest import TREE, states_of, write_search
 from .dask_cluster import DaskCluster
 
@@ -45,6 +48,8 @@ def case(folder: Path, seed: int) -> tuple[list[str], dict[str, str]]:
                     cluster.restart_scheduler()
                 else:
                     _kill_tree(runner)
+                    if _has_ended(home):
+                        return killed, states_of(home.journals()[-1])
                     runner = _start(home, place, cluster)
             assert runner.wait(200) == 0, f"exit code {runner.returncode} with seed {seed} after {killed}"
         finally:
@@ -66,6 +71,17 @@ def _start(home: Home, place: Path, cluster: DaskCluster) -> subprocess.Popen[by
     log = (place.parent / "runner.log").open("ab")
     with log:
         return subprocess.Popen([str(RUNDRY), *words], cwd=place, env=home.env, stdout=log, stderr=log)
+
+
+def _has_ended(home: Home) -> bool:
+    """Return whether the run had ended when its runner was killed: then there is nothing to resume."""
+    if not home.journals():
+        return False
+    journal = Journal.open(home.journals()[-1])
+    try:
+        return last_end(journal) is not None
+    finally:
+        journal.close()
 
 
 def _wait(seconds: float, runner: subprocess.Popen[bytes]) -> None:

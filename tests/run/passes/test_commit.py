@@ -10,6 +10,7 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.in_process.hours import make_repository, subjects
 from fakes.project import changed_files, git
+from fakes.sandboxes import notes_of
 from fakes.turns import Call, call, calls, edit, finish
 
 from rundry.agent.protocol import Answer, Decide, GateMode
@@ -129,7 +130,7 @@ async def test_where_nothing_can_be_committed_that_is_reported_once(driven: Make
         "merging": "git is in use: a merge is in progress",
         "unborn": "the branch has no commit yet",
     }
-    (line,) = run.of("run_started")[0]["notes"]
+    (line,) = notes_of(run.of("run_started"))
     assert line.startswith("--commit: nothing is committed: ") and expected[state] in line
     assert said(run) == [] and outcome.complete and (work / "a.txt").read_text() == "2\n"
 

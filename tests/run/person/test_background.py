@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import Turn, call, edit, finish, say
 
 from rundry.agent.protocol import GateMode, Interrupt, LoopKind, Pause, Say, Shell, Stop, StopCommand, Undo, Unpause
@@ -192,7 +193,7 @@ async def test_what_ended_can_still_be_read_after_a_resume(driven):
     assert "1| listening" in killed.of("tool_finished")[0]["result"], killed.story()
 
 
-@pytest.mark.skipif(not Path("/usr/bin/bwrap").exists(), reason="needs bubblewrap")
+@needs_bubblewrap
 async def test_a_runner_that_is_killed_leaves_no_orphan_under_bubblewrap(tmp_path):
     marker = f"mark-{os.getpid()}-orphan"
     code = (

@@ -1,4 +1,5 @@
 from fakes.clock import ManualClock
+from fakes.sandboxes import notes_of
 from fakes.turns import Call, Turn, call, calls, finish, say
 
 from rundry.agent.journal import Journal
@@ -48,7 +49,7 @@ async def test_a_second_resume_charges_nothing_again_and_calls_nobody(driven):
     killed.events.clear()
     second = await killed.run()
     assert killed.types() == ["run_resumed", "run_ended"], killed.story()
-    assert "already ended with answered" in killed.events[0]["notes"][0]
+    assert "already ended with answered" in notes_of(killed.events[:1])[0]
     assert (second.reason, second.answer, second.tokens) == (first.reason, first.answer, first.tokens)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fakes.sandboxes import notes_of
 from fakes.turns import Call, calls, edit
 from run.person.undoing import DONE, STOP, refusals, sh, take_back, tree, undone, write
 
@@ -23,7 +24,7 @@ async def test_a_goal_that_was_met_is_asked_again_after_an_undo_and_worked_on_wh
     run.events.clear()
     outcome = await run.run()
     assert outcome.reason == "done", run.story()
-    assert run.of("run_resumed")[0]["notes"] == []
+    assert notes_of(run.of("run_resumed")) == []
     assert [e["passed"] for e in run.of("check_finished")] == [False, True]
     assert "The check `grep -q ONE a.txt` has not passed yet" in run.heard()
     assert (work / "a.txt").read_text() == "ONE!\n"

@@ -1,0 +1,23 @@
+"""Tests on machines with and without bubblewrap."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+needs_bubblewrap = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("bwrap") is None, reason="bubblewrap is not installed"
+)
+_ABOUT_THE_SANDBOX = re.compile(
+    r"\w+ does not guarantee \(see `rundry doctor`\): |Landlock does not keep a command from "
+)
+
+
+def notes_of(events: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the notes of these starts and resumes, without those about a weak sandbox of this machine."""
+    return [note for event in events for note in event["notes"] if not _ABOUT_THE_SANDBOX.match(note)]
