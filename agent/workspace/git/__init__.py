@@ -1,4 +1,4 @@
-"""Record, compare and restore the parts of a git repository other than its files."""
+"""Record, compare and restore the state of a git repository, and commit passes."""
 
 from .commits import bundle_of, commit_pass
 from .locks import wait_for_locks

@@ -1,4 +1,4 @@
-"""Commit one changed file next to the person's own work: their staged and other changes stay uncommitted."""
+"""Commit one changed file in the user's working tree, without the user's staged and other changes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _OPERATIONS = {
     "rebase-merge": "a rebase is in progress",
     "rebase-apply": "a rebase is in progress",
 }
-"""Files in git's folder during an operation, with the reason for the person."""
+"""Files in the git folder during an operation, and the reason that the user reads."""
 
 
 class SharedRepository(Repository):
-    """The repository in which the person works at the same time."""
+    """A repository in which the user works at the same time."""
 
     async def why_no_commit(self) -> str | None:
-        """Return why committing is not possible now; None: it is."""
+        """Return why rundry cannot commit now; None: it can."""
         folder = Path(os.fsdecode((await self.run_checked("rev-parse", "--absolute-git-dir")).out.rstrip(b"\n")))
         busy = next((why for name, why in _OPERATIONS.items() if (folder / name).exists()), None)
         if busy is not None:
@@ -36,10 +36,10 @@ class SharedRepository(Repository):
     async def commit_file(
         self, path: str, was: Collection[bytes | None], message: str, hooks: Hooks | None = None
     ) -> str | None:
-        """Commit only that file as it is on the disk; return the commit's id, or None if there is nothing to commit.
+        """Commit only this file as it is on the disk. Return the id of the commit; None: there was nothing to commit.
 
-        `was`: contents that it had before anyone else's change; None: no file. Raises GitFailed, also if the last
-        commit or the index has other content.
+        `was`: contents that the file may have in the last commit; None in it: no file. Raises GitFailed, also if the
+        last commit or the index has other content.
         """
         await self._refuse_filters([path])
         await self._check_clean(path, was)

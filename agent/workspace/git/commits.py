@@ -1,4 +1,4 @@
-"""Make commits of a pass: one for the changes that are kept, or a bundle of commits that are rolled back."""
+"""Commit the changes of a pass that are kept, or bundle the commits of a pass that is rolled back."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .repository import GitFailed, Hooks, Repository
 from .state import REMOTES, GitState
 
 LARGEST = 64_000_000
-"""Bytes of the largest bundle for the journal; larger ones stay in the repository under their own ref."""
+"""Maximum bytes of a bundle in the journal. For more, the commits stay in the repository under refs of rundry."""
 _MOST_TIPS = 400
-"""Most tips that a bundle excludes, because they are named on a command line."""
+"""Maximum number of tips that a bundle excludes, because they are arguments of a command."""
 
 
 class KeptCommits(NamedTuple):
-    """Commits that are about to lose their branch."""
+    """Commits that no branch contains after a roll-back."""
 
     bundle: bytes | None
     """A bundle for `git fetch`; None: the commits are too large for one."""
     refs: list[str]
-    """Refs that keep the commits instead."""
+    """Refs that keep the commits if there is no bundle."""
     commits: list[str]
     """One line each: short id and subject."""
 
@@ -42,8 +42,8 @@ async def commit_pass(
 ) -> tuple[str, bool]:
     """Commit the pass on the branch that it started from, check that branch out, and return its new tip.
 
-    Commits of the pass itself are kept if they descend from its start. If they do not (it amended or dropped older
-    ones), the result is one commit on the start, and the second value is True: squashed.
+    Commits that the pass made are kept if they descend from its start. If they do not (the pass amended or dropped
+    older ones), the result is one commit on top of the start, and the second value is True: squashed.
     `paths`: all files that differ from the start, relative to the repository's folder. Raises GitFailed.
     """
     branch = start.branch
@@ -72,7 +72,7 @@ async def commit_pass(
 async def _message_from_hooks(
     repository: Repository, base: str, names: Sequence[str], message: str, hooks: Hooks
 ) -> str:
-    """Return the message of a commit that the hooks allow. The repository's index stays as it is."""
+    """Run the hooks before the commit, and return its message. The index of the repository does not change."""
     index = (await repository.run_checked("rev-parse", "--path-format=absolute", "--git-path", "index")).line
     with temp_folder("index") as folder:
         with suppress(FileNotFoundError):
@@ -84,9 +84,9 @@ async def _message_from_hooks(
 
 
 async def bundle_of(repository: Repository, want: GitState, have: GitState, fallback: str) -> KeptCommits | None:
-    """Pack what is reachable at the end and was not at the start; None: nothing. Raises GitFailed.
+    """Bundle the commits that are reachable at the end but were not at the start. Raises GitFailed.
 
-    `fallback`: prefix of ref names for commits that are too large for a bundle.
+    None: there are no such commits. `fallback`: prefix of the refs for commits that are too large for a bundle.
     """
     old = {*want.refs.values(), *(one.commit for one in want.stash), *([want.commit] if want.commit else [])}
     refs = {name: tip for name, tip in have.refs.items() if tip not in old and not name.startswith(REMOTES)}
@@ -115,7 +115,7 @@ async def bundle_of(repository: Repository, want: GitState, have: GitState, fall
 async def _without_submodules(
     repository: Repository, start: GitState, have: GitState, names: Sequence[str]
 ) -> list[str]:
-    """Replace files in a submodule by the submodule. Raises GitFailed if it has uncommitted changes."""
+    """Replace the files of a submodule by the submodule itself. Raises GitFailed if it has uncommitted changes."""
     places = await places_of(repository)
     prefix = (await repository.run_checked("rev-parse", "--show-prefix")).line
     found: set[str] = set()

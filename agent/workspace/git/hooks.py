@@ -21,12 +21,12 @@ from .repository import GitFailed, Repository
 
 COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _MOST_SHOWN = 2_000
-"""Characters of a hook's output, from its end."""
+"""Number of characters that are shown of the end of a hook's output."""
 _LARGEST_MESSAGE = 1_000_000
 
 
 class HookRefused(GitFailed):
-    """A hook failed, or changed what would be committed. The message says which, and what it printed."""
+    """A hook failed, or changed what would be committed. The message contains its name and output."""
 
 
 async def find_hooks(repository: Repository) -> dict[str, Path]:
@@ -47,19 +47,19 @@ class CommitHooks:
         env: Callable[[], Mapping[str, str]],
         seconds: Callable[[], float],
     ) -> None:
-        """`env` and `seconds` return a command's environment and time-out at that moment."""
+        """`env` and `seconds` return the current environment and time-out of commands."""
         self._sandbox, self._ws, self._env, self._seconds = sandbox, workspace, env, seconds
         self._notes: list[str] = []
 
     def take_notes(self) -> str:
-        """Return notes for the person on the hooks of the last commit; empty: none."""
+        """Return notes for the user on the hooks of the last commit, once; empty: none."""
         notes, self._notes = self._notes, []
         return "; ".join(notes)
 
     async def before(self, repository: Repository, tree: str, paths: Sequence[str], message: str) -> str:
         """Run pre-commit, prepare-commit-msg and commit-msg; return the message. Raises HookRefused, GitFailed.
 
-        The hooks see this tree as the index. `paths`: its new files; they keep their content whatever a hook writes.
+        The hooks see this tree as the index. `paths`: the new files in it, which are restored if a hook changes them.
         """
         hooks = await find_hooks(repository)
         if not hooks.keys() & set(COMMIT_HOOKS[:-1]):
@@ -88,7 +88,7 @@ class CommitHooks:
             return _message(text)
 
     async def after(self, repository: Repository) -> None:
-        """Run post-commit. The commit stays, whatever the hook does."""
+        """Run post-commit. If it fails, the commit stays and a note reports the failure."""
         hook = (await find_hooks(repository)).get("post-commit")
         if hook is not None:
             try:
@@ -118,7 +118,7 @@ class CommitHooks:
         for path in paths:
             try:
                 states.append(read_state(folder / path, beneath=self._ws.root))
-            except (RundryError, OSError, ValueError):  # a link or a large file: only the index is compared
+            except (RundryError, OSError, ValueError):  # a link or a large file: only its index entry is compared
                 continue
         return states
 
@@ -142,14 +142,14 @@ class CommitHooks:
 
 
 async def _hook_folders(repository: Repository) -> tuple[Path, Path]:
-    """Return the folder of the hooks, and the top of the working tree. Raises GitFailed."""
+    """Return the hooks folder and the top of the working tree. Raises GitFailed."""
     common = Path((await repository.run_checked("rev-parse", "--path-format=absolute", "--git-common-dir")).line)
     top = Path((await repository.run_checked("rev-parse", "--show-toplevel")).line)
     return (top / repository.hooks_path if repository.hooks_path else common / "hooks"), top
 
 
 def _entries(index: Path, width: int) -> list[object]:
-    """List the index without file times. Raises HookRefused if git would not write such an index."""
+    """Return the entries of the index without stat fields. Raises HookRefused if the index is damaged."""
     try:
         return [entry.key for entry in parse(read_plain(index, 1 << 30), width)]
     except (OSError, BadIndex) as error:

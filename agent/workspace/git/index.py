@@ -1,4 +1,4 @@
-"""Restore the index while holding the lock that git uses."""
+"""Restore the index under git's own lock."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .state import GitState
 async def restore_index(
     repository: Repository, places: GitPlaces, want: GitState, have: GitState, load: Callable[[str], bytes]
 ) -> list[str]:
-    """Return a line if the index was not restored. Raises GitFailed and OSError.
+    """Restore the index, or return a line with the reason why not. Raises GitFailed and OSError.
 
-    Git stores new file times in the index whenever it reads it, so only the entries for each file count.
+    Git updates the file times in the index whenever it reads it, so only the other fields of its entries are compared.
     """
     if want.staged == have.staged:
         return []

@@ -1,4 +1,4 @@
-"""Wait a moment for locks of other git processes, and never remove one."""
+"""Wait for locks of other git processes. rundry never removes a lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.05
 
 
 async def wait_for_locks(places: GitPlaces, seconds: float = LOCK_SECONDS) -> None:
-    """Return when neither the index nor HEAD is locked. Raises GitFailed, which names the lock."""
+    """Wait until neither the index nor HEAD is locked. Raises GitFailed, which names the lock, after `seconds`."""
     until = time.monotonic() + seconds
     while True:
         held = [lock for lock in (places.folder / "index.lock", places.folder / "HEAD.lock") if lock.exists()]

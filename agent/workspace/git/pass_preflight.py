@@ -8,11 +8,11 @@ from pathlib import Path
 from .repository import Repository
 
 _MOST_NAMED = 5
-"""Changed files that the message names."""
+"""Maximum number of changed files that the message names."""
 
 
 async def why_no_pass(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
-    """Return why no pass can start in this working tree: the branch, the tree, or no git at all. None: it can."""
+    """Return why no pass can start in this working tree, with the fix; None: one can."""
     if found is None:
         return (
             f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
@@ -25,14 +25,14 @@ async def why_no_pass(found: Repository | None, folder: Path, protected: Sequenc
         return "HEAD is not on a branch (detached), so a pass's commits would be lost: run `git switch -c NAME` first"
     if branch in protected:
         return (
-            f"the branch `{branch}` is protected: `git switch -c NAME` first, or take --worktree"
+            f"the branch `{branch}` is protected: `git switch -c NAME` first, or use --worktree"
             " (--protected names other branches, or none)"
         )
     if await found.head() is None:
         return f"the branch `{branch}` has no commit yet: commit once first"
     dirt = await found.dirty_paths()
     if dirt:
-        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or take --worktree"
+        return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or use --worktree"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Locate git's own files, and those that belong to the state of a repository."""
+"""Find the git folders of a repository, and the files in them that belong to its state."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ OPERATIONS = (
     "rebase-merge",
     "sequencer",
 )
-"""Files of one working tree, and folders with all their content."""
+"""Files and folders of one working tree that belong to its state."""
 SETTINGS = ("config", "info/attributes", "info/exclude", "hooks")
 """Settings files of the whole repository."""
 _MOST = 2_000
 LARGEST_KEPT = 1 << 30
-"""Bytes of the largest of git's own files that is stored."""
+"""Maximum bytes of a git file that is stored."""
 _MOST_BYTES = 16_000_000
 
 
@@ -53,7 +53,7 @@ class GitPlaces(NamedTuple):
 
     @property
     def is_linked(self) -> bool:
-        """Return whether `git worktree` made this working tree: refs, stash and settings are shared with the user's."""
+        """Return whether `git worktree` made this tree, so that the user's tree shares its refs, stash and settings."""
         return self.folder != self.common
 
 
@@ -69,7 +69,7 @@ def _real(path: Path) -> Path:
 
 
 def files_of(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the plain files among these names, and those in folders of these names; at most 2,000 files and 16 MB."""
+    """Yield the regular files with these names, and all in folders with these names, up to 2,000 files and 16 MB."""
     waiting = [folder / name for name in reversed(names)]
     files, room = 0, _MOST_BYTES
     while waiting and files < _MOST:

@@ -16,12 +16,12 @@ from .state import STASH, GitState, KeptFile, Stashed, Submodule
 Keep = Callable[[bytes], str]
 _GITLINK = b"160000"
 _DEEPEST = 4
-"""Levels of submodules in submodules."""
+"""Maximum depth of submodules in submodules."""
 _ENTRY = "%H%x00%gd%x00%gn%x00%ge%x00%gs"
 
 
 async def record_state(repository: Repository, keep: Keep, depth: int = 0) -> GitState:
-    """Read the whole state. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
+    """Record the state of a repository. `keep` stores bytes and returns their id. Raises GitFailed and OSError."""
     places = await places_of(repository)
     at_top = repository.at(places.top)
     listed = (await at_top.run_checked("ls-files", "--stage", "-v", "-z")).out
@@ -67,13 +67,13 @@ async def nested_in(repository: Repository) -> list[str]:
 
 
 def size_of_log(places: GitPlaces) -> int:
-    """Return the size in bytes of the log of this working tree's HEAD."""
+    """Return the size in bytes of the HEAD reflog of this working tree."""
     log = places.folder / "logs" / "HEAD"
     return log.stat().st_size if log.is_file() else 0
 
 
 def kept_file(path: Path, keep: Keep) -> KeptFile:
-    """Store a file of the git folder."""
+    """Store a file of the git folder, and return its mode and id."""
     return KeptFile(stat.S_IMODE(path.stat().st_mode), keep(read_plain(path, LARGEST_KEPT)))
 
 

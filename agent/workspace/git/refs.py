@@ -1,4 +1,4 @@
-"""Restore refs and the stash, each only if it is still as the pass left it."""
+"""Restore refs and the stash, unless someone changed them after the pass."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ async def restore_refs(
 ) -> list[str]:
     """Restore refs; return a line for each one that was not restored. Raises GitFailed.
 
-    Not touched: branches that another working tree has checked out, and remote-tracking refs of remotes that existed
-    before (an editor may fetch at any time). In a linked working tree the user's own tree shares all refs, so only the
-    branches are restored on which this working tree's HEAD was.
+    Branches that another working tree has checked out are not restored, nor are remote-tracking refs of earlier remotes
+    (an editor may fetch at any time). In a linked working tree, which shares all refs with the user's own tree, only
+    branches that this working tree's HEAD was on are restored.
     """
     elsewhere = await checked_out_elsewhere(repository, places)
     own = commits_of_head(places, want.head_log) if places.is_linked else None
@@ -62,12 +62,12 @@ async def _restore(repository: Repository, name: str, want: str | None, have: st
 
 
 async def _restore_stash(repository: Repository, want: list[Stashed], have: list[Stashed]) -> list[str]:
-    """Restore the stash. It is a log, so it is written again, oldest entry first, each with its own name and date."""
+    """Restore the stash. It is a reflog, so all entries are stored again, oldest first, with their names and dates."""
     now = [one.commit for one in await stash_of(repository)]
     wanted = [one.commit for one in want]
     if now == wanted:
         return []
-    # a roll-back that was cut short left the oldest of the entries, or none
+    # an interrupted roll-back leaves only the oldest entries, or none
     is_halfway = not now or now == wanted[-len(now) :]
     if now != [one.commit for one in have] and not is_halfway:
         return ["stash: not restored, because someone changed it since"]
@@ -97,20 +97,20 @@ async def checked_out_elsewhere(repository: Repository, places: GitPlaces) -> se
 
 
 def commits_of_head(places: GitPlaces, since: int) -> set[str]:
-    """Return the commits that this working tree's HEAD was on after that position of its log."""
+    """Return the commits that HEAD of this working tree was on, from this byte of its reflog on."""
     return {
         fields[1].decode("ascii", "replace") for line in _log(places, since) if len(fields := line.split(b" ", 2)) > 1
     }
 
 
 def first_of_head(places: GitPlaces) -> str | None:
-    """Return the first commit of this working tree's HEAD."""
+    """Return the first commit in the HEAD reflog of this working tree."""
     fields = next(iter(_log(places, 0)), b"").split(b" ", 2)
     return fields[1].decode("ascii", "replace") if len(fields) > 1 else None
 
 
 def visited_by_head(places: GitPlaces) -> set[str]:
-    """Return the branches that this working tree's HEAD was on, by its log."""
+    """Return the branches that HEAD of this working tree was on, according to its reflog."""
     found = (_HEAD_MOVED.search(line) for line in _log(places, 0))
     names = {match[1].decode("utf-8", "surrogateescape") for match in found if match is not None}
     return {_BRANCHES + name.removeprefix(_BRANCHES) for name in names}

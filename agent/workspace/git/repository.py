@@ -1,7 +1,7 @@
-"""The user's git repository, where passes are committed. Git runs without hooks, filters, foreign config or network.
+"""The user's git repository, in which passes are committed. Git runs without hooks, filters, network or global config.
 
-A pass's commit is built with plumbing (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that only
-the named paths and one branch change.
+A commit is built with plumbing commands (`update-index`, `write-tree`, `commit-tree`, `update-ref`), so that only
+the given paths and one branch change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OPERATIONS = (
 
 
 class GitFailed(RundryError):
-    """A git command failed; the message has git's own words."""
+    """A git command failed. The message contains git's own message."""
 
 
 class GitAnswer(NamedTuple):
@@ -56,15 +56,15 @@ class Hooks(Protocol):
         ...
 
     async def after(self, repository: Repository) -> None:
-        """Run what follows a commit."""
+        """Run the hooks that follow a commit."""
         ...
 
 
 class Repository:
-    """The git repository around a folder. Every method starts a git process and reads the disk as it is."""
+    """The git repository that contains a folder. Every method starts a git process; nothing is cached."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        """`folder`: where git is started; all paths, in and out, are relative to it."""
+        """`folder`: where git is started. All paths, given and returned, are relative to it."""
         self.folder = folder
         self._env = {name: value for name, value in env.items() if not name.startswith("GIT_")}
         self._git = find_program("git", [repository_top(folder) or folder], self._env.get("PATH"))
@@ -77,7 +77,7 @@ class Repository:
 
     @classmethod
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
-        """Find the repository; None: no working tree. Raises GitFailed if git is missing or refuses."""
+        """Find the repository; None: the folder is not in one. Raises GitFailed if git is missing or fails."""
         found = cls(folder, env)
         await found._read_settings()
         answer = await found.run("rev-parse", "--is-inside-work-tree", "--show-toplevel")
@@ -108,7 +108,7 @@ class Repository:
         return answer.line if answer.code == 0 else None
 
     async def head(self) -> str | None:
-        """Return the commit of HEAD; None: there is none yet."""
+        """Return the commit of HEAD; None: there is no commit yet."""
         answer = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return answer.line if answer.code == 0 else None
 
@@ -118,14 +118,14 @@ class Repository:
         return await asyncio.to_thread(_operation, folder)
 
     async def dirty_paths(self) -> list[str]:
-        """Return paths that differ from the last commit, with untracked, without ignored ones, relative to the top."""
+        """Return changed and untracked paths, relative to the top of the working tree. Ignored ones are left out."""
         raw = await self.run_checked("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
         return [os.fsdecode(entry[3:]) for entry in raw.out.split(b"\0") if entry]
 
     async def commit(self, paths: Sequence[str], message: str, hooks: Hooks | None = None) -> str | None:
-        """Commit these files as they are on the disk, on the current branch; return the commit's id.
+        """Commit these files as they are on the disk, on the current branch. Return the id of the commit.
 
-        None: there was nothing to commit. Ignored files are left out. Raises GitFailed and then commits nothing.
+        None: there was nothing to commit. Ignored files are left out. Raises GitFailed if nothing was committed.
         """
         head = await self.head()
         tree = await self.stage(paths)
@@ -140,7 +140,7 @@ class Repository:
         return new
 
     async def stage(self, paths: Sequence[str]) -> str:
-        """Stage these files as they are on the disk, without ignored ones; return the id of the tree."""
+        """Stage these files as they are on the disk, except for ignored ones. Return the id of the tree."""
         names = await self._wanted(paths)
         if names:
             await self._refuse_filters(names)
@@ -150,7 +150,7 @@ class Repository:
         return (await self.run_checked("write-tree")).line
 
     async def commit_tree(self, tree: str, parent: str | None, message: str) -> str:
-        """Make a commit without a ref to it; return its id."""
+        """Make a commit that no ref names yet. Return its id."""
         parents = () if parent is None else ("-p", parent)
         return (await self.run_checked("commit-tree", tree, *parents, "-F", "-", stdin=_message(message))).line
 
@@ -167,10 +167,12 @@ class Repository:
         await self.run_checked("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
 
     async def _wanted(self, paths: Sequence[str]) -> list[str]:
-        """Leave out the paths that git ignores and does not track."""
+        """Return the paths without those that git ignores and does not track."""
         if not paths:
             return []
-        named = _joined([f"./{path}" for path in paths])  # it takes no literal pathspecs: a `:` in front were magic
+        named = _joined(
+            [f"./{path}" for path in paths]
+        )  # check-ignore has no literal pathspecs, and a leading `:` is magic
         answer = await self.run("check-ignore", "-z", "--stdin", stdin=named, literal=False)
         if answer.code not in (0, 1):
             raise GitFailed(f"git check-ignore: {answer.error}")
@@ -178,7 +180,7 @@ class Repository:
         return [path for path in paths if path not in ignored]
 
     async def _refuse_filters(self, paths: Sequence[str]) -> None:
-        """Refuse files with a filter (`git lfs`, `git-crypt`): rundry runs none, so other bytes would be committed."""
+        """Raise GitFailed for files with a filter (`git lfs`): without it, git would commit other bytes."""
         answer = await self.run_checked("check-attr", "-z", "--stdin", "filter", stdin=_joined(paths))
         fields = answer.out.split(b"\0")
         for name, value in zip(fields[0::3], fields[2::3], strict=False):
@@ -194,7 +196,7 @@ class Repository:
     async def run_checked(
         self, *argv: str, stdin: bytes | None = None, more: Mapping[str, str] | None = None
     ) -> GitAnswer:
-        """Run git, and raise GitFailed unless it succeeds."""
+        """Run git. Raises GitFailed if the exit code is not 0."""
         answer = await self.run(*argv, stdin=stdin, more=more)
         if answer.code != 0:
             raise GitFailed(f"git {argv[0]}: {answer.error or f'exit code {answer.code}'}")
@@ -203,7 +205,7 @@ class Repository:
     async def run(
         self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
     ) -> GitAnswer:
-        """Run git, whatever it answers. `more`: variables for this one command. Raises GitFailed if it cannot run."""
+        """Run git, also if it fails. `more`: additional variables. Raises GitFailed if git cannot run."""
         env = {
             **self._env,
             **self._config.identity,
@@ -234,7 +236,7 @@ class Repository:
 
 
 def repository_top(folder: Path) -> Path | None:
-    """Return the nearest folder above with a `.git`; None: there is none. Starts no process."""
+    """Return the nearest folder at or above this one that contains `.git`, or None. Does not start git."""
     return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
@@ -243,7 +245,7 @@ def _operation(folder: Path) -> str | None:
 
 
 def _holds(top: str, folder: Path) -> bool:
-    """Return whether the working tree includes the folder; it may be elsewhere (`core.worktree`)."""
+    """Return whether the working tree contains the folder: `core.worktree` may name another place."""
     return os.path.commonpath([os.path.realpath(top), os.path.realpath(folder)]) == os.path.realpath(top)
 
 

@@ -1,7 +1,7 @@
-"""Restore a repository to a recorded state, without overwriting later changes by others.
+"""Restore a repository to a recorded state, without overwriting later changes of other programs.
 
-Every part is compared with its state at the end (`have`): a difference is someone's work and is kept.
-After a kill, a second call finishes what the first one began.
+Each part is compared with its state at the end of the pass (`have`). If it differs, someone changed it later, and it is
+kept. If a call is killed, the next one completes its work.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ async def rewind(
     aside: Path,
     history_only: bool = False,
 ) -> list[str]:
-    """Return a line for each part that was not restored; empty: the state is `want`. Git errors do not raise.
+    """Restore the state `want`. Return a line for each part that was not restored. Does not raise for git errors.
 
-    `load` returns stored bytes. `aside`: target for git folders of new repositories in the tree.
-    `history_only`: restore only HEAD, branches, index and running operations.
+    `load` returns stored bytes. `aside`: where git folders of new repositories in the tree are moved to.
+    `history_only`: restore only HEAD, branches, the index and operations in progress.
     """
     try:
         places = await places_of(repository)
@@ -69,7 +69,7 @@ async def rewind(
 
 
 async def _restore_head(rewinding: Rewinding) -> list[str]:
-    """Restore HEAD itself; its branch is restored like all other refs."""
+    """Restore HEAD itself. Its branch is restored with the other refs."""
     if rewinding.want.head == rewinding.have.head:
         return []
     answer = await rewinding.repository.run("symbolic-ref", "--quiet", "HEAD")
@@ -88,7 +88,7 @@ async def _restore_head(rewinding: Rewinding) -> list[str]:
 def _restore_files(
     rewinding: Rewinding, folder: Path, names: tuple[str, ...], want: dict[str, KeptFile], have: dict[str, KeptFile]
 ) -> list[str]:
-    """Restore small files of the git folder."""
+    """Restore files of the git folder: settings, or those of an operation."""
     if want == have:
         return []
     left: list[str] = []
@@ -128,7 +128,7 @@ async def _rewind_submodules(rewinding: Rewinding, aside: Path) -> list[str]:
 
 
 async def _reattach(rewinding: Rewinding, path: str, wanted: Submodule) -> list[str]:
-    """Restore a removed submodule: its repository is still in the git folder, and its `.git` file leads there."""
+    """Restore a removed submodule: write its `.git` file, which points to its repository in the git folder."""
     place = rewinding.places.top / path / ".git"
     if wanted.pointer is None or place.exists():
         return [f"{path}: the submodule was removed, and cannot be restored"]
@@ -144,7 +144,7 @@ async def _reattach(rewinding: Rewinding, path: str, wanted: Submodule) -> list[
 
 
 async def _move_nested_aside(rewinding: Rewinding, aside: Path) -> list[str]:
-    """Move repositories that appeared in the working tree out of it as a whole, so that nothing in them is lost."""
+    """Move the git folders of new repositories out of the working tree, so that their commits are not lost."""
     left: list[str] = []
     for path in await nested_in(rewinding.repository):
         is_of_pass = path in rewinding.have.nested or path.rstrip("/") in rewinding.have.submodules
@@ -159,7 +159,7 @@ async def _move_nested_aside(rewinding: Rewinding, aside: Path) -> list[str]:
 
 
 def write_file(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file in one rename."""
+    """Replace a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.rundry-new")
     fresh.write_bytes(data)

@@ -36,7 +36,7 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None
     """The commit of HEAD; None: there is none yet."""
     refs: dict[str, str] = {}
-    """Maps full names to object ids, without symbolic refs."""
+    """Object ids by full ref name, without symbolic refs."""
     stash: list[Stashed] = []
     """Entries of the stash, newest first."""
     index: str | None = None
@@ -48,9 +48,9 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, KeptFile] = {}
     """Config, excludes, attributes and hooks, by their path in the common git folder."""
     head_log: int = 0
-    """Size of HEAD's log in bytes: entries after it are later than this moment."""
+    """Size of the HEAD reflog in bytes: entries beyond it are later than this moment."""
     nested: list[str] = []
-    """Folders of the working tree that are repositories but not in the index."""
+    """Untracked folders of the working tree that are repositories."""
     submodules: dict[str, Submodule] = {}
     """Submodules by path, relative to the top of the working tree."""
 
@@ -69,7 +69,7 @@ class Submodule(msgspec.Struct, frozen=True):
 
 
 def is_same(one: GitState, other: GitState) -> bool:
-    """Return whether nothing moved. Longer logs and file times in the index do not count."""
+    """Return whether both states are the same, except for reflogs and the file times in the index."""
     return _without_times(one) == _without_times(other)
 
 
@@ -79,7 +79,7 @@ def _without_times(state: GitState) -> GitState:
 
 
 def differences(start: GitState, end: GitState, path: str = "") -> list[str]:
-    """Describe changes of the history, one line each; empty: HEAD, refs and stash are as they were."""
+    """Describe the changes of HEAD, refs, stash and submodules, one line each."""
     where = f"{path}: " if path else ""
     lines: list[str] = []
     if start.head != end.head:

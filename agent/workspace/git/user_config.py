@@ -1,4 +1,4 @@
-"""The settings with which rundry runs git: harmless ones of the user's config, and nothing that would run code."""
+"""The settings with which rundry runs git: harmless ones from the user's config, and none that would run code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEUTRAL = ("rundry", "rundry@localhost")
 
 
 class UserConfig(msgspec.Struct, frozen=True):
-    """What rundry uses of the user's git config."""
+    """The part of the user's git config that rundry uses."""
 
     settings: Sequence[tuple[str, str]] = ()
     """Settings for git commands, with `SAFE_SETTINGS` at the end."""

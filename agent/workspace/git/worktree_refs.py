@@ -1,4 +1,4 @@
-"""Remove the branches and tags that were made from one linked working tree, and no others."""
+"""Remove the branches and tags that were created in one linked working tree."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WORD = re.compile(r"[^\s'\"]+")
 
 
 async def drop_refs_made_in(tree: Repository, start: GitState, commands: Sequence[str]) -> None:
-    """Remove refs that this working tree made since `start`, and restore those that lead to its commits.
+    """Remove refs that were created in this working tree since `start`, and restore those moved to its commits.
 
-    All working trees of a repository share its refs, so a new one may be someone else's. It counts as made here if
-    its tip is a commit of this tree, if HEAD of this tree was on it, or if one of the `commands` that ran here makes
-    refs and names it. Raises GitFailed.
+    All working trees of a repository share its refs, so another program may have created a new ref. It counts as
+    created here if its tip is a commit of this tree, if HEAD of this tree was on it, or if one of the `commands` that
+    ran here makes refs and names it. Raises GitFailed.
     """
     places = await places_of(tree)
     if not places.is_linked:
@@ -44,6 +44,6 @@ async def drop_refs_made_in(tree: Repository, start: GitState, commands: Sequenc
 
 
 def _words_of(commands: Sequence[str]) -> set[str]:
-    """Return the words of commands that make refs, without the prefix of a full ref name."""
+    """Return the words of the commands that create refs, without the prefix of full ref names."""
     words = {word for command in commands for rest in _MAKES_REFS.findall(command) for word in _WORD.findall(rest)}
     return {word.removeprefix("refs/heads/").removeprefix("refs/tags/") for word in words}

@@ -1,4 +1,4 @@
-"""Record temporary files next to files that are written, and remove them after a kill."""
+"""Record the temporary files of writes, and remove those that a killed process left."""
 
 from .record import Leftovers, Use
 

@@ -1,6 +1,7 @@
-"""Record the writes that a kill can interrupt, and remove the temporary files of a killed process.
+"""Record the writes in progress, and remove the temporary files of a killed process.
 
-A temporary file may be the only copy of someone else's concurrent write. Such a file is kept as `NAME.kept-X`.
+A temporary file may be the only copy of what another program wrote at the same time. Such a file is kept as
+`NAME.kept-X`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class _Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Leftovers:
-    """The temporary files of one run, used only by the process that holds the run. Safe for several threads."""
+    """The temporary files of one run. Only the runner uses it; it may be used by several threads."""
 
     def __init__(self, journal: Path | None) -> None:
         """`journal`: the run's journal, next to which the record is stored; None: nothing is recorded."""
@@ -83,7 +84,7 @@ class Leftovers:
             crash_point("temporary file: gone")
 
     def sweep(self) -> list[str]:
-        """Remove what a killed process left; return a line for each file that has someone's work and was kept."""
+        """Remove what a killed process left. Return a line for each file that was kept, because it is not a copy."""
         if self._path is None or self._open:
             return []
         try:
@@ -109,7 +110,7 @@ class Leftovers:
 
 
 def _read(lines: Sequence[bytes]) -> list[_Entry]:
-    """Read the newest first. A line that a kill or a full disk cut names a file that was not made yet."""
+    """Parse the entries, newest first. An incomplete line is skipped: its file was not created yet."""
     found: list[_Entry] = []
     for line in reversed(lines):
         try:
@@ -120,7 +121,7 @@ def _read(lines: Sequence[bytes]) -> list[_Entry]:
 
 
 def _clean_up(entry: _Entry) -> str | None:
-    """Remove the file or restore it; return a line if it is kept."""
+    """Remove the temporary file, or rename it back. Return a line if it is kept under another name."""
     place, name = Path(os.fsdecode(bytes.fromhex(entry.folder))), os.fsdecode(bytes.fromhex(entry.name))
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -132,7 +133,7 @@ def _clean_up(entry: _Entry) -> str | None:
         if not _exists(folder, entry.aside) or (entry.use == "lock" and _digest(folder, entry.aside) != entry.new):
             return None
         if entry.use == "displacing" and _digest(folder, name) == entry.new and _exists(folder, name):
-            exchange(folder, entry.aside, name)  # the resumed run displaces it again, and keeps it
+            exchange(folder, entry.aside, name)  # the resumed run replaces it again, and stores it
         if _is_known(folder, name, entry):
             os.unlink(entry.aside, dir_fd=folder)
             return None
@@ -149,7 +150,7 @@ def _clean_up(entry: _Entry) -> str | None:
 
 
 def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | None:
-    """Overwrite the rest of a file whose writer was killed in the middle."""
+    """Complete a file that was being overwritten when its writer was killed."""
     descriptor = os.open(real.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -167,7 +168,7 @@ def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | Non
 
 
 def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
-    """Return whether the first bytes are new content, and the rest old content or space reserved for more."""
+    """Return whether the file begins with new content and continues with old content or reserved space."""
     if len(now) not in (len(before), len(after)):
         return False
     written = next((n for n, (one, other) in enumerate(zip(now, after, strict=False)) if one != other), len(after))
@@ -175,7 +176,7 @@ def _is_half_written(now: bytes, before: bytes, after: bytes) -> bool:
 
 
 def _is_known(folder: int, name: str, entry: _Entry) -> bool:
-    """Return whether everything in the temporary file is stored elsewhere."""
+    """Return whether the content of the temporary file is stored elsewhere too."""
     if entry.use == "made":
         return True
     aside = _digest(folder, entry.aside)

@@ -1,1 +1,1 @@
-"""Start commands, limit them, and end them with all their child processes."""
+"""Run commands with limits, and end them together with all their child processes."""

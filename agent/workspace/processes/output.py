@@ -1,4 +1,4 @@
-"""Keep the head and the tail of a byte stream of any length in bounded memory."""
+"""Keep the beginning and the end of a byte stream in bounded memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HeadTail:
         return self.total - len(self._head) - min(self._tail_size, self._tail_limit)
 
     def value(self) -> bytes:
-        """Return head and tail; a line between them says how much is missing, if anything is."""
+        """Return the head and the tail, with a line between them if bytes are missing."""
         tail = b"".join(self._tail)[-self._tail_limit :] if self._tail_limit else b""
         return bytes(self._head) + omission_line(self.dropped) + tail
 

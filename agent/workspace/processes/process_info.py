@@ -1,6 +1,6 @@
-"""Read what the system knows of a process: its children, state, session, arguments and environment.
+"""Read properties of a process: children, state, session, arguments and environment.
 
-On Linux from /proc (proc(5)), by system calls alone: each command's end reads many of these small files.
+On Linux, they are read from /proc (proc(5)) with plain system calls, because each end of a command reads many files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 _EXITING = 0x4
 """PF_EXITING among a process's flags (linux/sched.h)."""
 _EXEC = 0.01
-"""Seconds that a process gets to become its program."""
+"""Seconds that a process may take for execve(2)."""
 _PIECE = 65_536
 
 
@@ -48,7 +48,7 @@ def state(pid: int) -> str:
 
 
 def started(pid: int) -> str:
-    """Return when it started: with its pid, this tells it from another process (Linux). Empty: no such process."""
+    """Return the start time, which identifies a process together with its pid; empty: no such process, or not Linux."""
     fields = _stat(pid)
     return fields[19] if len(fields) > 19 else ""
 
@@ -66,7 +66,7 @@ def parent(pid: int) -> int:
 
 
 def session(pid: int) -> int:
-    """Return the session that it belongs to, or 0."""
+    """Return the id of its session, or 0."""
     fields = _stat(pid)
     return int(fields[3]) if len(fields) > 3 else 0
 
@@ -85,7 +85,7 @@ def arguments(pid: int) -> list[bytes]:
 
 
 def settled_environment(pid: int) -> list[bytes]:
-    """Read an environment, also during execve(2), when a process has neither arguments nor environment for a moment."""
+    """Return the environment, and wait for a running execve(2), during which it is empty for a moment."""
     until = time.monotonic() + _EXEC
     while not (found := environment(pid)) and time.monotonic() < until:
         try:
@@ -105,13 +105,13 @@ def _is_exiting(pid: int) -> bool:
 
 
 def leads_a_namespace(pid: int) -> bool:
-    """Return whether it is the first process of a pid namespace below ours: all processes in it end with it."""
+    """Return whether it is the first process of a pid namespace below ours, so that all processes in it end with it."""
     numbers = _numbers(pid)
     return len(numbers) > namespace_depth(os.getpid()) and numbers[-1] == "1"
 
 
 def namespace_depth(pid: int) -> int:
-    """Return how many pid namespaces deep it is; a sandbox's first process is one deeper than this one."""
+    """Return the number of pid namespaces that it is in. In a sandbox, it is one more than for this process."""
     return len(_numbers(pid))
 
 

@@ -1,7 +1,8 @@
 """Find and end all processes of one command, including those that left its session.
 
-On Linux this process adopts orphans (prctl(2), PR_SET_CHILD_SUBREAPER), so everything that a command starts stays
-below it; elsewhere a mark in the environment identifies them. `killpg` alone misses children that called setsid.
+On Linux, this process adopts orphans (prctl(2), PR_SET_CHILD_SUBREAPER), so everything that a command starts stays
+below it. On other systems, a variable in the environment identifies the processes. `killpg` would miss children that
+called setsid.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from .process_info import (
 
 _MARK = "RUNDRY_COMMAND"
 _SHELL_OPTIONS = [b"--noprofile", b"--norc", b"-c"]
-"""Arguments with which the shell of a command line is started."""
+"""Arguments of the shell that runs a command line (`processes.shell`)."""
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _SHELL_VARIABLES = (b"PATH=", b"PWD=", b"OLDPWD=", b"SHLVL=", b"_=")
-"""Variables that any shell sets itself: they may be equal by chance."""
+"""Variables that every shell sets, so that two processes may have the same value by chance."""
 _ROUNDS = 50
 _POLL = 0.02
 
 
 class ProcessTree:
-    """The processes of one command. `mark` goes into the command's environment before it starts."""
+    """The processes of one command. Start the command with the variables of `mark`."""
 
     _open_trees: set[ProcessTree] = set()
-    """Trees that are not closed. If there is only one, an orphan without a mark belongs to it."""
+    """All trees that are not closed. If there is only one, an orphan without a mark belongs to it."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
@@ -65,7 +66,7 @@ class ProcessTree:
         self._root = root
 
     def close(self) -> None:
-        """Close the tree: no process of the command is left, or the rest was given up."""
+        """Stop assigning orphans to this tree: its processes ended, or could not be ended."""
         ProcessTree._open_trees.discard(self)
 
     def members(self) -> list[int]:
@@ -73,19 +74,19 @@ class ProcessTree:
         return _open_trees(self._members())
 
     async def end(self, grace: float) -> int:
-        """Ask all processes to end, and kill the rest after `grace` seconds. Returns the number that was alive.
+        """Send SIGTERM to all processes, and SIGKILL after `grace` seconds. Return the number that was alive.
 
-        All are stopped first, and the shell that runs the command line stays stopped: once the program that it waits
-        for has ended, it would run the rest of the line. A sandbox's own first process ends a moment after the
-        command and is not counted. Processes in the sandbox end with it and are counted, even if they are dead by now.
+        All are stopped first. The shell of the command line stays stopped, because it would run the rest of the line
+        when the program that it waits for ends. The first process of a sandbox ends shortly after the command and is
+        not counted. Processes in the sandbox end with it and are counted, even if they are already dead.
         """
-        below = _children_in_sandboxes()  # immediately, because they are gone in a moment
+        below = _children_in_sandboxes()  # first, because they end in a moment
         members = self._members()
         alive = _open_trees(members)
         dying = {child for head in below.keys() & set(members) for child in below[head]}
         left = len((set(alive) | dying) - below.keys())
         if not members and not self.members():
-            return 0  # the usual end: the command's only process is gone, which a second look confirms
+            return 0  # the usual case: the only process has ended, which a second check confirms
         until = time.monotonic() + grace
         asked = held = _with_ancestors(_shells(self._stop_all()))
         while (alive := set(self.members())) - held and time.monotonic() < until:
@@ -96,12 +97,12 @@ class ProcessTree:
             await asyncio.sleep(_POLL)
         self.kill()
         until = time.monotonic() + 1.0
-        while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - no event tells of orphans
+        while self.members() and time.monotonic() < until:  # noqa: ASYNC110 - there is no event for orphans
             await asyncio.sleep(_POLL)
         return left
 
     def kill(self) -> None:
-        """Stop all, so that none can fork, then kill them. Does not wait."""
+        """Stop all processes, so that none can fork, then kill them. Does not wait."""
         for _ in range(_ROUNDS):
             stopped = self._stop_all()
             if not stopped:
@@ -111,7 +112,7 @@ class ProcessTree:
             self._reap()
 
     def _stop_all(self) -> set[int]:
-        """Stop every process, also new ones. Returns them."""
+        """Stop all processes, also those that start meanwhile. Return them."""
         stopped: set[int] = set()
         for _ in range(_ROUNDS):
             new = set(self.members()) - stopped
@@ -147,8 +148,8 @@ class ProcessTree:
             return True
         if len(ProcessTree._open_trees) > 1:
             return False
-        # Its environment was cleared or written over (`env -i`, setproctitle). What this process starts itself
-        # has its environment, or its session.
+        # The environment was cleared or overwritten (`env -i`, setproctitle). Processes that this process started
+        # itself share its environment or its session.
         mine = {item for item in environment(os.getpid()) if not item.startswith(_SHELL_VARIABLES)}
         return not mine.intersection(found) and session(child) != os.getsid(0)
 
@@ -187,12 +188,12 @@ def _open_trees(pids: list[int]) -> list[int]:
 
 
 def _shells(pids: Iterable[int]) -> set[int]:
-    """Return those that run the command line itself (`processes.shell`)."""
+    """Return the processes that are the shell of a command line."""
     return {pid for pid in pids if arguments(pid)[1:4] == _SHELL_OPTIONS}
 
 
 def _with_ancestors(pids: set[int]) -> set[int]:
-    """Return them and their ancestors up to this process: a sandbox that ends takes all processes in it along."""
+    """Return the processes and their ancestors below this process: when a sandbox ends, all processes in it end."""
     found, todo = set(pids), list(pids)
     while todo:
         above = parent(todo.pop())
@@ -203,16 +204,16 @@ def _with_ancestors(pids: set[int]) -> set[int]:
 
 
 def _children_in_sandboxes() -> dict[int, list[int]]:
-    """Map the first process of each sandbox whose command has ended, a child of this process, to its children."""
+    """Map the first process of each sandbox that is a child of this process to its own children."""
     if sys.platform != "linux":
         return {}
     return {pid: children(pid) for pid in children(os.getpid()) if leads_a_namespace(pid)}
 
 
 def _was_adopted(pid: int) -> bool:
-    """Return whether a child was adopted. Our own children have our session or lead one, in our namespace.
+    """Return whether a child was adopted: our own children are in our session or lead one, in our namespace.
 
-    Works for a zombie without an environment too. False for a dead orphan that led its own session.
+    Also works for a zombie, which has no environment. False for a dead orphan that led its own session.
     """
     return session(pid) not in (0, pid, os.getsid(0)) or namespace_depth(pid) > namespace_depth(os.getpid())
 

@@ -20,12 +20,12 @@ from .process_tree import ProcessTree
 from .reader import Reader
 
 FULL = 16_000_000
-"""Most bytes of output that are stored (docs/requirements.md 7.5)."""
+"""Maximum bytes of output that are stored (docs/requirements.md 7.5)."""
 GRACE = 2.0
-"""Seconds between the request to end and the kill."""
+"""Seconds between SIGTERM and SIGKILL."""
 _LEFT_BEHIND_GRACE = 0.3
 _LONGEST = 131_000
-"""Bytes of one argument (execve(2): 128 KiB)."""
+"""Maximum bytes of one argument (execve(2): 128 KiB)."""
 
 
 class NewRepository(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class NewRepository(msgspec.Struct, frozen=True):
 
     path: Path
     aside: Path
-    """Where the repository is now, so that git does not enter it."""
+    """Where rundry moved it, so that git does not use it."""
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,31 +48,31 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool
     seconds: float
     error: str | None
-    """Why it did not start, or was cut, in one line."""
+    """Why it did not start or did not finish, in one line."""
     full: bytes = b""
     """Head and tail of the output, at most `keep` bytes."""
     full_dropped: int = 0
     """Number of bytes missing in `full`."""
     left_behind: int = 0
-    """Processes that still ran when the command ended; they were ended too."""
+    """Number of processes that were still running when the command ended; they were ended too."""
     repositories: tuple[NewRepository, ...] = ()
     """Repositories that the command made."""
     restored: Path | None = None
-    """A folder of programs that the command changed and that was restored."""
+    """A folder of programs that the command changed and that rundry restored."""
     errors: bytes = b""
     """Standard error, at most 16 MB, if it was requested separately; else it is part of the output."""
 
 
 def shell(command: str, avoid: Path) -> list[str]:
-    """Return the argument list of a command line, which is always run by bash without start-up files.
+    """Return the argument list that runs a command line with bash, without start-up files.
 
-    `avoid`: the workspace; a bash that a model could have put there is not used.
+    `avoid`: the workspace. A bash in it is not used, because a model could have put it there.
     """
-    return [bash(avoid), "--noprofile", "--norc", "-c", command, "bash"]  # the name with which it begins its errors
+    return [bash(avoid), "--noprofile", "--norc", "-c", command, "bash"]  # `$0`, with which its error messages begin
 
 
 def bash(avoid: Path) -> str:
-    """Return the absolute path of bash outside of this folder; where there is none, only its name."""
+    """Return the absolute path of a bash outside of this folder; only its name if there is none."""
     return str(find_program("bash", [avoid]) or "bash")
 
 
@@ -92,7 +92,7 @@ async def run_process(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    timeout: float,  # noqa: ASYNC109 - what is to happen at its end is more than cancelling
+    timeout: float,  # noqa: ASYNC109 - a time-out does more than cancel
     limit: int = 200_000,
     on_output: Callable[[bytes], None] | None = None,
     stdin: bytes | None = None,
@@ -104,8 +104,8 @@ async def run_process(
 
     `separate_errors`: standard error goes to `Finished.errors`, not to `on_output`.
     `on_start` receives the processes of the command.
-    Time-out and cancelling end the whole tree: a request to end, two seconds, a kill. Background processes of the
-    command are ended when it ends.
+    A time-out or a cancellation ends all processes of the command: SIGTERM, two seconds, SIGKILL. Background processes
+    are ended when the command ends.
     """
     started = time.monotonic()
     try:
@@ -161,7 +161,7 @@ async def _spawn(
     env: Mapping[str, str],
     takes_input: bool,
 ) -> tuple[asyncio.subprocess.Process, asyncio.CancelledError | None]:
-    """Start the process; it alone keeps the write ends. Return it, and the cancellation that came meanwhile."""
+    """Start the process, and close the write ends of its pipes here. Return it, and a cancellation meanwhile."""
     writing = [pipe[1] for pipe in pipes]
     starting = asyncio.create_task(
         asyncio.create_subprocess_exec(
@@ -207,9 +207,9 @@ def _close(ends: Iterable[int]) -> None:
 
 
 async def _wait_for_start(starting: asyncio.Task[asyncio.subprocess.Process]) -> asyncio.CancelledError | None:
-    """Wait for the start even when cancelled meanwhile, and return the cancellation.
+    """Wait for the start, even if this task is cancelled meanwhile. Return the cancellation.
 
-    When a start is cancelled, asyncio ends only the first process: its children would live on.
+    If the start itself were cancelled, asyncio would end only the first process, and its children would continue.
     """
     cancelled = None
     while not starting.done():
@@ -224,12 +224,12 @@ class _Running:
     """A running command."""
 
     def __init__(self, process: asyncio.subprocess.Process, readers: Sequence[Reader], tree: ProcessTree) -> None:
-        """`readers`: for its output, and for its standard error if that is separate."""
+        """`readers`: one for the output, and one for standard error if that is separate."""
         self._process, self._readers, self.tree = process, readers, tree
         self._started = time.monotonic()
 
     async def finish(self, seconds: float, limit: int) -> Finished:
-        """Wait for the end; after `seconds`, or when cancelled, end the whole tree."""
+        """Wait for the end. After `seconds`, or when cancelled, end all processes."""
         timed_out = False
         try:
             async with asyncio.timeout(max(0.0, seconds)):
@@ -237,12 +237,12 @@ class _Running:
         except TimeoutError:
             timed_out = True
         finally:
-            # Also when the task was cancelled: no process outlives its command.
+            # Also after a cancellation: no process may outlive its command.
             left = await self.end_all(GRACE if self._process.returncode is None else _LEFT_BEHIND_GRACE)
         return self._finished(timed_out, 0 if timed_out else left, seconds, limit)
 
     async def end_all(self, grace: float) -> int:
-        """End the whole tree; return the number of processes that were still alive."""
+        """End all processes. Return the number that was still alive."""
         try:
             left = await self.tree.end(grace)
             with suppress(TimeoutError):
@@ -269,11 +269,11 @@ class _Running:
             dropped=dropped + kept.dropped,
             timed_out=timed_out,
             seconds=time.monotonic() - self._started,
-            error=error if code is not None else "it could not be ended: the system holds it",
+            error=error if code is not None else "it could not be ended, even with SIGKILL",
             full=full,
             full_dropped=kept.dropped,
             left_behind=left,
-            errors=b"".join(told.value() for told in errors),
+            errors=b"".join(each.value() for each in errors),
         )
 
 

@@ -13,7 +13,7 @@ from .output import HeadTail
 
 _PIECE = 1 << 20
 _FLOOD = 64_000_000
-"""Bytes after which a command that keeps writing is slowed down, so that it cannot occupy a core."""
+"""Bytes of output after which reading is slowed down, so that a command cannot use a whole core."""
 _FLOOD_PAUSE = 0.002
 
 
@@ -28,12 +28,12 @@ class Reader:
         self._pause: asyncio.TimerHandle | None = None
         os.set_blocking(fd, False)
         if sys.platform == "linux":
-            with suppress(OSError):  # over the user's quota of pipe memory: the default 64 KiB is enough
+            with suppress(OSError):  # the user's quota of pipe memory is used up: the default of 64 KiB is enough
                 fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIECE)
         self._loop.add_reader(fd, self._read)
 
     def close(self) -> None:
-        """Stop reading, even if others hold the write end."""
+        """Stop reading, even if other processes still hold the write end."""
         if self._fd < 0:
             return
         if self._pause is not None:

@@ -1,7 +1,7 @@
 """Keep the processes of a command from writing to the workspace for a while.
 
-Under bubblewrap the workspace mounts in the command's own namespace become read-only, and the processes continue.
-If that is not possible (another sandbox, a file that is open for writing), the processes are stopped.
+Under bubblewrap, the workspace mounts in the command's namespace become read-only, and the processes continue. If that
+is not possible (another sandbox, or a file that is open for writing), the processes are stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WriteHold:
         self._stopped: set[int] = set()
 
     def acquire(self) -> bool:
-        """Hold the processes. True: they continue but cannot write. False: they are stopped."""
+        """Prevent writing. Return True if the processes continue without write access, False if they are stopped."""
         pids = self._tree.members()
         if not pids:
             return True
@@ -48,7 +48,7 @@ class WriteHold:
         return False
 
     def release(self) -> None:
-        """Let them write again, or continue."""
+        """Allow the processes to write again, or continue the stopped ones."""
         if self._mounts:
             _remount(self._pid, self._mounts, read_only=False)
             self._mounts = []
@@ -70,7 +70,7 @@ class WriteHold:
 
 
 def _mounts_of(pid: int) -> str:
-    """Return the process's mount namespace; empty: it is gone, or this system has none."""
+    """Return the mount namespace of a process; empty: it has ended, or this is not Linux."""
     try:
         return str(Path(f"/proc/{pid}/ns/mnt").readlink())
     except OSError:
@@ -95,7 +95,7 @@ def _writable_mounts(pid: int, ws: Path) -> list[str]:
 
 
 def _remount(pid: int, mounts: Sequence[str], *, read_only: bool) -> bool:
-    """Return False if not all of them could be changed; then none was."""
+    """Change all mounts, or none. Return whether they were changed."""
     argv = [sys.executable, "-I", "-S", "-B", "-c", _CHILD.read_text("utf-8"), str(pid), "ro" if read_only else "rw"]
     try:
         return subprocess.run([*argv, *mounts], capture_output=True, timeout=_SECONDS, check=False).returncode == 0

@@ -1,6 +1,6 @@
 """Change mounts in another process's mount namespace: `python -I write_hold_child.py PID ro|rw MOUNT...`.
 
-Exit code 0: all of them were changed. Otherwise none was. Imports nothing of rundry.
+Exit code 0: all mounts were changed; otherwise none was. Does not import other modules of rundry.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ _TRIES, _PAUSE = 20, 0.005
 
 
 def remount(pid: int, mounts: list[str], *, read_only: bool) -> bool:
-    """Change these mounts, and return whether all of them changed."""
+    """Change all of these mounts, or none. Return whether they were changed."""
     libc = ctypes.CDLL(None, use_errno=True)
     spaces = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
     owner = ioctl(spaces, _GET_USERNS)
