@@ -30,10 +30,10 @@ from .suspect_decisions import ask_about_suspects
 
 
 class RunDriver:
-    """Drive one run. The inbox records what the user asked for, and the driver acts on it between two steps."""
+    """Drives one run. It acts on the requests of the user between two steps."""
 
     def __init__(self, run: LiveRun, handle_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
-        """`handle_commands` handles the commands in the inbox."""
+        """`handle_commands` reads and handles the commands in the inbox."""
         self.run = run
         self._ctx, self._facts = run.ctx, run.ctx.facts
         self._handle_commands, self._handoffs = handle_commands, handoffs
@@ -62,11 +62,11 @@ class RunDriver:
             await end_control(self._ctx, "", by="program")
 
     async def end_before_deciding(self) -> Finish | None:
-        """Return an end that precedes the loop's own decision, or None."""
+        """Return an end that takes precedence over the decision of the loop, or None."""
         return self.run.requests.requested_end() or await self._handoffs.before_deciding()
 
     async def perform(self, again: Again) -> list[WorkResult]:
-        """Start this work. Returns the results of finished work, as soon as any running work has finished."""
+        """Start this work, wait until any running work has finished, and return the results."""
         run, activity = self.run, self._ctx.activity
         if activity.one_step and again.works:
             activity.end_one_step()
@@ -74,7 +74,7 @@ class RunDriver:
         else:
             run.pool.start(again.works)
         results = await run.pool.next(again.within)
-        if any(r.interrupted for r in results):  # the interrupt ended all of them; later work must not be affected
+        if any(r.interrupted for r in results):  # an interrupt ends all work that runs, but no later work
             results += await run.pool.drain()
         if any(r.interrupted for r in results):
             run.pauses.after_interrupt()
@@ -82,11 +82,11 @@ class RunDriver:
         return results
 
     async def wait(self, decision: Wait) -> None:
-        """Wait until the time is over, a message arrives, or a stop is requested."""
+        """Sleep or wait until the time is over, a message arrives, or a stop is requested."""
         run = self.run
         if decision.sleep is not None:
             if await run.sleeper.sleep(decision.sleep, run.requests):
-                self._ctx.stalls.forget(None)  # the same calls after a sleep are not a stall
+                self._ctx.stalls.forget(None)  # repeating calls after a sleep is not a stall
         elif decision.seconds is not None:
             with run.waits.timer(decision.seconds) as timer:
                 await run.waits.until(
@@ -97,10 +97,10 @@ class RunDriver:
             await run.waits.until(lambda: bool(self._facts.queue))
 
     async def end(self, decision: Finish) -> Outcome | None:
-        """Return the outcome, or None if a user was asked first and the run continues."""
+        """Return the outcome, or None if the run continues after a person was asked or took over."""
         run, facts = self.run, self._facts
         await run.pool.drain()
-        if decision.reason is Reason.REFUSED and facts.spent.steps:  # steps were made, so the run was not refused
+        if decision.reason is Reason.REFUSED and facts.spent.steps:  # a run with steps was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
         if await self._continues(decision):
             return None
@@ -123,7 +123,7 @@ class RunDriver:
         )
 
     async def _continues(self, decision: Finish) -> bool:
-        """Ask the user or hand the run over, if the decision calls for it. Returns true if the run continues."""
+        """Ask the user, hand over or pause the run, if the decision requires it. Returns whether the run continues."""
         if decision.suspect and await ask_about_suspects(self.run):
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
@@ -134,7 +134,7 @@ class RunDriver:
         return False
 
     async def _end_pass(self, decision: Finish) -> Finish | None:
-        """Close the open pass. Returns another end if a user has to decide about the pass first."""
+        """Close the open pass. Returns a hand-off instead if a user must decide about the pass first."""
         passes, stop = self.run.passes, self.run.requests.stop
         if passes is None:
             return None
@@ -145,8 +145,10 @@ class RunDriver:
         return None if passes.facts.open is None else undecided_handoff(self.run.states.state(()))
 
     async def continued_after_end(self) -> bool:
-        """Wait after the end. Returns true if an attached user changes a limit, switches the model
-        or sends a message.
+        """Wait after the end while a view is attached, and resume the run if its user asks for it.
+
+        Changed limits, a model switch, a message, a decision and a request for control resume it. Returns whether the
+        run was resumed.
         """
         run, facts = self.run, self._facts
         run.requests.forget_stop()
@@ -169,7 +171,7 @@ class RunDriver:
         return True
 
     async def close(self) -> None:
-        """End all work and the background processes."""
+        """Cancel all work, and end the background processes."""
         run = self.run
         await run.pool.cancel()
         await self._ctx.background.end_all("the run ended")
@@ -179,7 +181,7 @@ class RunDriver:
             await run.finder.close()
 
     async def _wait_for_budget(self, detail: str) -> None:
-        """Wait, in a chat whose budget is exhausted, for the next message or a changed limit."""
+        """Wait for the next message or a changed limit, in a chat whose budget is exhausted."""
         facts = self._facts
         limits = facts.budget, facts.spec
         self._ctx.events.record(Waiting(why="message", detail=detail))

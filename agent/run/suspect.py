@@ -1,4 +1,4 @@
-"""Suspect results of checks (docs/requirements.md 2.3.6)."""
+"""Find suspect results of checks, and accept those that a person accepted before (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..step.resources.recorder import Recorder
 
 
 def suspects_of(facts: RunFacts) -> list[CheckFinished]:
-    """Return the suspect results that nobody accepted: of the run, or of the items of a migration."""
+    """Return the suspect results that nobody has accepted, of the run or of the items of a migration."""
     return facts.verdicts.suspects if facts.finder is None else facts.finder.suspects.checks
 
 
 def suspect_digest(facts: RunFacts) -> str:
-    """Return the digest of these results that a decision names; empty: there are none."""
+    """Return the digest of these results, which a decision names; empty if there are none."""
     return facts.verdicts.suspect_digest if facts.finder is None else facts.finder.suspects.digest
 
 

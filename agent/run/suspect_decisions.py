@@ -1,4 +1,4 @@
-"""Ask the person about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
+"""Ask the user about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ _NAMED = 6
 
 
 async def ask_about_suspects(run: LiveRun) -> bool:
-    """Ask an attached user. Returns false if nobody was asked. On acceptance the checks pass; else the model is
-    informed.
-    """
+    """Ask the user about suspect results, and act on the answer. Returns false if there was no user to answer."""
     ctx, facts = run.ctx, run.facts
     found = suspects_of(facts)
     if not found or not ctx.watched():
@@ -31,9 +29,9 @@ async def ask_about_suspects(run: LiveRun) -> bool:
     ctx.events.record(Waiting(why="question"))
     await run.waits.until(lambda: name not in facts.requests.questions or bool(facts.queue) or not ctx.watched())
     if name in facts.requests.questions:
-        is_heard = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
-        ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if is_heard else "", by="program"))
-        if not is_heard:
+        has_request = bool(facts.queue) or run.requests.stop is not None or run.requests.wants_control
+        ctx.events.record(QuestionAnswered(question_id=name, text=CONTINUE if has_request else "", by="program"))
+        if not has_request:
             return False
     answer = facts.requests.answers[name].strip()
     if _accepts(answer):
@@ -46,9 +44,8 @@ async def ask_about_suspects(run: LiveRun) -> bool:
 async def accept_result(run: LiveRun, digest: str) -> None:
     """Accept the suspect result with that digest, if the checks still give it.
 
-    The files may have changed since the user looked at the result, so the checks run again. A different result is not
-    accepted, and the run is handed over with it. The check of a migration's item runs when the item is worked, which
-    comes next.
+    The files may have changed since the user saw the result, so the checks run again. A different result is not
+    accepted, so it leads to a new hand-off. In a migration, the check of an item runs when the item is worked again.
     """
     if run.finder is None:
         await check_predicates(run)
@@ -86,7 +83,7 @@ def _queue_items(run: LiveRun, *, is_accepted: bool, said: str = "") -> None:
 
 
 def send_suspects(run: LiveRun, more: str = "") -> None:
-    """Send the model which tests are missing. An item of a migration is worked again, and its check says that."""
+    """Send the missing tests to the model. In a migration, queue the items again instead. `more`: text to append."""
     found = suspects_of(run.facts)
     if run.finder is not None:
         _queue_items(run, is_accepted=False, said=more.strip())

@@ -1,1 +1,1 @@
-"""The runner process: it claims a run, drives it, takes commands and parks."""
+"""The runner process: claim a run, drive it, read commands, and park."""

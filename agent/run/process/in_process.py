@@ -1,4 +1,4 @@
-"""Drive a run in this process, for `--headless` and tests. The journal is the same, so any view can watch it."""
+"""Drive a run in this process, for `--headless` and tests. It has a journal like any run, so views can attach to it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ async def begin_in_process(
     blobs: Sequence[bytes] = (),
     process: ProcessContext | None = None,
 ) -> Outcome:
-    """Make the journal of a new run and drive it. Raises Refusal or UserError before there is a journal.
+    """Create the journal of a new run, and drive it. Raises Refusal or UserError before the journal is created.
 
-    `tell` gets a line when the user has to wait before that. `blobs`: the bytes of the task's images.
+    `tell` is called with a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_writable_folder(path)
     checked = await check_can_begin(spec, process or ProcessContext(), tell)
@@ -48,11 +48,12 @@ async def run_in_process(
     process: ProcessContext | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Drive the journal's run to its outcome, or resume it if it had begun.
+    """Begin or resume the run of a journal, and drive it to its outcome.
 
     Raises RunHeld, JournalError; Refusal or UserError if a run that had begun cannot continue: it stays unchanged.
 
-    `on_event` gets each event in order, after it was recorded. `tell` gets a line when the user has to wait.
+    `on_event` is called with each event, in order, after it was recorded. `tell` is called with a line when the user
+    has to wait.
     """
     journal = Journal.open(path)
     try:

@@ -1,4 +1,4 @@
-"""Take the commands of all views from the journal, and record whether each was taken or refused."""
+"""Read the commands of all views from the journal, and record whether each was taken or refused."""
 
 from __future__ import annotations
 
@@ -27,22 +27,20 @@ from ..commands.reconfigure import OpenModel
 from ..live.live_run import LiveRun
 
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
-"""Commands that take long: other commands are handled meanwhile."""
+"""Commands that take long, so that other commands are handled meanwhile."""
 INBOX_SECONDS = 0.04
-"""Seconds between two reads of the inbox while the journal is written. Without writes a command is read immediately."""
+"""Seconds between two reads of the inbox while the journal is written. Otherwise, a command is read immediately."""
 STALE = "the runner died before it took this command; repeat it if you still want it"
 
 
 class Inbox:
-    """The inbox of a run. It is read continuously, and once more between two steps, so that commands apply before the
-    next one.
-    """
+    """The inbox of a run, which is read continuously and between two steps, so that commands apply to the next step."""
 
     def __init__(self, run: LiveRun, stale: Sequence[int], open_model: OpenModel) -> None:
-        """`stale`: commands of an earlier runner, which are refused."""
-        self._run, self._left, self._open_model = run, set(stale), open_model
+        """`stale`: ids of commands for an earlier runner, which are refused."""
+        self._run, self._stale, self._open_model = run, set(stale), open_model
         self._slow: set[asyncio.Task[None]] = set()
-        self._looking = asyncio.Lock()
+        self._read_lock = asyncio.Lock()
         self._writes = WriteWatch(INBOX_SECONDS, INBOX_SECONDS)
 
     async def keep_reading(self) -> None:
@@ -63,18 +61,18 @@ class Inbox:
             await asyncio.gather(*self._slow, return_exceptions=True)
 
     async def read(self) -> None:
-        """Obey the commands in the inbox. Slow commands run as tasks, so that a stop need not wait for them."""
-        async with self._looking:
+        """Handle the commands in the inbox. Slow commands run as tasks, so that a stop does not wait for them."""
+        async with self._read_lock:
             for command_id, command in self._run.ctx.journal.inbox.take():
                 if command is None:
                     _answer(self._run.ctx.events, command_id, None, "this version does not know that command")
-                elif command_id in self._left:
+                elif command_id in self._stale:
                     _answer(self._run.ctx.events, command_id, command, STALE)
                 elif isinstance(command, SLOW):
                     slow = asyncio.ensure_future(self._handle(command_id, command))
                     slow.add_done_callback(lambda _: self._writes.wake())
                     self._slow.add(slow)
-                    await asyncio.sleep(0)  # it begins now, so no step comes first
+                    await asyncio.sleep(0)  # lets the task begin, so that no step begins first
                 else:
                     await self._handle(command_id, command)
             self._run.ctx.activity.wake()

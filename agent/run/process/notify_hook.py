@@ -1,4 +1,4 @@
-"""Run the user's own command that notifies them: by mail, chat or desktop notification."""
+"""Run the command that notifies the user (`notify`), for example by mail or chat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...system import path_outside
 from ...workspace import shell
 
 SECONDS = 20.0
-"""Seconds after which the command and its child processes are ended."""
+"""Seconds after which the command and its child processes are killed."""
 
 
 def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:
@@ -33,12 +33,12 @@ def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[st
             start_new_session=True,
         )
     except OSError:
-        return  # no shell and no memory: nobody is there to read the error
+        return  # there is no view that could show the error
     threading.Thread(target=_wait_or_kill, args=(process,), name="hook", daemon=True).start()
 
 
 def hook_env(env: Mapping[str, str], workspace: Path) -> dict[str, str]:
-    """Return the environment of a command of the person that runs without a sandbox."""
+    """Return the environment of a command of the user that runs without a sandbox: no programs of the workspace."""
     return {**env, "PATH": path_outside(env.get("PATH", os.defpath), [workspace])}
 
 

@@ -1,4 +1,4 @@
-"""Watch a run that waits for a user: end the wait at a deadline, or park the run if no view is attached."""
+"""Watch a run that waits for a user: end the wait at the deadline, or park the run if no view is attached."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LOOK_SECONDS = 2.0
 
 
 async def watch_for_parking(run: LiveRun) -> None:
-    """Return once no view was attached for the seconds of `spec.park`: the process ends, and the run stays resumable.
+    """Return once no view was attached for `spec.park` seconds. The caller then exits, and the run can be resumed.
 
-    Meanwhile, notify the waiting tasks of a passed deadline. In a headless run the policy decides at the gate as soon
-    as the last view has left.
+    Meanwhile, wake waiting tasks when the deadline has passed. In a headless run, let the policy decide open proposals
+    once no view is attached.
     """
     ctx = run.ctx
     unwatched_since: float | None = None

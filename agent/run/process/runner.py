@@ -1,4 +1,4 @@
-"""The runner process: it claims a run, drives it, obeys commands, and is the only writer of events."""
+"""Claim a run and drive it to its outcome. This is the only writer of its events."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ async def run_order(
     process: ProcessContext | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Drive the ordered run to its outcome. `tell` gets a line when the user has to wait before it begins.
+    """Drive the requested run to its outcome. Signals end it with an outcome.
 
-    Signals end it with an outcome.
+    `tell` is called with a line when the user has to wait before the run begins.
 
     Raises RunHeld, JournalError, and JournalUnwritable once the run has begun; Refusal or UserError if a run that had
     begun cannot continue: it stays unchanged.
@@ -112,7 +112,7 @@ async def _run(
         assembled = await making
     except (Refusal, UserError) as refusal:
         if facts.started:
-            raise  # the run stays unchanged
+            raise  # the run stays as it is
         return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
     except asyncio.CancelledError:
         if not signals.names:
@@ -129,7 +129,7 @@ async def _run(
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
     except JournalError:
         raise
-    except Exception as error:  # noqa: BLE001 - here the runner ends
+    except Exception as error:  # noqa: BLE001 - the last place that can record it
         return _end_with_internal_error(ctx, error)
     finally:
         await ctx.activity.close()
@@ -150,7 +150,7 @@ def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
 async def _watch_over(
     run: LiveRun, beginning: Beginning, dependencies: Dependencies, process: ProcessContext, signals: Signals
 ) -> Outcome:
-    """Run the loop, the inbox and the parking watch together. When one ends, all end."""
+    """Run the loop, the inbox and the parking watch concurrently. When one ends, the others are cancelled."""
     commands = Inbox(run, beginning.order.stale, process.open_model)
     driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
     inbox = asyncio.ensure_future(commands.keep_reading())
@@ -185,7 +185,7 @@ async def _watch_over(
 async def _drive_to_end(
     driver: RunDriver, beginning: Beginning, dependencies: Dependencies, env: Mapping[str, str]
 ) -> Outcome:
-    """Begin or resume the run, drive it, and continue it if a user changes a limit after its end."""
+    """Begin or resume the run, then drive it until it has ended and nobody continues it."""
     run, results = driver.run, list[WorkResult]()
     if run.facts.started:
         results += await resume(run, beginning)
@@ -230,7 +230,7 @@ def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
 
 
 async def _baseline(run: LiveRun) -> None:
-    """Run the predicates first: a goal that is already met needs no model."""
+    """Check the predicates before the first step, because a goal that is already met needs no model call."""
     facts = run.facts
     if not facts.spec.loop.traits.ends_on_predicates or facts.step:
         return
@@ -239,29 +239,29 @@ async def _baseline(run: LiveRun) -> None:
 
 
 def _ended(ctx: RunContext, end: Finish) -> Outcome:
-    """Record the run's end."""
+    """Record the end of the run, and return its outcome."""
     outcome = outcome_of(ctx.facts, end, answer=None, seconds=ctx.usage.uncounted(), journal=ctx.journal.path)
     ctx.events.record(ended_event(outcome), durable=True)
     return outcome
 
 
 def _end_with_internal_error(ctx: RunContext, error: Exception) -> Outcome:
-    """Record an error of the program: the traceback in the journal, one line for the user."""
+    """End the run after an internal error: the traceback goes to the journal, one line to the user."""
     error = _unwrap(error)
     what = f"internal error: {type(error).__name__}: {error}"
     trace = "".join(traceback.format_exception(error))
     ctx.events.record(Fault(kind="program", text=what, trace=trace))
-    return _ended(ctx, Finish(reason=Reason.ERROR, detail=f"{what} (the journal holds the traceback)"))
+    return _ended(ctx, Finish(reason=Reason.ERROR, detail=f"{what} (the traceback is in the journal)"))
 
 
 def _unwrap(error: Exception) -> Exception:
-    """Return the single error that a task group wrapped."""
+    """Return the error in an exception group of one."""
     inner = cast("Sequence[Exception]", getattr(error, "exceptions", ()))
     return _unwrap(inner[0]) if len(inner) == 1 else error
 
 
 def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_event: OnEvent) -> Outcome:
-    """Record that the run cannot begin or continue. Nothing else is changed."""
+    """Record that the run began or resumed, and ended immediately. Nothing else is changed."""
     spec = journal.spec
     first = (
         RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)

@@ -1,6 +1,6 @@
-"""Wait for an order. The runner starts before there is a run, and its order comes on standard input.
+"""The warm runner: a runner that is started before there is a run and reads its order from standard input.
 
-The first argument is the file descriptor for its replies. Lines on standard input: any number of `Expected` and
+The first argument is the file descriptor for replies. Standard input has lines of JSON: any number of `Expected` and
 `Check`, then one `Order`.
 """
 
@@ -25,14 +25,14 @@ from .runner import run_order
 
 
 class _Line(msgspec.Struct):
-    """Tells the lines on standard input apart. An order has neither field."""
+    """The fields that distinguish the lines on standard input. An `Order` has neither."""
 
     check: dict[str, Any] | None = None
     model: str | None = None
 
 
 def serve() -> int:
-    """Take one order and drive the run. Exit if the view goes away before that."""
+    """Read one order, drive its run, and return the exit code: 0 if standard input is closed before an order."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     replies = _Replies(int(sys.argv[1]) if len(sys.argv) > 1 else None)
     line = _next_line()
@@ -47,7 +47,7 @@ def serve() -> int:
 
 
 class _Replies:
-    """Send lines to the view while it exists."""
+    """Sends replies to the view that started this runner, if it still exists."""
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
@@ -67,7 +67,7 @@ class _Replies:
 
 
 def _next_line() -> bytes | None:
-    """Return the next check or order, or None if the view went away. Loads what an expected model will need."""
+    """Return the next `Check` or `Order`, or None at the end of the input. For an `Expected`, load the encoding."""
     while (line := sys.stdin.buffer.readline()).strip():
         about = msgspec.json.decode(line, type=_Line)
         if about.model is None:
@@ -77,7 +77,7 @@ def _next_line() -> bytes | None:
 
 
 async def _serve(line: bytes, replies: _Replies) -> int:
-    """Answer checks until the order comes, then drive its run. Returns the exit code."""
+    """Answer each `Check`, then drive the run of the `Order`. Returns the exit code."""
     process = plain = ProcessContext()
     while msgspec.json.decode(line, type=_Line).check is not None:
         process = plain

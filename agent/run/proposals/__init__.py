@@ -1,1 +1,1 @@
-"""Proposals that outlive their runner: keep them open, rebase them, decide them later."""
+"""Proposals that outlive their runner: rebase them, and settle their calls in the next runner."""

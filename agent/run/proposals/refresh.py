@@ -1,4 +1,4 @@
-"""Update the open proposals of a run without a runner to the present content of their files. Needs no model."""
+"""Rebase the open proposals of a run without a runner on the present content of their files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refresh_proposals(path: Path) -> None:
 
 
 def _moved(ws: Workspace, journal: Journal, opened: ProposalOpened, shown: str) -> ProposalRebased | None:
-    """Return the event for a proposal whose file changed; None: it is unchanged, or nothing is left to write."""
+    """Return the event for a proposal whose file changed. None: it is unchanged, or has the proposed content."""
     draft = stored_draft(opened, ws, journal.blob)
     if draft is None:
         return None

@@ -30,16 +30,17 @@ from ..live.live_run import LiveRun
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
-UNKNOWN = "unknown: the program stopped while this command ran; it may have run in part. Look before you repeat it."
-SUPERSEDED = "not run: the person said something new first"
+UNKNOWN = "unknown: the program stopped while this command ran, so it may have run in part. Check before you repeat it."
+SUPERSEDED = "not run: the person sent a message instead"
 
 
 async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResult]:
-    """Finish the step that an earlier runner left unfinished.
+    """Finish the step that an earlier runner left unfinished, and return its results.
 
-    A waiting proposal is shown again unchanged. An approved change of a file that was not made yet is made now. A
-    command that may have run is never repeated. All other calls are made now. `said`: the user's message, which answers
-    the open proposals if no user is attached.
+    An open proposal is opened again, unchanged. An approved change of a file is made if it was not. A command that may
+    have run is never repeated. All other calls are made now.
+
+    `said`: a message of the user, which answers the open proposals if no view is attached.
     """
     ctx, facts = run.ctx, run.facts
     _close_works(ctx.facts, ctx.events)
@@ -95,7 +96,7 @@ async def _answer(
 
 
 def _close_works(facts: RunFacts, events: Recorder) -> None:
-    """Close what the work of a search left open; it starts again from its beginning."""
+    """Close the steps and calls of a search's work, because that work starts again from its beginning."""
     for work, conversation in facts.conversations.items():
         for call in conversation.unanswered() if work is not None else ():
             text = "not run: the program stopped"
@@ -106,7 +107,7 @@ def _close_works(facts: RunFacts, events: Recorder) -> None:
 
 
 def _close_lost(facts: RunFacts, dangling: Sequence[ToolCall], record: Record) -> None:
-    """Close proposals that cannot be shown again, because their call has a result."""
+    """Reject open proposals whose call already has a result."""
     calls = {call.call_id for call in dangling}
     for opened in list(facts.requests.proposals.values()):
         if opened.call_id not in calls:
@@ -122,7 +123,7 @@ def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> lis
 def _answer_with(
     gate: Gate, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
-    """Answer the open proposals with the user's message, like a message that arrives while the gate waits."""
+    """Reject the open proposals with the user's message, as if it had arrived while they waited at the gate."""
     why = f"the person said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
@@ -137,19 +138,19 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
 
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
-    """Describe the result of an approved command whose runner died."""
+    """Return the result for an approved command during which its runner died."""
     if world is None:
         return UNKNOWN
     return "\n".join([UNKNOWN, *await check_lost_command(run.ctx, proposal.command or "", world, record)])
 
 
 async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:
-    """Make an approved change, unless the file shows that it was made. Return why someone has to decide again."""
+    """Make an approved change, unless the file already has it. Returns why a new decision is needed, or None."""
     ctx, after = run.ctx, opened.after or ""
     target = ctx.workspace.root / (opened.path or "")
     draft = stored_draft(opened, ctx.workspace, ctx.journal.blob)
     if draft is None:
-        _finish(call, "not done: the journal does not hold the approved content.", record)
+        _finish(call, "not done: the approved content is not in the journal.", record)
         return None
     if target.is_file() and target.read_bytes() == draft.after:
         return _note_written(run, call, opened, after, record)
@@ -178,7 +179,7 @@ def _note_written(run: LiveRun, call: ToolCall, opened: ProposalOpened, after: s
 
 
 def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
-    """Return the ruling with its content from the journal."""
+    """Return the ruling with the decision that the journal contains."""
     decided = facts.requests.decisions.get(call.call_id)
     if decided is None:
         return ruling
@@ -187,7 +188,7 @@ def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
 
 
 def _note(facts: RunFacts, call: ToolCall) -> str:
-    """Return what the model has to know about the decision."""
+    """Return the note to the model about a person's decision; empty if there is nothing to say."""
     decided = facts.requests.decisions.get(call.call_id)
     if decided is None or decided.by != "person":
         return ""

@@ -1,1 +1,1 @@
-"""Check a run's spec against this machine and assemble what the run works with."""
+"""Check the spec of a run on this machine, and assemble the objects that drive the run."""

@@ -1,4 +1,4 @@
-"""Assemble what a run works with, from its spec and this machine."""
+"""Assemble the objects of a run, and make the checks that need them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .worktree_preflight import check_run_folder, check_snapshots, make_run_work
 
 
 async def assemble(inputs: Inputs) -> Assembled:
-    """Assemble the run. Raises Refusal or UserError if the model is unreachable or a limit cannot be kept."""
+    """Assemble the run. Raises Refusal or UserError, for example if the model is unreachable."""
     spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.process.env, more=OWN_GIT)
     if facts.started:
         await check_executor(spec)
@@ -64,7 +64,7 @@ async def assemble(inputs: Inputs) -> Assembled:
 
 
 async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:
-    """Return the model, which answers, and notes. Raises Refusal, UserError."""
+    """Open the model and check that it answers. Returns it with notes. Raises Refusal, UserError."""
     facts, order, process = inputs.facts, inputs.order, inputs.process
     model = await process.open_model(order.changes.model or facts.model_spec)
     check_first_images(inputs.journal, facts, order, model)
@@ -102,7 +102,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
 
 
 async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
-    """Take the first snapshot of a run that may change files, and return notes. Raises Refusal."""
+    """Take the first snapshot of a run that may change files. Returns notes. Raises Refusal."""
     if not spec.changes_files:
         return []
     await snapshots.start()
@@ -111,8 +111,9 @@ async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
 
 
 def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, rules: list[Rule]) -> Gate:
-    """Make the gate. `rules`: those of the run so far; the gate adds to this list, which the sandbox and the tools also
-    see.
+    """Make the gate. `rules`: the rules of the run so far.
+
+    The gate adds new rules to this list, which the sandbox and the tools also use.
     """
     journal, facts, changes, process = inputs.journal, inputs.facts, inputs.order.changes, inputs.process
     wanted = journal.spec.gate
@@ -137,20 +138,21 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
 
 
 def _check_price(facts: RunFacts, order: Order, model: Model) -> list[str]:
-    """Refuse a dollar limit that cannot be kept if the user set it; else drop it with a note."""
+    """Check a limit in USD if the model has no price. Returns a note, or raises Refusal if the user set the limit."""
     limit = order.changes.limits.get("usd", facts.budget.usd)
     if model.price is not None or not isinstance(limit, (int, float)):
         return []
     if facts.spec.usd_asked or "usd" in order.changes.limits:
         raise Refusal(unpriced(model.name, limit))
     return [
-        f"no price is known for {model.name}: the USD limit is dropped, the token limit holds (--price IN/OUT sets one)"
+        f"no price is known for {model.name}, so the USD limit is dropped; the token limit applies "
+        "(set a price with --price IN/OUT)"
     ]
 
 
 def unpriced(name: str, limit: float) -> str:
-    """Say why a limit in USD cannot be kept, and what to do."""
+    """Return the message that a limit in USD cannot be enforced without a price."""
     return (
-        f"no price is known for {name}, so the limit of {limit} USD cannot be kept: "
+        f"no price is known for {name}, so the limit of {limit} USD cannot be enforced: "
         "give one with --price IN/OUT (USD per million tokens), or --usd none"
     )

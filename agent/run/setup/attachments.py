@@ -1,4 +1,4 @@
-"""Check the images of a message before the message is recorded."""
+"""Check the images of a message before it is recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_IMAGES_IN_SEARCH = "a search does not accept images: describe in words what t
 
 
 def refuse_images(journal: Journal, facts: RunFacts, models: ModelsInUse, images: Sequence[ImageRef]) -> str | None:
-    """Return why a message with these images is not accepted, or None."""
+    """Return why a message with these images is refused, or None."""
     return _refused(images, models.current, facts, journal)
 
 
@@ -28,7 +28,7 @@ def check_first_images(journal: Journal, facts: RunFacts, order: Order, model: M
 
 
 def refuse_unsupported_images(spec: RunSpec, model: Model) -> None:
-    """Raise Refusal if the task has images and the model is known not to accept any."""
+    """Raise Refusal if the task has images and the model does not accept images."""
     if spec.images and model.sees_images is False:
         raise Refusal(no_images_message(model.name))
 

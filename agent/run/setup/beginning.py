@@ -1,4 +1,4 @@
-"""Begin a run, or resume one that another runner left."""
+"""Record the beginning of a run, or resume the run of an earlier runner."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from .surroundings import missing_guarantees
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What is known when a runner begins or resumes a run."""
+    """The input of `begin` and `resume`."""
 
     order: Order
     notes: Sequence[str]
     """Lines for the user about this machine."""
     damage: Damage
-    """Damage of the journal that the user accepted."""
+    """Damage of the journal, which the user accepted."""
 
 
 def begin(run: LiveRun, beginning: Beginning) -> None:
@@ -98,7 +98,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
 
 
 def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
-    """Return the first event of a run that ends before it has a model."""
+    """Return the first event of a run that ends before its model is open."""
     return RunStarted(
         run_id=spec.run_id,
         loop=spec.loop,
@@ -113,9 +113,9 @@ def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
 
 
 async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
-    """Resume the run: apply changed limits and settle open calls, without repeating any that may have run.
+    """Resume the run: apply the requested changes, and settle open calls without repeating one that may have run.
 
-    Returns the results of the step that was finished in this way.
+    Returns the results of the step that this finished.
     """
     ctx, facts, order, damage = run.ctx, run.facts, beginning.order, beginning.damage
     changes = order.changes
@@ -154,9 +154,9 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
 
 
 def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:
-    """Tell the model that the run was resumed. Returns true if a user gave a hint."""
+    """Inform the model that the run was resumed. Returns whether there was a hint."""
     ctx, facts = run.ctx, run.facts
-    if facts.main.unanswered():  # while a proposal is open, nothing may come before its call's result
+    if facts.main.unanswered():  # the result of an open proposal's call must come first
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect_handoff(LoopState(facts)) is not None)
@@ -183,13 +183,13 @@ def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, Limit
 
 
 def enforceable_budget(facts: RunFacts, models: ModelsInUse) -> Budget:
-    """Return the limits without one that cannot be kept: USD, if the model has no price."""
+    """Return the budget without a limit that cannot be enforced: USD, if the model has no price."""
     budget = facts.budget
     return budget if models.current.price is not None else msgspec.structs.replace(budget, usd=None)
 
 
 def _already_complete(before: RunEnded | None) -> list[str]:
-    """Return a note if the run is already complete, so that there is nothing to continue."""
+    """Return a note if the run is already complete."""
     return (
         [f"this run already ended with {before.reason}: {before.detail}"]
         if before is not None and before.complete

@@ -1,4 +1,4 @@
-"""Find other live runs that change files in this run's folder. Runs that only read are left out."""
+"""Find other live runs that change files in the folder of this run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...journal.database import LANDMARKS
 from ...protocol import JournalError, RunSpec
 
 MOST = 50
-"""Number of newest journals that are read, so that a folder full of them does not delay a start."""
+"""Maximum number of journals to read, newest first, so that a folder with many runs does not delay the start."""
 _DAY = 86_400.0
 _NEWEST = (
     f"SELECT type FROM events WHERE {LANDMARKS} AND type IN ('run_started', 'run_resumed', 'run_ended') "
@@ -20,7 +20,10 @@ _NEWEST = (
 
 
 def concurrent_runs(spec: RunSpec, own: Path, now: float) -> list[str]:
-    """Return a line for each live run that changes files here, above or below. `own`: this run's journal."""
+    """Return a line for each other live run that changes files in this folder, above it or below it.
+
+    `own`: the journal of this run. `now`: Unix seconds.
+    """
     if _only_reads(spec):
         return []
     here = Path(spec.workspace)
@@ -36,7 +39,7 @@ def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
     """Yield other runs that have a runner and have not ended. Only their journals are opened."""
     try:
         found = sorted((path for path in own.parent.iterdir() if path.suffix == ".db"), reverse=True)
-    except OSError:  # this is only a warning: the run continues without it
+    except OSError:  # the result is only a warning
         return
     for path in found[:MOST]:
         if path.name == own.name:
@@ -51,7 +54,7 @@ def _live(own: Path) -> Iterator[tuple[RunSpec, Holder]]:
 
 
 def _unfinished(path: Path) -> RunSpec | None:
-    """Return the spec, or None if the run has ended and its runner only waits for its user."""
+    """Return the spec, or None if the run has ended and its runner only stays for a view."""
     journal = Journal.open(path)
     try:
         newest = journal.rows(_NEWEST)

@@ -1,4 +1,4 @@
-"""What a run is assembled from: its journal, its order, and what its process provides."""
+"""The inputs from which a run is assembled: its journal, its order, and the context of its process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..commands.reconfigure import OpenModel
 
 
 async def load_model(spec: ModelSpec) -> Model:
-    """Load the model of a spec, with this process's keys. Raises Refusal, UserError."""
+    """Open the model of a spec, with the keys in the environment of this process. Raises Refusal, UserError."""
     if spec.name == NO_MODEL:
         return NoModel()
     return await open_model(spec, os.environ)
@@ -26,28 +26,28 @@ async def load_model(spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """What a run takes from its process: environment, models, signals."""
+    """What the process provides to a run: models, clock and environment."""
 
     open_model: OpenModel = load_model
     checked: Model | None = None
-    """The model that was already probed."""
+    """A model that was probed already; None: there is none."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What a run is assembled from."""
+    """The inputs of `assemble`."""
 
     journal: Journal
     facts: RunFacts
     order: Order
     process: ProcessContext
     on_event: Listener
-    """Shows the events of the run."""
+    """Called with each event of the run."""
 
     tell: Callable[[str], None] = lambda line: None
-    """Gets a line when the user has to wait."""
+    """Called with a line when the user has to wait."""
 
     @property
     def store(self) -> Path:

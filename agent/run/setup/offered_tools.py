@@ -1,4 +1,4 @@
-"""Choose the tools that a loop offers to the model."""
+"""Choose the tools that a run offers to its model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check before there is a journal whether a run can begin: its options, folder, model and price."""
+"""Check whether a run can begin, before its journal is created: its options, folder, model and price."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from .validate_spec import validate_spec
 from .worktree_preflight import check_run_folder, check_size
 
 _FIRST_LINE_SECONDS = 0.4
-"""Seconds after which the user is informed: local servers and keys are checked in milliseconds."""
+"""Seconds after which the user sees what is being checked. Local servers and keys are checked in milliseconds."""
 
 
 async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) -> ProcessContext:
-    """Check everything that can be checked before there is a journal. Raises Refusal, UserError.
+    """Check everything that can be checked without a journal. Raises Refusal, UserError.
 
-    The result opens the run's model without a second probe. `tell` gets a line whenever the user has to wait.
+    Returns a context that opens the model of the run without a second probe. `tell` is called with a line when the user
+    has to wait.
     """
     asked = spec.model
     await _check_spec(spec, process)
@@ -52,7 +53,7 @@ async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) ->
 
 
 async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
-    """Check what needs no model: impossible options, and a folder in which no pass can start."""
+    """Make the checks that need no model: of the options, of the files, and of the folder."""
     await asyncio.to_thread(validate_spec, spec, process.env)
     await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
@@ -62,7 +63,7 @@ async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
 
 
 def _refuse_unmatched(spec: RunSpec) -> None:
-    """Raise UserError if a glob of a migration matches no file, so that nothing would be checked."""
+    """Raise UserError if a glob of a migration matches no file."""
     if spec.finder is not None and spec.finder.check is not None:
         root = Path(spec.workspace)
         if unmet := unmatched(spec.finder.globs, Workspace(root)):
@@ -70,7 +71,7 @@ def _refuse_unmatched(spec: RunSpec) -> None:
 
 
 def refuse_unpriced(spec: RunSpec, model: Model) -> None:
-    """Raise Refusal if the user set a limit in USD that cannot be kept."""
+    """Raise Refusal if the user set a limit in USD that cannot be enforced."""
     if model.price is None and spec.usd_asked and spec.budget.usd is not None:
         raise Refusal(unpriced(model.name, spec.budget.usd))
 
@@ -92,12 +93,13 @@ async def _open(spec: RunSpec, process: ProcessContext) -> Model:
 
 def _waits_for(spec: ModelSpec) -> str:
     if spec.api_base is not None:
-        return f"asking the model server at {spec.api_base}"
-    return f"asking whether {spec.name} can be reached" if is_direct(spec.name) else loading(spec)
+        return f"checking the model server at {spec.api_base}"
+    return f"checking whether {spec.name} can be reached" if is_direct(spec.name) else loading(spec)
 
 
 def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:
-    """Return the events that `--json` prints for a run that was refused before it had a journal.
+    """Return the events that `--json` prints for a run that was refused before its journal was created.
+
     `now`: Unix seconds.
     """
     end = Finish(reason=Reason.REFUSED, detail=why)

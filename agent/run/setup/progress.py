@@ -1,4 +1,4 @@
-"""Report what the user waits for before a run begins."""
+"""Show what the user waits for before a run begins."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ Found = TypeVar("Found")
 Tell = Callable[[str], None]
 
 FIRST_LINE_SECONDS = 2.0
-"""Seconds before the first line."""
+"""Seconds of waiting after which the first line is shown."""
 EVERY_SECONDS = 5.0
 """Seconds between two lines."""
 
 
 async def with_progress(work: Awaitable[Found], tell: Tell, line: str, after: float = FIRST_LINE_SECONDS) -> Found:
-    """Return the result of the work. If it takes longer, `tell` gets the line, and then the line with the time."""
+    """Wait for the work and return its result. Call `tell` with the line after `after` seconds, then every 5 seconds.
+
+    From `FIRST_LINE_SECONDS` on, the line includes the elapsed time.
+    """
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     start, said = loop.time(), 0

@@ -1,4 +1,4 @@
-"""Assemble the search of an until-dry run from its spec."""
+"""Assemble the search of an until-dry run."""
 
 from __future__ import annotations
 

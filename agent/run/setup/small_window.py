@@ -1,4 +1,4 @@
-"""Refuse a model whose window is too small for the run, and name the smallest window that works."""
+"""Refuse a model whose context window is too small for the run, and name the smallest window that works."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ...tools import tool_specs
 from .offered_tools import tools_of
 
 _PASS = 48
-"""Tokens of the text with which a search starts a pass."""
+"""Tokens of the message with which a search starts a pass."""
 _BYTES = 2
-"""Tokens per byte that no tokenizer exceeds. Exact counting is needed only if this bound does not fit."""
+"""Upper bound of the tokens per byte for any tokenizer. Tokens are counted only if this bound does not fit."""
 
 
 def check_context(spec: RunSpec) -> None:
-    """Raise UserError if `--context` is too small. Opens no model."""
+    """Raise UserError if `--context` is too small. Does not open the model."""
     window = spec.model.context
     if window is None or smallest_window(_needed(spec, _bound)) <= window:
         return
@@ -39,13 +39,13 @@ def check_context(spec: RunSpec) -> None:
 def refuse_window(spec: RunSpec, model: Model) -> str | None:
     """Return why the model's window is too small for the run, or None."""
     if smallest_for(model, _needed(spec, _bound)) <= model.window:
-        return None  # known without loading the encoding
+        return None  # found without loading the encoding
     smallest = smallest_for(model, _needed(spec, model.count))
     return f"{model.name}, {model.window} tokens: {_too_small(smallest)}" if model.window < smallest else None
 
 
 def _too_small(smallest: int) -> str:
-    return f"this window is too small for the task; the smallest one that works has {smallest} tokens"
+    return f"this context window is too small for the task: use one of at least {smallest} tokens"
 
 
 def _needed(spec: RunSpec, count: Count) -> int:
@@ -63,7 +63,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
 
 
 def _needed_by_search(spec: RunSpec, finder: FinderSpec, count: Count) -> int:
-    """Return the tokens of the longest prompt of its lenses or of its fixer; 0: no model is used."""
+    """Return the tokens that its longest prompt needs; 0: no model is used."""
     if finder.check is not None:
         systems = [prompts.fixer_system(spec.task, spec.workspace, finder.check)]
         tools = fixer_tools(finder.hosts)

@@ -1,4 +1,4 @@
-"""The guard and the tool context for one tree of files of a run."""
+"""Make the guard and the tool context for one tree of files of a run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tool_context(
     background: Background,
     usage: Usage,
 ) -> ToolContext:
-    """Return what the tools of one tree work with."""
+    """Return the context for the tools of one tree."""
     finder = facts.spec.finder
     return ToolContext(
         workspace=tree.workspace,
@@ -58,12 +58,15 @@ def tool_context(
 
 
 def constrained_edits(tree: Tree, facts: RunFacts, tools: ToolContext) -> Constrained | None:
-    """Return what makes constrained edits, or None if the run edits with tools."""
+    """Return the editor for constrained edits, or None if the run edits with tools."""
     if facts.spec.edit_format != CONSTRAINED:
         return None
     return Constrained(tree.workspace, facts, tree.guard, tools.denial_of)
 
 
 def _result_limit(window: int) -> int:
-    """Return the characters of one tool result: at most a quarter of a small window, so that several rounds fit."""
+    """Return the maximum number of characters of one tool result, for a window in tokens.
+
+    It is at most about a quarter of a small window, so that several rounds fit.
+    """
     return max(1_000, min(12_000, window))

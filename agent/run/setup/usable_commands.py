@@ -1,4 +1,4 @@
-"""Reject commands that the shell cannot read, or whose program does not exist."""
+"""Reject commands that the shell cannot parse, or whose program does not exist."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ...workspace import command_env
 from ...workspace.processes.processes import bash
 
 _SECONDS = 5.0
-"""A question to the shell that takes longer says nothing."""
+"""Time limit of each call of the shell, in seconds; after it, the command counts as usable."""
 _PLAIN = re.compile(r"[\w./+-]+")
 _RUNS_ANOTHER = ("time", "timeout", "nice", "nohup", "command")
-"""Programs that run the command behind them."""
+"""Programs that run the command in their arguments."""
 _UNCLEAR = (
     ".",
     "source",
@@ -33,7 +33,7 @@ _UNCLEAR = (
     "trap",
     "builtin",
 )
-"""Builtins after which a name may mean something else."""
+"""Builtins after which the meaning of a name is unknown."""
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 
 
@@ -48,7 +48,7 @@ def require_usable_commands(spec: RunSpec, env: Mapping[str, str]) -> None:
 
 def require_usable_command(option: str, command: str, folder: Path, env: Mapping[str, str]) -> None:
     """Raise UserError for one command of an option that would run in this folder."""
-    line = command.replace("{file}", "file")  # a name is always one quoted word there
+    line = command.replace("{file}", "file")  # it is replaced by one quoted word
     if problem := _syntax_error(line, folder):
         raise UserError(f"{option} {command!r}: the shell cannot read this command: {problem}")
     if missing := _missing_program(line, folder, command_env(env)["PATH"]):
@@ -56,7 +56,7 @@ def require_usable_command(option: str, command: str, folder: Path, env: Mapping
 
 
 def _given(spec: RunSpec) -> Iterator[tuple[str, str]]:
-    """Return each command with its option."""
+    """Yield each command of the spec with its option."""
     yield from (("--until", command) for command in spec.predicates.until)
     if spec.predicates.confirm_with is not None:
         yield "--confirm-with", spec.predicates.confirm_with
@@ -67,10 +67,10 @@ def _given(spec: RunSpec) -> Iterator[tuple[str, str]]:
 
 
 def _syntax_error(line: str, folder: Path) -> str | None:
-    """Return the first error of the shell, without its own name."""
+    """Return the first syntax error that bash reports, or None."""
     done = _asked(["-O", "extglob", "-n", "-c", line, "bash"], folder, {})
     if done is None or not done.returncode:
-        return None  # without bash, the first check reports it
+        return None  # if bash is missing, the first check reports it
     said = done.stderr.decode(errors="replace").splitlines()
     return said[0].rpartition("-c: ")[2] if said else None
 
@@ -99,7 +99,7 @@ def _missing_program(line: str, folder: Path, path: str) -> str | None:
 
 
 def _launched(words: list[str]) -> str | None:
-    """Return the program that runs; None if that is known only when the line runs."""
+    """Return the name of the program that runs, or None if it cannot be known without running the line."""
     left = list(words)
     while left and left[0] in _RUNS_ANOTHER:
         launcher = left.pop(0)
@@ -133,7 +133,7 @@ def _why_missing(name: str, folder: Path) -> str:
 
 
 def _asked(words: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes] | None:
-    """Ask bash; None: it gave no answer."""
+    """Run bash with these arguments. None: it could not run, or timed out."""
     argv = [bash(folder), "--noprofile", "--norc", *words]
     where = folder if folder.is_dir() else None
     try:

@@ -16,11 +16,11 @@ from .worktree_preflight import branch_of
 
 
 def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
-    """Raise UserError that names the option and the fix. Reads only the spec, the workspace and the user's PATH."""
+    """Raise UserError if a run with this spec is impossible. Reads only the spec, the workspace and the user's PATH."""
     if spec.finder is not None:
         Fetcher(spec.finder.hosts)
     if spec.loop.traits.has_search and spec.finder is None:
-        raise UserError(f"--loop {spec.loop}: say what to search with rundry find FILE.toml, or --recipe crawl URL")
+        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml, or rundry find --recipe crawl URL")
     if spec.loop.traits.has_children and spec.fix is None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     branch = branch_of(spec)
@@ -37,4 +37,4 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
             raise UserError(wrong)
     for tool in spec.gate.quotas:
         if tool not in TOOLS:
-            raise UserError(f"a quota for {tool!r}: there is no such tool; {did_you_mean(tool, TOOLS)}")
+            raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOLS)}")

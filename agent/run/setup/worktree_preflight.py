@@ -1,6 +1,4 @@
-"""Check the folder of a run with passes before the model is opened, and make its worktree once all
-other checks passed.
-"""
+"""Check the folder of a run with passes before its model is opened, and make its worktree after all other checks."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ from ...workspace.snapshots.scan import TooLarge, measure
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
-    """Return the branch for the commits of passes, or None if this loop makes none."""
+    """Return where passes are committed, or None if the loop commits no passes."""
     if spec.interval is not None:
         return spec.interval.branch
     return spec.improve.branch if spec.improve is not None else None
 
 
 async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Check without changing anything, and return notes. Raises Refusal if no pass can start here."""
+    """Check the folder without changing anything. Returns notes. Raises Refusal if no pass can start there."""
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
         raise Refusal(NO_BUDGET)
@@ -38,8 +36,8 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
             if not facts.started:
                 return await _check_clean(spec, branch, env)
         elif facts.started:
-            if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one look at the disk
-                raise Refusal(f"the worktree {spec.workspace} is gone, and the run cannot continue without it")
+            if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one system call
+                raise Refusal(f"the worktree {spec.workspace} does not exist, and the run cannot continue without it")
         else:
             await _check_origin(Path(branch.worktree_of), env)
     except GitFailed as error:
@@ -48,7 +46,7 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
 
 
 async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
-    """Make the run's worktree if it needs one that does not exist, and return a note. Raises Refusal."""
+    """Make the worktree of a new run, if it needs one. Returns notes. Raises Refusal."""
     branch, place = branch_of(spec), Path(spec.workspace)
     if branch is None or branch.worktree_of is None or branch.name is None or facts.started:
         return []
@@ -61,15 +59,15 @@ async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, st
             root = Path(*place.parts[: len(place.parts) - len(below.parts)])
             await found.add_worktree(root, branch.name)
         except GitFailed as error:
-            raise Refusal(f"no worktree: {error}") from error
+            raise Refusal(f"the worktree cannot be made: {error}") from error
     return [
-        f"worktree {place} on the branch {branch.name}; {origin} is not touched "
+        f"worktree {place} on the branch {branch.name}; {origin} stays unchanged "
         f"(`git merge {branch.name}` merges it, `git worktree remove {place}` removes it)"
     ]
 
 
 def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
-    """Refuse a pass that could not be rolled back, and worktrees that could not be merged. Raises Refusal."""
+    """Raise Refusal if the workspace is too large for snapshots, and passes or parallel worktrees need them."""
     if snapshots.too_large and branch_of(spec) is not None:
         raise Refusal(_no_roll_back(snapshots.too_large))
     if snapshots.too_large and _is_parallel(spec):
@@ -77,7 +75,7 @@ def check_snapshots(spec: RunSpec, snapshots: Snapshots) -> None:
 
 
 async def check_size(spec: RunSpec) -> None:
-    """Refuse the same before the snapshot store exists. Raises Refusal."""
+    """Make the same check as `check_snapshots` before the snapshot store exists. Raises Refusal."""
     branch = branch_of(spec)
     if branch is None and not _is_parallel(spec):
         return
@@ -101,21 +99,21 @@ def _no_roll_back(why: str) -> str:
 
 
 def guarded(spec: RunSpec) -> Predicates:
-    """Return the predicates for the guard: what the score command executes is guarded like a check."""
+    """Return the predicates for the guard. A score command counts as a check: the files it executes are guarded."""
     if spec.improve is None:
         return spec.predicates
     return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, spec.improve.score])
 
 
 async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
-    """Check that the tree is clean. Otherwise an interval run does not begin, and an improve run commits nothing."""
+    """Check that the tree is clean. If not, raise Refusal, or return the note that an improve run commits nothing."""
     folder = Path(spec.workspace)
     why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected)
     if why is None:
         return []
     if spec.interval is not None:
         raise Refusal(why)
-    return [f"changes that are kept are not committed: {why}"]
+    return [f"kept changes will not be committed: {why}"]
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
@@ -124,8 +122,10 @@ async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:
         raise Refusal(f"{origin} is not in a git repository: a worktree needs one (`git init`, then commit)")
     head = await found.head()
     if head is None:
-        raise Refusal(f"{origin} has no commit yet: commit first, a worktree starts from a commit")
+        raise Refusal(f"{origin} has no commit yet: commit first, because a worktree starts from a commit")
     below = origin.relative_to(repository_top(origin) or origin)
     if below.parts and (await found.run("cat-file", "-e", f"{head}:{below.as_posix()}")).code != 0:
-        raise Refusal(f"{origin} is not committed yet: commit it first, a worktree contains only committed files")
+        raise Refusal(
+            f"{origin} is not committed yet: commit it first, because a worktree contains only committed files"
+        )
     return found

@@ -1,4 +1,4 @@
-"""Tries of a pass: candidates in worktrees of their own, of which the best one is applied."""
+"""Tries of a pass: candidates in separate worktrees, of which the best is applied."""
 
 from .candidates import Candidates
 

@@ -1,4 +1,4 @@
-"""One try: its steps in its own worktree."""
+"""One try of a pass: run its steps in its worktree."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..passes.pass_texts import model_summary
 
 @dataclass(frozen=True, slots=True)
 class TryEnd:
-    """The end of a try."""
+    """How a try ended."""
 
     why: str
     fault: str | None = None
     retryable: bool = False
     exhausted: str | None = None
-    """The budget that ended it."""
+    """The limit that ended it, as a detail for people; None: no limit did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that is being worked, or waits to be measured."""
+    """A try that is being worked or waits to be measured."""
 
     number: int
     """Number of the pass."""
@@ -43,7 +43,7 @@ class Attempt:
     """The facts of its context."""
 
     async def work(self, tools: Sequence[str]) -> TryEnd | WorkResult:
-        """Run its steps. A WorkResult: it is interrupted or waits for a decision, and is not over."""
+        """Run the steps until the try ends. A WorkResult: it was interrupted, or waits for a decision."""
         ctx, results = self.ctx, list[WorkResult]()
         while True:
             if not await ctx.activity.rest_between_steps():
@@ -74,7 +74,7 @@ class Attempt:
         return decision if closing is None else TryEnd(closing.about)
 
     def _deliver(self) -> None:
-        """Send the user's messages for the run to each try."""
+        """Send to this try the messages that the user sent to the run."""
         if self.facts.main.unanswered():
             return
         for text in self.facts.said:
@@ -82,7 +82,7 @@ class Attempt:
         self.facts.said.clear()
 
     async def finish(self, over: TryEnd) -> None:
-        """Keep its changes as a patch and record its end."""
+        """Store the changes as a patch, and record the end of the try."""
         ctx = self.ctx
         await ctx.background.end_all("the try ended")
         world = await ctx.snapshots.take()

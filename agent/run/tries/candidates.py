@@ -1,4 +1,4 @@
-"""The tries of a pass: work them in parallel, measure them one by one, apply the best to the run's tree."""
+"""Work the tries of a pass in parallel, measure them one by one, and apply the best one to the run's tree."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Candidates:
         return self._ctx.facts.spec.improve
 
     async def work(self, work: Work) -> WorkResult:
-        """Begin a try, or continue it after an interruption."""
+        """Perform the work order of a try: begin it, or continue it after an interruption."""
         candidate, started = int(work.about), self._facts.open
         assert started is not None  # tries belong to an open pass
         try:
@@ -59,7 +59,7 @@ class Candidates:
             if attempt is None or candidate not in self._facts.tries:
                 attempt = await self._begin(candidate, started, work.work or "")
         except (GitFailed, SnapshotDamaged, OSError) as error:
-            why = f"no worktree for try {candidate}: {error}"
+            why = f"the worktree for try {candidate} cannot be made: {error}"
             self._finish_unbegun(work, started, candidate, why)
             return WorkResult(work=work.work)
         over = await attempt.work(self._tools)
@@ -97,7 +97,7 @@ class Candidates:
         self._ctx.events.record(end, work=work.work)
 
     async def finish_all(self, why: str) -> None:
-        """Keep unfinished tries as patches; they do not continue."""
+        """End unfinished tries, and store their changes as patches."""
         for attempt in list(self._live.values()):
             if attempt.candidate in self._facts.tries and self._facts.tries[attempt.candidate] is None:
                 await attempt.finish(TryEnd(why))
@@ -105,9 +105,9 @@ class Candidates:
     async def choose(
         self, started: PassStarted, why: str, *, judged: bool, may_hand_over: bool
     ) -> Measured | WorkResult | None:
-        """Measure the tries and record which one to apply, or return why there is none.
+        """Measure the tries and record which one to apply. Returns None, or why no try is applied.
 
-        A WorkResult: someone has to decide first. Raises PersonInterrupted.
+        A WorkResult: a person has to decide first. Raises PersonInterrupted.
         """
         await self.finish_all(why)
         if not judged:
@@ -118,7 +118,7 @@ class Candidates:
                 await self._measure(attempt, end)
         best = self._best()
         if best is None:
-            return self._none(started)
+            return self._record_none(started)
         end = self._facts.tries[best.candidate]
         assert end is not None and end.world is not None and best.score is not None  # it was measured
         base = self._ctx.facts.world = await self._ctx.snapshots.take()
@@ -179,7 +179,7 @@ class Candidates:
         return await why_failing(attempt.ctx)
 
     def _best(self) -> TryMeasured | None:
-        """Return the best try that beats the best score so far; the first of equal ones."""
+        """Return the try with the best score, if it is better than the best score so far; the first of equal tries."""
         found: TryMeasured | None = None
         threshold = self._facts.best
         assert threshold is not None  # the baseline is measured first
@@ -188,10 +188,10 @@ class Candidates:
                 found, threshold = one, one.score
         return found
 
-    def _none(self, started: PassStarted) -> Measured:
-        """Say why no try is chosen. Only a measured score makes the pass stale."""
+    def _record_none(self, started: PassStarted) -> Measured:
+        """Record that no try is chosen, and return why. Only a measured score makes the pass stale."""
         ctx, spec, facts = self._ctx, self._spec, self._facts
-        told = summary(facts, started.tries)
+        results = summary(facts, started.tries)
         scored = [one for one in facts.measured.values() if one.score is not None]
         if scored:
             highest = spec.goal.value == "max"
@@ -200,19 +200,17 @@ class Candidates:
                 nearest.score, nearest.values, nearest.noise, nearest.seconds, "", started.tries, nearest.candidate
             )
             record_score(ctx, spec, started.number, score)
-            return Measured(False, f"no try was better than {facts.best:g}: {told}")
+            return Measured(False, f"no try was better than {facts.best:g}: {results}")
         failed = [one for _, one in sorted(facts.measured.items()) if one.not_measured]
         if failed:
             why = failed[0].why.rpartition("the command ")[2]
             seconds = sum(one.seconds for one in failed)
             record_no_score(ctx, spec, started.number, f"{why} (no try could be measured)", seconds)
-            return Measured(False, f"no try could be measured: {told}", is_measured=False)
-        return Measured(False, told or "no try ended")
+            return Measured(False, f"no try could be measured: {results}", is_measured=False)
+        return Measured(False, results or "no try ended")
 
     async def apply(self, chosen: TryChosen) -> str | None:
-        """Write the files of the chosen try into the run's tree unless they are there. Returns why
-        not if that fails.
-        """
+        """Write the files of the chosen try into the run's tree. Returns None, or why that failed."""
         ctx = self._ctx
         await self.clear()
         left = await ctx.snapshots.restore(chosen.world, chosen.files, expected=chosen.base)
@@ -231,7 +229,7 @@ class Candidates:
         return None
 
     async def sweep(self) -> None:
-        """After a kill: keep what the tries of the earlier runner left as patches, and remove their worktrees."""
+        """Clean up after an earlier runner: store the changes of its tries as patches, and remove their worktrees."""
         ctx, started = self._ctx, self._facts.last
         for lost in list(self._facts.lost):
             patch, files = None, list[str]()
@@ -243,7 +241,7 @@ class Candidates:
                     changes = await snapshots.changes(started.world or "", world)
                     patch, files = ctx.journal.keep(patch_of(changes)), [one.path for one in changes]
                 except SnapshotDamaged:
-                    pass  # its changes are not known
+                    pass  # without a snapshot, the changes are unknown
             ctx.events.record(
                 TryFinished(
                     number=lost.number,
@@ -264,10 +262,10 @@ class Candidates:
             await self._drop(candidate)
 
     async def close(self) -> None:
-        """Keep unfinished tries as patches and remove the worktrees, because the runner ends."""
+        """End unfinished tries and remove the worktrees, because the runner ends."""
         if self._live:
             if self._ctx.facts.ended is None:
-                await self.finish_all("the runner ended in the middle of it")
+                await self.finish_all("the runner ended during the try")
             await self.clear()
 
     async def _drop(self, candidate: int) -> None:

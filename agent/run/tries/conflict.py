@@ -1,4 +1,4 @@
-"""Decide about a chosen try whose files were edited since the pass began: only a user may replace those edits."""
+"""Decide about a chosen try whose files were edited since its pass began: only a user may replace these edits."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NAMED = 6
 
 
 async def edited_since(snapshots: Snapshots, started: PassStarted, end: TryFinished, base: str) -> list[str]:
-    """Return the files of a try that differ both from the start of its pass and from the try.
+    """Return the files of a try whose present content is neither that of the pass's start nor that of the try.
 
-    `base`: the snapshot of the run's tree now. Raises SnapshotDamaged.
+    `base`: the present snapshot of the run's tree. Raises SnapshotDamaged.
     """
     moved = {change.path for change in await snapshots.changes(started.world or "", base)}
     other = {change.path for change in await snapshots.changes(base, end.world or "")}
@@ -27,7 +27,7 @@ async def edited_since(snapshots: Snapshots, started: PassStarted, end: TryFinis
 async def decide_conflict(
     ctx: RunContext, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
 ) -> Literal["keep", "replace", "hand over"]:
-    """Ask the user. Without one the edits stay, or the run is handed over, depending on its policy.
+    """Ask the user. If no view is attached, keep the edits, or hand the run over if its policy says so.
 
     Raises PersonInterrupted.
     """
@@ -51,12 +51,12 @@ async def decide_conflict(
 
 
 def why_handed_over(best: TryMeasured, edited: list[str]) -> str:
-    """Return the decision that someone has to make."""
+    """Return the reason of the hand-off, with the decision that someone has to make."""
     return f"{DECISION_PREFIX}{_question(best, edited)}"
 
 
 def why_kept(best: TryMeasured, edited: list[str]) -> str:
-    """Say why the try is not applied, as a text that follows "the command"."""
+    """Return why the try is not applied, as a text that continues "the command"."""
     return f"cannot run on it: try {best.candidate} of {best.tries} was not applied, because {_listed(edited)}"
 
 

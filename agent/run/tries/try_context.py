@@ -1,4 +1,4 @@
-"""The context of a worktree: its own tools, gate and guard; journal, budget and interruption of the run."""
+"""Make the `RunContext` of a worktree, with its own tools, gate and guard, and the journal and budget of the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..setup.tree_tools import constrained_edits, guard_of, tool_context
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A worktree of a run, with what belongs to it as long as it exists."""
+    """A worktree of a run, with its sandbox and its snapshots."""
 
     workspace: Workspace
     sandbox: Sandbox
@@ -38,13 +38,13 @@ def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
 async def context_of_try(
     ctx: RunContext, root: Path, work: str, who: str, started: PassStarted
 ) -> tuple[RunContext, TryFacts]:
-    """Return the context and its facts. `root`: its workspace. `who`: its name for the user. `started`: its pass."""
+    """Return the context of a try and its facts. `root`: its workspace. `who`: its name for people."""
     facts = TryFacts(ctx.facts, started, str(root))
     return await context_in(ctx, work_folder(ctx, root), facts, work, who), facts
 
 
 async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work: str, who: str) -> RunContext:
-    """Return the context for a work in a worktree."""
+    """Return the context for work in a worktree."""
     workspace = folder.workspace
     guard = guard_of(facts.spec, workspace.root, ctx.env)
     tree = Tree(
@@ -64,7 +64,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
 
 
 async def drop_context(ctx: RunContext, made: RunContext, facts: TryFacts) -> None:
-    """End what the try, or the item, started."""
+    """End the background processes of a try or an item, and detach its context from the run."""
     await made.background.end_all("its work ended")
     ctx.gate.forget(made.gate)
     ctx.events.unfollow(facts.apply_run_event)
@@ -73,7 +73,7 @@ async def drop_context(ctx: RunContext, made: RunContext, facts: TryFacts) -> No
 def _with_tree(
     ctx: RunContext, tree: Tree, snapshots: Snapshots, facts: TryFacts, guarded: Guarded, events: Recorder, work: str
 ) -> RunContext:
-    """Return the run's context with the tree of a try."""
+    """Return a copy of the run's context for the tree of a try."""
     usage = ctx.usage.for_try(facts)
     background = Background(
         tree,

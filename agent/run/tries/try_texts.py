@@ -1,4 +1,4 @@
-"""Texts for tries: their prompt, and the summary of the pass."""
+"""Texts for tries: their first message, and the summary of their results."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ from ...protocol import TryFinished, TryMeasured
 from ...step import RunContext, system_prompt
 from ..passes.pass_texts import first_message
 
-_TOLD = """\
+_TASK = """\
 You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each in a git \
 worktree of its own, and do not see each other. The program measures them afterwards and keeps the best one. So the \
-tries should differ: choose a way that the other tries probably do not take. {way} Change files below {root} only."""
-_WAYS = (
-    "As try 1, take the most direct way.",
+tries should differ: choose an approach that the other tries probably do not choose. {approach} Change only files in \
+{root}."""
+_APPROACHES = (
+    "As try 1, choose the most direct approach.",
     "As try 2, look for a different algorithm or data structure.",
-    "As try 3, look for work that can be left out or done once.",
-    "As try 4, question an assumption that the code makes.",
+    "As try 3, look for work that can be skipped or done only once.",
+    "As try 4, question an assumption of the code.",
 )
-_OTHER = "As try {candidate}, pick a part of the code that is not the obvious one."
+_OTHER_APPROACH = "As try {candidate}, choose a part of the code that is not the obvious one."
 
 
 def system_prompt_of_try(facts: RunFacts) -> str:
-    """Return the system prompt of a try; `ctx` is the try's."""
+    """Return the system prompt of a try. `facts`: of the try."""
     return system_prompt(facts.spec)
 
 
 def first_message_of_try(ctx: RunContext, made: RunContext, number: int, candidate: int, tries: int) -> str:
     """Return the first message of a try. `ctx`: the run's; `made`: its own."""
     assert ctx.facts.pass_facts is not None  # tries belong to a pass
-    way = _WAYS[candidate - 1] if candidate <= len(_WAYS) else _OTHER.format(candidate=candidate)
-    told = _TOLD.format(candidate=candidate, tries=tries, way=way, root=made.workspace.root)
-    return f"{first_message(ctx.facts, ctx.facts.pass_facts, number)}\n\n{told}"
+    approach = (
+        _APPROACHES[candidate - 1] if candidate <= len(_APPROACHES) else _OTHER_APPROACH.format(candidate=candidate)
+    )
+    task = _TASK.format(candidate=candidate, tries=tries, approach=approach, root=made.workspace.root)
+    return f"{first_message(ctx.facts, ctx.facts.pass_facts, number)}\n\n{task}"
 
 
 def summary(passing: PassFacts, tries: int) -> str:
-    """Return the result of each try on one line: `try 1: score 6, try 2: nothing was changed`."""
+    """Return the results of all tries on one line: `try 1 of 2: score 6; try 2 of 2: nothing was changed`."""
     return "; ".join(
         f"try {candidate} of {tries}: {_result_of(end, passing.measured)}"
         for candidate, end in sorted(passing.tries.items())

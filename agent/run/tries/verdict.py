@@ -1,4 +1,4 @@
-"""Check whether the predicates of a run hold for a tree of files."""
+"""Check whether the predicates of a run hold in a tree of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..passes.pass_texts import describe_failure
 
 
 async def predicates_met(ctx: RunContext) -> str | None:
-    """Describe what holds; None: not enough holds, or there are no predicates. Raises PersonInterrupted."""
+    """Return which predicates hold, in words; None: not enough hold, or there are none. Raises PersonInterrupted."""
     if not ctx.files.is_verified_at(ctx.facts.world) or ctx.facts.world is None:
         await verify(ctx, ctx.events.bound(None, None), claim=True, baseline=True)
     return met(LoopState(ctx.facts))

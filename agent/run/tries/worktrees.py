@@ -1,4 +1,4 @@
-"""The folder of a try: a git worktree with the files of a snapshot, or a plain folder if there is no git."""
+"""Make and remove the worktrees of tries and items; without a repository, they are plain folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ..passes.pass_repository import stored_state
 
 FOLDER = "worktrees"
-"""Name of the folder next to the folder of the journals."""
+"""Name of the folder for worktrees, next to the folder of the journals."""
 
 
 class _Command(msgspec.Struct):
@@ -33,7 +33,10 @@ class _Command(msgspec.Struct):
 
 
 def tries_folder(journal: Journal, facts: RunFacts, workspace: Workspace) -> Path:
-    """The folder of all tries of the run: next to the journals, or in the temp folder if that is in the workspace."""
+    """Return the folder for the worktrees of the run: next to the journals, or in the temporary folder.
+
+    The temporary folder is used if the journals are in the workspace.
+    """
     run_id = facts.spec.run_id
     folder = Path(os.path.realpath(journal.path.parent.parent)) / FOLDER
     if folder.is_relative_to(os.path.realpath(workspace.root)):
@@ -44,7 +47,7 @@ def tries_folder(journal: Journal, facts: RunFacts, workspace: Workspace) -> Pat
 async def make_worktree(
     workspace: Workspace, snapshots: Snapshots, env: Mapping[str, str], place: Path, world: str
 ) -> Path:
-    """Make the worktree with the files of the snapshot `world`, and return its folder that is the workspace.
+    """Make a worktree at `place` with the files of the snapshot `world`. Returns the workspace in it.
 
     Raises GitFailed, SnapshotDamaged, OSError.
     """
@@ -69,7 +72,7 @@ async def make_worktree(
 
 
 async def workspace_in(workspace: Workspace, place: Path) -> Path | None:
-    """Return the folder in a worktree that is the workspace, or None if it does not exist."""
+    """Return the workspace in the worktree at `place`, or None if it does not exist."""
     top = repository_top(workspace.root)
     is_git = top is not None and (place / ".git").exists()
     root = _same_folder(workspace.root, top, place) if top is not None and is_git else place
@@ -77,19 +80,19 @@ async def workspace_in(workspace: Workspace, place: Path) -> Path | None:
 
 
 async def remove_worktree(ctx: RunContext, place: Path) -> None:
-    """Remove the worktree with its files and the refs made in it, if it exists."""
+    """Remove the worktree, its files and the refs that were made in it."""
     try:
         found = await Repository.find(ctx.workspace.root, ctx.env)
         if found is not None:
             await _drop_refs(ctx.facts, ctx.snapshots, found, place)
             await found.run("worktree", "remove", "--force", "--force", str(place))
     except GitFailed:
-        pass  # the folder is removed; git forgets it with the next `git worktree prune`
+        pass  # the folder is removed below; `git worktree prune` removes the entry
     await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
 async def remove_all(ctx: RunContext) -> None:
-    """Remove every worktree of this run's tries."""
+    """Remove all worktrees of this run."""
     folder = tries_folder(ctx.journal, ctx.facts, ctx.workspace)
     for place in await asyncio.to_thread(_below, folder):
         await remove_worktree(ctx, place)
@@ -97,7 +100,7 @@ async def remove_all(ctx: RunContext) -> None:
 
 
 def drop_folder(folder: Path) -> None:
-    """Remove the folder of the tries and the folder of all runs' tries, if they are empty."""
+    """Remove the folder of the run's worktrees and its parent, if they are empty."""
     with suppress(OSError):
         folder.rmdir()
         if folder.parent.name == FOLDER:
@@ -105,7 +108,7 @@ def drop_folder(folder: Path) -> None:
 
 
 async def _drop_refs(facts: RunFacts, snapshots: Snapshots, found: Repository, place: Path) -> None:
-    """Remove the refs that the try made. Raises GitFailed."""
+    """Remove the refs that a try made. Raises GitFailed."""
     started = None if facts.pass_facts is None else facts.pass_facts.last
     if started is None or started.git is None or not await asyncio.to_thread((place / ".git").is_file):
         return
@@ -117,7 +120,7 @@ async def _drop_refs(facts: RunFacts, snapshots: Snapshots, found: Repository, p
 
 
 def _commands_of(facts: RunFacts, work: str) -> list[str]:
-    """Return the commands that a try asked for."""
+    """Return the command lines that the model of a try requested."""
     conversation = facts.conversations.get(work)
     calls = [] if conversation is None else [call for message in conversation.messages for call in message.calls]
     found: list[str] = []
@@ -128,7 +131,7 @@ def _commands_of(facts: RunFacts, work: str) -> list[str]:
 
 
 def _same_folder(workspace: Path, top: Path, place: Path) -> Path:
-    """Return the folder in a worktree at `place` that corresponds to the workspace in its repository."""
+    """Return the folder in the worktree at `place` that corresponds to the workspace in the repository at `top`."""
     return place / os.path.relpath(os.path.realpath(workspace), os.path.realpath(top))
 
 
@@ -137,6 +140,6 @@ def _below(folder: Path) -> list[Path]:
 
 
 async def _write_snapshot(workspace: Workspace, snapshots: Snapshots, root: Path, world: str) -> None:
-    for path in await snapshots.write_to(world, root):  # too large for the snapshot store
+    for path in await snapshots.write_to(world, root):  # files that are too large for the snapshot store
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         await asyncio.to_thread(shutil.copy2, workspace.root / path, root / path, follow_symlinks=False)

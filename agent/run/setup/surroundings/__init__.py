@@ -1,4 +1,4 @@
-"""The environment and the sandbox of a run's commands, from the run's spec."""
+"""The environment variables and the sandbox of a run's commands."""
 
 from .confinement import detect_sandbox, missing_guarantees
 from .variables import commands_env, key_names, variables_left_out

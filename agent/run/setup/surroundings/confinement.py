@@ -1,4 +1,4 @@
-"""The sandbox of a run's commands."""
+"""Choose the sandbox of a run's commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ async def detect_sandbox(
     rules: Callable[[], Sequence[Rule]] | None = None,
     leftovers: Leftovers | None = None,
 ) -> Sandbox:
-    """Return the best sandbox of this machine, with what the run hides.
+    """Return the best sandbox of this machine, with the paths that the run hides.
 
-    `runs`: the folder of the journals. `rules`: of the gate at that moment; by default those of the policy.
+    `runs`: the folder of the journals. `rules`: returns the present rules of the gate; default: those of the policy.
     """
 
     def denied(root: Path) -> list[str]:

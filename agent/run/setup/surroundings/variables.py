@@ -1,4 +1,4 @@
-"""The environment of a run's commands."""
+"""Choose the environment variables of a run's commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....workspace import command_env, omitted_variables
 
 
 def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -> dict[str, str]:
-    """Return the environment of the commands of a run that uses these models."""
+    """Return the environment for the commands of a run that uses these models, without the keys of providers."""
     return command_env(env, provider_key_names=key_names(*models), more=gate.sandbox.env)
 
 
