@@ -9,13 +9,14 @@ import msgspec
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """What one command can use. The default adds nothing."""
+    """Additional permissions of one command. The default adds none."""
 
     network: bool = False
     writable: Sequence[Path] = ()
+    """Files and folders outside of the workspace that the command can write."""
     readable: Sequence[Path] = ()
-    """Folders that the command can read as they are outside, although the sandbox shows something else there."""
+    """Folders that the command sees as they are on the machine, although the sandbox hides or replaces them."""
     read_only: Sequence[Path] = ()
     """Workspace files that cannot be written; only bubblewrap enforces this."""
     empty: Path | None = None
-    """A folder below the temp folder, which this command sees empty and alone."""
+    """A folder below the temp folder that is empty and private for this command."""

@@ -22,10 +22,10 @@ _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
-"""`--unshare-all` without the network, which is joined instead."""
+"""`--unshare-all` without the network namespace, because the command joins the one of the run."""
 _READ_ONLY_GIT = GitMounts([])
 _NAMED = "bash"
-"""`$0` of the shell: its messages about a missing program begin with this name."""
+"""`$0` of the shell, with which its error messages begin."""
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -53,9 +53,9 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     programs: Sequence[Path] = ()
     """Folders of `ws` whose programs also run outside."""
     stage: Stage | None = None
-    """What appears at `ws` instead."""
+    """The folder that commands see at `ws` instead of the workspace."""
     git: GitMounts = _READ_ONLY_GIT
-    """How repositories appear."""
+    """How commands see repositories."""
 
 
 def bubblewrap(
@@ -122,7 +122,7 @@ def _system(temp: Path) -> list[str]:
 
 
 def _staged(ws: Path, stage: Stage) -> list[str]:
-    """Bind the stage. Sources are paths outside of the sandbox, also those in the workspace that the stage covers."""
+    """Bind the stage. The sources of mounts are paths on the machine, also those in the workspace, which is covered."""
     words = ["--bind", str(stage.folder), str(ws)]
     for source, seen in stage.mounts:
         words += ["--ro-bind", str(source), str(seen)]
@@ -160,7 +160,7 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
 
 
 def _workspace(layout: Layout, access: Access) -> list[str]:
-    """Bind the workspace, with its files that this command may not change as read-only."""
+    """Bind the workspace, with the files that this command must not change as read-only."""
     ws, seen = layout.ws, layout.git
     git = ws / ".git"
     binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]

@@ -2,7 +2,7 @@
 
 SETTINGS is a JSON object: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable places
 inside these), `read` (readable places inside hidden ones), `network`, `processes` (the largest number).
-If Landlock is supported but cannot be applied, the command does not run. Imports nothing of rundry.
+If the rules cannot be applied, the command does not run. Does not import other modules of rundry.
 """
 
 import ctypes

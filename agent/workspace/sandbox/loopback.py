@@ -16,7 +16,7 @@ from pathlib import Path
 
 _SECONDS = 5.0
 _SHOWN = ("HOME", "LANG", "PATH")
-"""Environment variables that the waiting process gets: none of them holds a key."""
+"""Environment variables of the waiting process; none of them contains a key."""
 _PLACES = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 

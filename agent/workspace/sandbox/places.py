@@ -1,6 +1,6 @@
-"""The places of a workspace that a command can read but not change.
+"""The protected places of a workspace, which a command can read but not change.
 
-They are protected because programs outside of the sandbox later execute them or read them as settings.
+Programs outside of the sandbox later execute them or read them as settings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Find out from the output of a failed command what the sandbox refused.
 
-The search is careful rather than complete. Only error messages that a program prints about itself near the end of the
-output count, and only places that the user can write to and the command cannot. Every other failure is not explained.
+The search is careful rather than complete. It considers only error messages near the end of the output that a program
+prints about itself, and only places that the user can write to and the command cannot.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .places import is_protected
 _LAST = 60
 """Number of lines at the end of the output that are searched."""
 _NEAR = 4
-"""Number of lines before and after an error message that may name the place."""
+"""Number of lines before and after an error message that may name the file."""
 _LONGEST = 1_000
 """Characters of each line that are searched."""
 _SPEAKS = re.compile(r"^\s*(?:[\w./+@-]+: |npm (?:error|ERR!) |Caused by)")
-"""A program's message about itself, not a line that `grep` shows or a test report (`E   OSError: ...`)."""
+"""Matches a message that begins with a program name, but not output of `grep` or a test report (`E   OSError: ...`)."""
 _NETWORK = re.compile(
     r"network is unreachable|ENETUNREACH|temporary failure (?:in name resolution|resolving)|EAI_AGAIN"
     r"|could(?:n't| not) resolve (?:host|proxy)|unable to resolve host",
@@ -40,9 +40,9 @@ _TCP = re.compile(
 )
 """Messages of programs whose TCP connection Landlock refused."""
 _NAMELESS = re.compile(r"^\s*PermissionError: \[Errno 13\] Permission denied$")
-"""Python's message, if one of the lines before names `connect`."""
+"""Python's message for a refused connection, if one of the lines before names `connect`."""
 _CALL_REFUSED = re.compile(r"connection refused|ECONNREFUSED|(?:couldn't|failed to) connect to", re.IGNORECASE)
-"""Messages of programs that called a server of this machine: under bubblewrap the sandbox has its own loopback."""
+"""Messages of programs that could not reach a server of this machine: bubblewrap has its own loopback network."""
 _WGET = re.compile(r"^Connecting to .*failed: Connection refused")
 _OWN_PORT = re.compile(r"(?:\blocalhost|\b127(?:\.\d+){3}|\[?::1\]?|\b0\.0\.0\.0)[^\w\n]{1,4}(?:port )?(\d{1,5})\b")
 _LISTENS = "0A"
@@ -53,10 +53,10 @@ _WRITES = {
     "landlock": re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE),
 }
 _BUSY = re.compile(r"device or resource busy|\bEBUSY\b", re.IGNORECASE)
-"""Messages of programs that tried to replace a protected file of the workspace, which is a mount point."""
+"""Messages of programs that tried to replace a protected file, which is a mount point under bubblewrap."""
 _WORDS = re.compile(r"[\s'\"`‘’“”:;,()<>|=]+")
 _UNWRITTEN = re.compile(r"^\s*(?:Read-only file system|Permission denied) \(os error \d+\)$")
-"""Rust's message: a line before it names the place."""
+"""Rust's message: a line before it names the file."""
 _MORE = (
     (re.compile(r"ptrace.*operation not permitted", re.IGNORECASE), "to trace another process"),
     (re.compile(r"^sudo: .*no new privileges"), "sudo"),
@@ -65,7 +65,7 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"|`([^`']+)[`']|‘([^’]+)’|“(
 _BARE = re.compile(r"(?:^|(?<=[\s=(]))((?:~|\.\.?)?/[^\s'\"`‘’“”:;,()<>|]+|\.git/[^\s'\"`:;,]+)")
 _NOT_EXECUTABLE = 126
 _OWN = ("/proc", "/sys", "/dev", "/run")
-"""The sandbox has its own version of these folders, so a place in them cannot be made writable."""
+"""Folders that the sandbox replaces, so that a place in them cannot be made writable."""
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class MissingAccess(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that the sandbox refused, and the permission that would allow it."""
 
     what: str
-    """For messages: `the network` or `write to /usr/local/x`."""
+    """The refused access in words: `the network` or `write to /usr/local/x`."""
     network: bool = False
     place: Path | None = None
     """The place that must be made writable."""
@@ -163,7 +163,7 @@ def _paths(line: str) -> Iterator[str]:
 
 
 def _places(lines: Iterable[str], conditions: Conditions) -> Iterator[Path]:
-    """Yield the places that the lines name, if only the sandbox prevented writing them."""
+    """Yield the places in these lines that only the sandbox prevented from being written."""
     for line in lines:
         words = set(_WORDS.split(line))
         yield from (

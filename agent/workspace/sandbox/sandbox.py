@@ -35,7 +35,7 @@ KINDS = ("bubblewrap", "landlock")
 
 
 class Sandbox(Confinement):
-    """Runs commands in a sandbox of one kind, which was tried once. `Sandbox()` does not confine them."""
+    """Runs commands in one kind of sandbox. `Sandbox()` does not confine them; `detect` finds the best kind."""
 
     _guards: dict[Path, GitGuard] | None = None
     _copies: Copies | None = None
@@ -53,7 +53,7 @@ class Sandbox(Confinement):
     ) -> Sandbox:
         """Return the first kind of sandbox that works here. A bubblewrap in the workspace is not used.
 
-        `hide`: what commands cannot read although the user may show it (the runs with their journals).
+        `hide`: places that stay hidden even if the user shows them (the runs with their journals).
         """
         settings = SandboxSettings(
             hide_rules=msgspec.structs.replace(hide_rules, own=(*hide_rules.own, *hide)),
@@ -74,8 +74,8 @@ class Sandbox(Confinement):
     def staged(self, stage: Stage, hide: Sequence[Path] = ()) -> Sandbox:
         """Return a copy that shows another folder in place of the workspace, with its own temp folder and loopback.
 
-        `hide`: further places that commands cannot read. Landlock cannot show a folder at another path: there the
-        command runs in the folder itself, and can read what the stage mounts although it is hidden.
+        `hide`: further places that commands cannot read. Landlock cannot show a folder at another path, so there the
+        command runs in the folder itself, and can read the sources of the stage's mounts even if they are hidden.
         """
         hide_rules = msgspec.structs.replace(self._settings.hide_rules, own=(*self._settings.hide_rules.own, *hide))
         return self._copy(msgspec.structs.replace(self._settings, hide_rules=hide_rules, stage=stage))
@@ -89,7 +89,7 @@ class Sandbox(Confinement):
         return Sandbox(self.kind, self.why_none, settings, program=self._program, probed=self._probed)
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
-        """Attack the sandbox from the inside, so that `missing` and `not_held` report what it does not guarantee here.
+        """Attack the sandbox from the inside to find the guarantees that it does not give (`missing`, `not_held`).
 
         `workspace`: the folder that commands can write to. `fresh`: ignore the stored result of an earlier probe.
         """
@@ -123,8 +123,8 @@ class Sandbox(Confinement):
     ) -> Finished:
         """Call `run_process` in the sandbox.
 
-        `may_configure`: the caller itself checks a `.rundry.toml` that the command made. Otherwise a new one is moved
-        aside and the output says so, because the next start would treat it as the user's own (CVE-2026-25725).
+        `may_configure`: the caller checks a `.rundry.toml` that the command made. Otherwise, a new one is moved aside
+        and the output reports it, because the next start would treat it as the user's own (CVE-2026-25725).
         """
         argv = shell(command, ws) if isinstance(command, str) else command
         judged = may_configure or self._settings.stage is not None

@@ -1,7 +1,7 @@
-"""Remove the Python bytecode that appeared during a run before a check, which could execute it instead of the source.
+"""Before a check, remove Python bytecode that appeared during the run, because it could replace the source.
 
-Python accepts bytecode by the time and size of its source, or without any test (PEP 552), and both can be forged.
-An environment variable for another cache folder would not affect `python -E`, `env -i` or tox.
+Python accepts bytecode by the time and size of its source, or without a comparison (PEP 552), and both can be forged.
+A cache folder that an environment variable sets would not affect `python -E`, `env -i` or tox.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Bytecode:
         self._known: dict[str, _Stamps] = {}
 
     def remember(self, folders: Iterable[str]) -> None:
-        """Record the bytecode in these folders (`x/__pycache__`, relative), which stays while it is unchanged."""
+        """Record the bytecode in these folders (`x/__pycache__`, relative). `drop` keeps it while it is unchanged."""
         for folder in folders:
             with suppress(OSError), folder_of(self._root, self._root / folder / "x") as fd:
                 self._known.update((f"{folder}/{name}", stamps) for name, stamps in _stamps(fd))
@@ -61,7 +61,7 @@ class Bytecode:
         return iter(left)
 
     def _is_gone(self, folder: str) -> bool:
-        """Return whether the folder is missing. A link in its place is removed, so that Python does not follow it."""
+        """Return whether the folder is missing. A link in its place is removed, so that Python cannot follow it."""
         place = self._root / folder
         with suppress(OSError), folder_of(self._root, place) as above:
             if stat.S_ISLNK(os.stat(CACHE, dir_fd=above, follow_symlinks=False).st_mode):

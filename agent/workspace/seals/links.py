@@ -1,4 +1,4 @@
-"""Find the links on a path and their targets, because each of them decides which content is read."""
+"""Find the links on a path and their targets, because changing one of them changes the content that is read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _KERNEL = ("/proc", "/sys", "/dev")
 
 @dataclass
 class LinkedFiles:
-    """The number of files that may still be listed behind links to folders, and the links that were listed in part."""
+    """How many files may still be listed behind links to folders, and which links were listed only in part."""
 
     private: frozenset[str] = frozenset()
-    """Folders of the program, whose files it changes itself. They are not listed."""
+    """Folders of rundry, which changes their files itself. They are not listed."""
     left: int = _LISTED
     cut: set[str] = field(default_factory=set[str])
 
@@ -33,7 +33,7 @@ class LinkedFiles:
 def through_links(
     root: Path, path: str, accepts: Callable[[str], bool], linked: LinkedFiles, depth: int = _DEPTH
 ) -> Iterator[str]:
-    """Yield the path, or, if it contains links, these links and their targets; relative to `root` if inside it."""
+    """Yield the path. If parts of it are links, yield these and their targets instead, relative to `root` if inside."""
     base = Path("/") if path.startswith("/") else root
     parts = path.strip("/").split("/")
     for at, part in enumerate(parts):
@@ -51,7 +51,7 @@ def through_links(
 
 
 def _below(root: Path, folder: Path, alias: str, accepts: Callable[[str], bool], linked: LinkedFiles) -> Iterator[str]:
-    """Yield the files behind a link to a folder whose paths through the link are guarded."""
+    """Yield the files behind a link to a folder that are guarded under their path through the link."""
     guarded, left_out = 0, {*_KERNEL, *linked.private}
     for top, folders, files in walk_folders(folder):
         if top in left_out:

@@ -1,4 +1,4 @@
-"""Index all accepted names below a folder. An update costs one stat for each folder."""
+"""Index the accepted file names below a folder. An update needs one stat call for each folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _METADATA = (".dist-info", ".egg-info")
 
 
 class UpdateStopped(Exception):
-    """The listing of a folder was stopped because nobody waits for it any more."""
+    """The update was stopped, because its result is no longer needed."""
 
 
 class _Folder:
@@ -84,7 +84,7 @@ class NameIndex:
             waiting += folder.below
 
     def _look(self, waiting: list[_Folder]) -> bool:
-        """List each folder whose ctime, which users cannot set, changed. Return whether any changed."""
+        """List each folder whose ctime changed, which users cannot set. Return whether an accepted name changed."""
         changed = False
         while waiting:
             if self._is_stopped:

@@ -1,4 +1,4 @@
-"""Restore a path to its approved state, after storing its present content, so that the user's work is not lost."""
+"""Restore a path to its approved state, and store its present content first, so that the user's work is not lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .marks import ABSENT, FILE, LINK, Mark
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST = 64_000_000
-"""Maximum bytes of a file that is read into memory; a larger one is moved to the overflow."""
+"""Maximum bytes of a file that is read into memory; a larger one is moved to the overflow folder."""
 
 
 class Displaced(msgspec.Struct, frozen=True):
@@ -53,9 +53,9 @@ class SealRestorer:
         self._leftovers = leftovers or Leftovers(None)
 
     def restore(self, path: str, want: Mark, load: Callable[[str], bytes]) -> list[Displaced]:
-        """Give the path the state `want`. Return what was replaced. Raises OSError, KeyError, StaleFile.
+        """Restore the path to the state `want`. Return what was replaced. Raises OSError, KeyError, StaleFile.
 
-        `load` returns the bytes of a digest. The result is a new file, because the old one may have other hard links.
+        `load` returns the bytes of a digest. A new file is written, because the old one may have other hard links.
         """
         if want.kind not in (ABSENT, FILE, LINK):
             raise StaleFile(f"{path}: a {want.kind} cannot be restored")
@@ -138,7 +138,7 @@ class SealRestorer:
             raise
 
     def _date(self, folder: int, aside: str, real: Path, old: os.stat_result | None, size: int) -> None:
-        """Set a time with which build caches see that the file changed (docs/requirements.md 6.8)."""
+        """Set a time that lets build caches notice the change (docs/requirements.md 6.8)."""
         natural = os.stat(aside, dir_fd=folder).st_mtime_ns
         plain = old if old is not None and stat.S_ISREG(old.st_mode) else None
         later = self._own_writes.time_for(real, plain, size, natural)
@@ -159,7 +159,7 @@ class SealRestorer:
                 raise
 
     def _displace(self, folder: int, name: str, path: str) -> Displaced:
-        """Move the entry to a temporary name before reading it, so that exactly the stored content is removed."""
+        """Move the entry to a temporary name, store its content, then remove it, so that no later write is lost."""
         aside = f".rundry-{secrets.token_hex(6)}.tmp"
         with self._leftovers.recorded(self._root / path, aside, "moved"):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)

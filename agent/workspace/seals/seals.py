@@ -21,7 +21,7 @@ LARGEST_STORED = 16_000_000
 """Maximum bytes of a file whose approved content is stored."""
 MOST_STORED = 256_000_000
 ALWAYS_READ = 64_000_000
-"""Bytes that each full comparison reads. Further files are read only if their stat fields changed."""
+"""Bytes that each full comparison reads. After that, files are read only if their stat fields changed."""
 _NOTHING = Mark(ABSENT)
 
 
@@ -44,7 +44,7 @@ class Sealed(msgspec.Struct, frozen=True):
 
 
 class Seals:
-    """Approved marks of one workspace. Its methods read the disk and may run in a thread, one at a time."""
+    """The approved marks of one workspace. The methods block, and may be called in a thread."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Seals:
 
     @property
     def cut_links(self) -> set[str]:
-        """Return the links to folders with too many files, so that not all files behind them are guarded."""
+        """Return links to folders with too many files: not all files behind them are guarded."""
         return self._linked.cut
 
     def mark_of(self, path: str) -> Mark | None:
@@ -115,14 +115,14 @@ class Seals:
             return self._bytecode.drop(list(self._caches()))
 
     def approve(self, paths: Iterable[str]) -> None:
-        """Approve the present state of these paths, because a person accepted it."""
+        """Approve the present state of these paths, which the user accepted."""
         with self._lock:
             for path in self._expanded(paths):
                 self._outputs.pop(path, None)
                 self._approve(path)
 
     def keep_approved(self) -> None:
-        """Store the bytes that were approved since the last call, in the thread of the caller."""
+        """Store the bytes that were approved since the last call. Runs in the thread of the caller."""
         unkept, self._unkept = self._unkept, []
         for data in unkept:
             self._keep(data)
@@ -136,7 +136,7 @@ class Seals:
             self.lost.discard(path)
 
     def approve_bytes(self, path: str, digest: str | None) -> None:
-        """Approve this stored content, independent of the present file. `digest`: None for an absent file."""
+        """Approve this stored content, whatever the file contains now. `digest`: None for an absent file."""
         with self._lock:
             seen = read_mark(*self._place(path))
             mode = seen.mark.mode if seen.mark.kind == FILE else 0o644
@@ -156,7 +156,7 @@ class Seals:
                 self._outputs[path] = read_mark(*self._place(path)).mark
 
     def stored(self, known: Iterable[str] = ()) -> bytes:
-        """Return the approved state for `load`, which returns `known`."""
+        """Return the approved state in the form that `load` reads. `load` also returns `known`."""
         return msgspec.msgpack.encode(Sealed(dict(self._marks), sorted(self.lost), sorted(known)))
 
     def load(self, data: bytes) -> list[str]:
@@ -184,7 +184,7 @@ class Seals:
             return [*self._new_names(), *self._compare(self._marks, full=True)]
 
     def stamps(self) -> dict[str, Stamp | None]:
-        """Return the stat fields of the last comparison. They also reveal a later write that was reverted."""
+        """Return the stat fields of the last comparison. They also change if a later write is reverted."""
         return {path: seen.stamp for path, seen in self._seen.items()}
 
     def _accepts_name(self, path: str) -> bool:
@@ -265,7 +265,7 @@ class Seals:
         return found
 
     def _is_nothing(self, path: str, approved: Mark, now: Mark) -> bool:
-        """Return whether the approved file is absent and the path cannot be read, because a parent is not a folder."""
+        """Return whether the path is approved as absent and does not exist, because a parent is not a folder."""
         root, below = self._place(path)
         return approved.kind == ABSENT and now.kind == DIVERTED and not (root / below).exists()
 

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 class ObjectStore:
-    """Stores each object in a file named by its SHA-1, readable only by the user. Existing objects are kept."""
+    """Stores each object in a file that is named by its SHA-1 and readable only by the user."""
 
     def __init__(self, folder: Path) -> None:
         self._objects = folder / "objects"

@@ -20,12 +20,12 @@ _NOBODY = "0" * 40
 
 
 def patch_of(changes: Sequence[Change]) -> bytes:
-    """Return one patch of all changes. Of a file that was too large to store, it contains only the name."""
+    """Return one patch with all changes. For a file that was too large to store, it contains only the name."""
     return b"".join(b"".join(_one(change)) for change in changes)
 
 
 def change_hash(changes: Sequence[Change]) -> str:
-    """Return a hash of the added and removed lines of each file, without their positions; empty for no change."""
+    """Return a hash of the added and removed lines of all files, without line numbers; empty: no changes."""
     if not changes:
         return ""
     found = hashlib.sha256()

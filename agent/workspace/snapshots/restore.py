@@ -43,8 +43,8 @@ class Restorer:
     def restore(self, path: str, want: FileVersion | None, have: FileVersion | None) -> str | None:
         """Restore a file. Returns None, or a line with its path and why it was not restored. Never raises OSError.
 
-        `want` and `have` are the file before and after the change that is undone; None: there was no file. A file that
-        is no longer as `have` is someone's work, and is kept.
+        `want` and `have`: the file before and after the change that is undone; None: there was no file. If the file
+        differs from `have`, someone changed it later, and it is kept.
         """
         try:
             self._restore(path, want, have)
@@ -108,7 +108,7 @@ class Restorer:
         return found
 
     def _clear(self, real: Path, now: Entry) -> None:
-        """Remove what cannot be overwritten: a link, or a file that must go or become a link."""
+        """Remove a link, or a file that is to be removed or replaced by a link."""
         if now.mode == LINK:
             with folder_of(self._ws.root, real) as folder:
                 os.unlink(real.name, dir_fd=folder)
@@ -119,7 +119,7 @@ class Restorer:
         return read_state(real, beneath=self._ws.root)
 
     def _write(self, real: Path, want: FileVersion, have: FileVersion | None) -> None:
-        """Write new bytes to an existing file. A read-only one is made writable for its owner meanwhile."""
+        """Write new bytes to an existing file. A read-only file is made writable for its owner for this time."""
         before, data = self._state(real), want.load()
         moves = want.mode is not None and have is not None and have.mode not in (None, want.mode)
         mode = stat.S_IMODE(want.mode) if moves and want.mode is not None else before.mode
@@ -163,7 +163,7 @@ class Restorer:
 
 
 def same_content(one: Entry | FileVersion | None, other: Entry | FileVersion | None) -> bool:
-    """Return whether both have the same bytes, and both or neither are links."""
+    """Return whether both have the same bytes and both are files, or both are links."""
     if one is None or other is None:
         return one is other
     return one.sha == other.sha and (one.mode == LINK) == (other.mode == LINK)

@@ -1,4 +1,4 @@
-"""Store the workspace as a tree of objects, hashing only files that changed according to the file system."""
+"""Store the workspace as a tree of objects. Only files whose stat fields changed are hashed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TooLarge(Exception):
 
 
 def measure(root: Path, most_files: int = MOST_FILES, skipped: frozenset[str] = frozenset()) -> None:
-    """Count the files and bytes that a scan would store, without reading files. Raises TooLarge like a scan.
+    """Count the files and bytes that a scan would store, without reading files. Raises TooLarge, like a scan.
 
     `skipped`: absolute folders and files that are not counted.
     """
@@ -56,7 +56,7 @@ def measure(root: Path, most_files: int = MOST_FILES, skipped: frozenset[str] = 
 
 
 class Scanner:
-    """Scans a workspace and remembers its files, so that a second scan costs one stat per file."""
+    """Scans a workspace, and remembers its files, so that the next scan needs one stat call per file."""
 
     def __init__(self, root: Path, store: ObjectStore, skipped: frozenset[str], most_files: int) -> None:
         """`skipped`: absolute folders and files that are not scanned."""
@@ -73,7 +73,7 @@ class Scanner:
         return self._top.sha or self._store.put_tree({})
 
     def _folder(self, path: str, old: _Folder | None) -> _Scan:
-        """Return the present content; the same object if nothing below it changed."""
+        """Return the present content, as the same object if nothing below the folder changed."""
         if self._ignore.refresh(path):
             old = None
         mark = _folder_mark(f"{self._root}/{path}")
@@ -95,7 +95,7 @@ class Scanner:
         return f"{self._root}/{path}{name}" in self._skipped or _is_ignored(self._ignore, path, name, is_folder)
 
     def _known_names(self, path: str, old: _Folder) -> _Scan:
-        """Scan a folder with unchanged names: one stat per file, and nothing else."""
+        """Scan a folder whose names did not change, with one stat call per file."""
         self._size.count(len(old.files))
         folders = dict[str, _Folder]()
         for name, child in old.folders.items():
@@ -157,7 +157,7 @@ class Scanner:
 
 
 def _run(scan: _Scan) -> _Folder:
-    """Run a scan to its end, inner scans first. Folders may be nested deeper than Python's stack."""
+    """Run a scan to its end, without recursion, because folders may be nested deeper than Python's stack."""
     stack = [scan]
     found: _Folder | None = None
     while True:
@@ -192,7 +192,7 @@ class _Size:
 
 
 def _is_ignored(ignore: Ignore, path: str, name: str, is_folder: bool) -> bool:
-    """Leave ignored files out, except those that programs obey: their author must be known."""
+    """Return whether a file is left out: it is ignored, and no program loads it by itself."""
     return ignore.ignores_entry(path, name, is_folder) and (is_folder or why_cautioned((name,)) is None)
 
 
@@ -224,7 +224,7 @@ class _Folder:
 
 
 def _folder_mark(path: str) -> tuple[int, int] | None:
-    """Return a mark that changes with the folder's names; None: it may still change within the clock's tick."""
+    """Return a mark that changes when names in the folder change; None: it is too recent to be reliable."""
     now = time.time_ns()
     try:
         status = os.lstat(path)
@@ -234,7 +234,7 @@ def _folder_mark(path: str) -> tuple[int, int] | None:
 
 
 def entry_of(path: str, status: os.stat_result, store: ObjectStore | None) -> Entry | None:
-    """Return a file's tree entry, and store it if there is a store; None: not a file or link, or gone."""
+    """Return the tree entry of a file or link, and store its content if `store` is given; None: it is neither."""
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         try:
@@ -263,7 +263,7 @@ def _keep(data: bytes, store: ObjectStore | None) -> str:
 
 
 def _mode(mode: int) -> int:
-    """Return a plain file's mode with all its permissions. Git stores two; undo restores the exact ones."""
+    """Return the mode of a file with all permissions, because undo restores them. (Git stores only two modes.)"""
     return stat.S_IFREG | stat.S_IMODE(mode)
 
 

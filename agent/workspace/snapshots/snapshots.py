@@ -1,7 +1,8 @@
 """Take snapshots of the workspace, compare two of them, and restore files.
 
-Undo (also of commands), roll-back, checks that run only after a change, and the detection of an earlier state use them
-(docs/architecture.md). They are stored next to the journal, readable only by the user. The user's `.git` is not used.
+They are used to undo changes (also of commands), to roll back a pass, to run checks only after a change, and to detect
+that a run repeats an earlier state (docs/architecture.md). They are stored next to the journal, readable only by the
+user. The user's `.git` is not used.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshots:
-    """Trees of one workspace in a private store. Two trees have the same id exactly if their content is the same."""
+    """Snapshots of one workspace in a private store. Two snapshots have the same id if and only if they are equal."""
 
     def __init__(
         self,
@@ -56,10 +57,10 @@ class Snapshots:
         on_take: Callable[[str], None] = lambda tree: None,
         why_none: str | None = None,
     ) -> None:
-        """`store`: a folder for the objects alone, which is made if it is missing.
+        """`store`: the folder of the objects, which is created if it is missing.
 
-        `on_take`: called with the id that `take` is about to return, in the thread of the caller. `why_none`: there are
-        no snapshots, for this reason.
+        `on_take` is called with the id that `take` returns, in the thread of the caller. `why_none`: the reason why
+        this run takes no snapshots.
         """
         self._ws, self._place, self._most_files = ws, store, most_files
         self._lock = threading.Lock()
@@ -71,7 +72,7 @@ class Snapshots:
         """Why there are no snapshots, in one line: the workspace is too large, or the store cannot be written."""
 
     async def start(self) -> None:
-        """Take the first snapshot. If that is not possible, `too_large` says why. Does not raise."""
+        """Take the first snapshot. If that is not possible, set `too_large`. Does not raise."""
         await asyncio.to_thread(self._take)
 
     async def take(self) -> str:
@@ -81,12 +82,12 @@ class Snapshots:
         return tree
 
     def keep(self, data: bytes) -> str:
-        """Store other bytes next to the trees and return their id. Raises OSError."""
+        """Store other bytes, and return their id. Raises OSError."""
         with self._lock:
             return self._store().put_blob(data)
 
     def load(self, name: str) -> bytes:
-        """Return the bytes that `keep` stored. Raises SnapshotDamaged."""
+        """Return the bytes that `keep` stored under this id. Raises SnapshotDamaged."""
         with self._lock:
             return self._store().blob(name)
 
@@ -101,7 +102,7 @@ class Snapshots:
     async def restore(self, tree: str, paths: Sequence[str], *, expected: str | None = None) -> list[str]:
         """Restore files from `tree`. Return a line for each file that was not restored, with the reason.
 
-        A file that differs from the tree `expected` (None: the last one taken) is someone's work and is not changed.
+        A file that differs from the tree `expected` (None: the last one taken) was changed later and is not restored.
         """
         return await asyncio.to_thread(self._restore, tree, paths, expected or self._last)
 

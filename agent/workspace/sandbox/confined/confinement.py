@@ -67,7 +67,7 @@ class Confinement:
         self.kind: SandboxKind | None = kind
         """`bubblewrap`, `landlock` or None."""
         self.why_none = why_none
-        """Why there is no sandbox, or why it is not bubblewrap: one line that says how to fix it."""
+        """Why there is no sandbox, or why it is not bubblewrap, and how to fix that; one line."""
         self.network = settings.network or kind is None or (kind == "landlock" and not can_block_tcp())
         """Whether commands reach the network: it is allowed, or the sandbox cannot prevent it."""
         self._settings = settings
@@ -81,7 +81,7 @@ class Confinement:
         """Why commands do not share a loopback network; empty if they do."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
-        """Return the guarantees that this sandbox does not give. Before `probe`, these are all guarantees.
+        """Return the guarantees that this sandbox does not give; before `probe`, all of them.
 
         `denied`: whether a rule denies a path.
         """

@@ -100,7 +100,7 @@ def command_env(
 def omitted_variables(
     env: Mapping[str, str], *, provider_key_names: Iterable[str] = (), more: Iterable[str] = ()
 ) -> list[str]:
-    """Return the sorted names of the variables that were left out and that the user can add with `more`."""
+    """Return the names of the variables that commands do not get but that the user can add with `more`, sorted."""
     keys = set(provider_key_names)
     passing = _passing(env, keys, tuple(more))
     table = _table()

@@ -13,7 +13,7 @@ from .secret_places import outermost, secret_places
 
 
 class HiddenPlaces(msgspec.Struct, frozen=True):
-    """The hidden places as they are directly before a command. All of them exist, and links are resolved."""
+    """The hidden places at the start of a command. All of them exist, and links are resolved."""
 
     hidden: Sequence[Path] = ()
     """Hidden places, none inside another."""
@@ -36,7 +36,7 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
     """Return the paths below a folder, relative to it, that a rule of the user denies."""
 
     def resolve(self, ws: Path, root: Path | None = None) -> HiddenPlaces:
-        """Return the places that exist now. The workspace itself is never one of them.
+        """Return the places that exist now, without the workspace itself.
 
         `root`: the folder that commands see at `ws`, if it is another one.
         """

@@ -1,4 +1,4 @@
-"""Remove the names that a command gave to hidden files, because the next command could read them there."""
+"""Remove new hard links of hidden files, because the next command could read the files there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HiddenNames:
         self._before = {path: _Was(s.st_ino, s.st_nlink) for path in _files(hidden) if (s := _status(path)) is not None}
 
     def restore(self) -> list[str]:
-        """Rename moved files back, and remove their additional names. Return a line for each, also for failures."""
+        """Rename moved files back, and remove new hard links. Return a line for each, also for failures."""
         if not any(self._has_another_name(path, was) for path, was in self._before.items()):
             return []
         places = {was.inode: path for path, was in self._before.items()}
@@ -48,12 +48,12 @@ class HiddenNames:
 
     def _rename_back(self, name: Path, place: Path) -> None:
         if real_path(name.parent) != name.parent:
-            raise NotADirectoryError("a link stands in its way")
+            raise NotADirectoryError("a folder on its path is a link")
         if os.path.lexists(place):
             name.unlink()
             return
         if not real_path(place.parent).is_relative_to(self._ws):
-            raise NotADirectoryError("a link stands in its way")
+            raise NotADirectoryError("a folder on its path is a link")
         place.parent.mkdir(parents=True, exist_ok=True)
         name.rename(place)
 

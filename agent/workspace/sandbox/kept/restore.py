@@ -111,7 +111,7 @@ class Protected:
         ]
 
     def _look(self) -> dict[Path, Kept]:
-        """Return all entries of the places. A place with too many entries is left out, now and later."""
+        """Return all entries of the places. A place with too many entries is left out permanently."""
         found: dict[Path, Kept] = {}
         for place in self._places():
             if place in self._too_large or not _beneath(place, self._ws):

@@ -1,4 +1,4 @@
-"""Protect the places that the sandbox itself cannot protect, by checks before and after a command."""
+"""Check a workspace before and after a command, and undo what the sandbox itself could not prevent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CommandChecks:
         return self._git
 
     async def _begin(self, guard: GitGuard) -> GitMounts:
-        """Begin in a thread, and ensure that each begin is followed by an end, even when cancelled."""
+        """Begin in a thread. If cancelled meanwhile, wait for the begin and end it."""
         beginning = asyncio.ensure_future(asyncio.to_thread(guard.begin, self._writable))
         try:
             return await asyncio.shield(beginning)

@@ -44,7 +44,7 @@ _HARMLESS = frozenset(
 
 
 class FolderWriter:
-    """Writes the parts of a private git folder. It moves each finished part in, so that it does not follow links."""
+    """Writes the parts of a private git folder. Each part is written elsewhere and moved in, so no link is followed."""
 
     def __init__(self, real: GitFolders, private: GitFolders, aside: Path) -> None:
         """`aside`: a folder on the same file system that commands cannot see."""

@@ -1,4 +1,4 @@
-"""Guard git around a command: provide its private git folder, and move repositories aside that it made."""
+"""Provide the private git folder of a command, and move repositories aside that the command made."""
 
 from __future__ import annotations
 

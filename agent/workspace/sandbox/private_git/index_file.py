@@ -52,7 +52,7 @@ def parse(data: bytes, width: int) -> list[Entry]:
     try:
         return _parse(data, width)
     except (struct.error, IndexError):
-        raise BadIndex("it is cut off") from None
+        raise BadIndex("it is incomplete") from None
 
 
 def render(entries: list[Entry], width: int) -> bytes:
@@ -83,7 +83,7 @@ def _parse(data: bytes, width: int) -> list[Entry]:
         at += len(fixed)
         extended = 0
         if flags & _EXTENDED:
-            if version == 2:  # git reads these flags, so that it would see other paths than rundry
+            if version == 2:  # git reads these flags, so it would see other paths than rundry
                 raise BadIndex("an entry has flags that version 2 does not have")
             (extended,) = struct.unpack_from(">H", data, at)
             at += 2
@@ -92,7 +92,7 @@ def _parse(data: bytes, width: int) -> list[Entry]:
             previous = previous[: len(previous) - kept] if kept else previous
         stop = data.find(0, at, end)
         if stop < 0:
-            raise BadIndex("it is cut off")
+            raise BadIndex("it is incomplete")
         path = (previous if version == 4 else b"") + data[at:stop]
         at = stop + 1 if version == 4 else start + ((stop - start) // 8 + 1) * 8
         previous = path

@@ -81,7 +81,7 @@ class Repositories:
 
 
 def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_restored: bool) -> list[NestedGit]:
-    """Return the repositories that were added; one that moved with its folder is not new.
+    """Return the repositories that were added. One that moved with its folder is not new.
 
     `is_restored`: in a git folder at the path of an earlier one, the files that git executes or reads as settings were
     restored.

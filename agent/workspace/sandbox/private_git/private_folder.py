@@ -159,7 +159,7 @@ class _PrivateFolder:
         return importer.lines
 
     def words(self) -> list[str]:
-        """Return the mount arguments. Lists of further object stores appear empty, so that git does not follow them."""
+        """Return the mount arguments. The lists of further object stores appear empty, so that git ignores them."""
         common, own = str(self.real.common), str(self.real.own)
         words = ["--bind", str(self._private.common), common]
         for n, store in enumerate(self._stores):

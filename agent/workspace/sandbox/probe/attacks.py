@@ -2,7 +2,7 @@
 
 TARGETS is a JSON object: the targets that the stage prepared outside (stage.py). Prints a JSON object: for each attack,
 true if it succeeded and false if the system refused it. An attack that failed in another way is left out.
-Imports nothing of rundry.
+Does not import other modules of rundry.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ def overwrite(path: str) -> bool:
 
 
 def any_of(*attacks: Callable[[], bool]) -> bool:
-    """Return whether one of the attacks succeeds."""
+    """Run all attacks, and return whether one of them succeeded."""
     found = False
     for attack in attacks:
         try:
