@@ -99,7 +99,7 @@ class _Running:
 
     call_id: str
     command: str
-    is_looked_at: bool = False
+    has_snapshot: bool = False
     world: str | None = None
     """Snapshot of the workspace right before the command."""
     change: RecordedChange | None = None
@@ -136,15 +136,15 @@ class Changes:
         return frozenset(path for change in self.standing[self._before_pass :] for path in change.files)
 
     @property
-    def is_look_due(self) -> bool:
-        """Whether a command is about to run, so that the next look at the workspace counts in any case."""
-        return any(not running.is_looked_at for running in self._running.values())
+    def is_snapshot_due(self) -> bool:
+        """Whether a command is about to run that has no snapshot of the workspace before it yet."""
+        return any(not running.has_snapshot for running in self._running.values())
 
     def world_before(self, call_id: str) -> str | None:
         """Return the snapshot right before a command that has no result yet; None: unknown."""
         return next((running.world for running in self._running.values() if running.call_id == call_id), None)
 
-    def began(self, step: int | None) -> int:
+    def step_start(self, step: int | None) -> int:
         """Return the position at which a step started; 0 for None."""
         return self._steps.get(step) or 0
 
@@ -201,8 +201,8 @@ class Changes:
             self._world_before = self.world
         self.world = world
         for running in self._running.values():
-            if not running.is_looked_at:
-                running.is_looked_at, running.world = True, world
+            if not running.has_snapshot:
+                running.has_snapshot, running.world = True, world
 
     def _decide(self, stamped: Stamped, decided: ProposalDecided) -> None:
         call_id, command = self._proposed.pop(decided.proposal_id, ("", ""))

@@ -277,7 +277,7 @@ class RunFacts(Conversations):
         self.finish = self.reply = self.stall = None
         self.wrapped_up = False
         self.interrupted = True
-        self.actions = ActionLog.of(a for a in self.actions if self.changes.began(a.step) < upto)
+        self.actions = ActionLog.of(a for a in self.actions if self.changes.step_start(a.step) < upto)
 
 
 _RUN_STATE_EVENTS = frozenset[type[Event]](

@@ -1,4 +1,4 @@
-"""What a migration needs of worktrees: one in which to work an item, and a way to join its changes."""
+"""The interfaces of the worktrees in which the items of a migration are worked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TreeFailed(Exception):
 
 
 class ItemTree(Protocol):
-    """A worktree while it works one item."""
+    """A worktree that is assigned to one item."""
 
     @property
     def ctx(self) -> RunContext:
@@ -37,7 +37,7 @@ class ItemTree(Protocol):
         ...
 
     async def release(self, why: str) -> None:
-        """End the work on the item. `why`: how it ended, for people."""
+        """End the work on the item and free the worktree. `why`: how the work ended, for people."""
         ...
 
 

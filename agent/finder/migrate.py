@@ -129,7 +129,7 @@ class Migrate:
     async def _steps_in(
         self, tree: ItemTree, work: Work, item: Item, path: str, checked: CheckFinished, steps: int, record: Record
     ) -> WorkResult | int:
-        """Do the same in this worktree. A conflict is worked again on the files of the run's tree."""
+        """Run steps in this worktree until its changes are merged. After a conflict, start from the run's files."""
         ctx, inner = tree.ctx, msgspec.structs.replace(work, work=tree.work)
         last_output, conflicts = None, list[str]()
         while steps < ctx.facts.spec.item_steps:

@@ -35,7 +35,7 @@ class Wait:
 
 
 def waiting_for(state: ViewState) -> Wait | None:
-    """Return the oldest thing that the run waits for; None: it rests, or its words are arriving."""
+    """Return what the run has waited for longest; None: it waits for nothing, or text is arriving."""
     if state.outcome is not None or state.sleeping is not None or state.last_seq == 0:
         return None
     if state.retrying is not None and not state.admitted:
@@ -60,7 +60,7 @@ def _title(block: Block) -> str:
 
 
 def _silent(state: ViewState) -> list[Wait]:
-    """Return the calls of a model that brought no word yet."""
+    """Return a wait for each model call that has not streamed any text yet."""
     speaking = {work for work, kind in state.growing if kind in ("text", "reasoning")}
     silent = [work for work in state.admitted if work not in speaking]
     started = state.busy.since

@@ -7,7 +7,7 @@ from ...protocol import Event, FinderSpec, PassFinished, PassStarted
 
 
 class ItemPasses:
-    """Where the passes stand once the pending events are recorded; the facts contain only recorded events."""
+    """The state of the passes after the pending events. The facts contain only the recorded events."""
 
     def __init__(self, facts: FinderFacts, spec: FinderSpec) -> None:
         self._spec = spec

@@ -95,7 +95,7 @@ class ModelWork:
         )
 
     def record_ending(self, work: str | None, tool: str, arguments: dict[str, Any]) -> None:
-        """Record what the call that ends a work order says, in the commit that is open."""
+        """Record the content of the call that ends a work order, in the open transaction."""
         found = self._open.pop(work or "", None)
         if found is None:
             return

@@ -1,4 +1,4 @@
-"""The text files that lenses may read, counted in a thread of its own, and which of them a path means."""
+"""Count the text files that lenses may read, in a thread, and map the paths that lenses name to these files."""
 
 from __future__ import annotations
 

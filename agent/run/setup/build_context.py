@@ -166,7 +166,7 @@ def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> St
 
 def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
     """Record a snapshot if it shows something new, and always right before a command."""
-    if (tree or None) != facts.changes.world or facts.changes.is_look_due:
+    if (tree or None) != facts.changes.world or facts.changes.is_snapshot_due:
         events.record(Snapshotted(world=tree or None))
 
 
