@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         same_server_model,
         search_request,
         to_spec,
-        with_limits,
+        with_search_limits,
     )
     from .facts.changes import Changes, RecordedChange, standing_changes
     from .facts.checkpoint import facts_of, last_end

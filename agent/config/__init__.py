@@ -1,7 +1,7 @@
 """Read options from flags, environment and config files, build run specs, and check whether a folder is trusted."""
 
 from .finder.executor import CLUSTER_CONCURRENCY, read_executor
-from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_limits
+from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_search_limits
 from .finder.spec_file import read_finder
 from .handoff_tiers import same_server_model
 from .last_model import remember_model, remembered_model
@@ -43,5 +43,5 @@ __all__ = [
     "same_server_model",
     "search_request",
     "to_spec",
-    "with_limits",
+    "with_search_limits",
 ]

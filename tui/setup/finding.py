@@ -27,7 +27,7 @@ from rundry.agent import (
     read_finder,
     recipe_traits,
     search_request,
-    with_limits,
+    with_search_limits,
 )
 
 from .start import Setup, workspace_of
@@ -104,7 +104,7 @@ class FindSetup(Setup):
 
     def _unjudged(self) -> FinderSpec:
         """Return the search without verifiers, because there is no model. Raises UserError if they were requested."""
-        finder = with_limits(self.wanted, self.settings)
+        finder = with_search_limits(self.wanted, self.settings)
         if self.wanted.requires_verifiers or (finder.sceptics and "refuters" in self.settings.given):
             count = plural(finder.sceptics, "verifier")
             raise UserError(
@@ -117,7 +117,7 @@ class FindSetup(Setup):
         """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
-        return msgspec.structs.replace(spec, finder=with_limits(self.wanted, self.settings), predicates=kept)
+        return msgspec.structs.replace(spec, finder=with_search_limits(self.wanted, self.settings), predicates=kept)
 
 
 def _require_program(finder: FinderSpec, workspace: Path) -> None:

@@ -104,7 +104,7 @@ def migration_concurrency(trees: int) -> int:
     return 1 if trees == 1 else 2 * trees
 
 
-def with_limits(wanted: SearchRequest, settings: Settings) -> FinderSpec:
+def with_search_limits(wanted: SearchRequest, settings: Settings) -> FinderSpec:
     """Apply the limits of flags and config files to the search. Raises UserError for an invalid limit."""
     finder = wanted.finder
     asked = {name for name in SEARCH_LIMITS if settings[name].source == "flag"}
