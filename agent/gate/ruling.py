@@ -31,7 +31,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
     """Whether the person changed the text before approving it."""
     refused_by: RefusedBy | None = None
-    """Who or what refused the draft; None: it was approved."""
+    """Which side refused the draft; None: it was approved."""
     taken: int | None = None
     """Number of hunks that the person accepted; None: all, or there were no hunks to choose from."""
     left: dict[int, str] = {}
