@@ -1,4 +1,4 @@
-"""Images in a person's messages: find, recognize, read and describe them."""
+"""Find, recognize, read and describe the images in a user's messages."""
 
 from .attach import MAX_IMAGE_BYTES, MAX_IMAGES, Attached, attach, can_be_attached, check_attached, looks_like_picture
 from .mentions import Mention, dropped_paths, mention_of, mentions

@@ -1,4 +1,4 @@
-"""Read the images that a message names: only regular files within the size limit, recognized by their content."""
+"""Read the images that a message names: regular files within the size limit that contain an image."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POSSIBLE = "PNG, JPEG, GIF or WebP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp")
 _OTHER_SUFFIXES = (".svg", ".heic", ".heif", ".avif", ".bmp", ".tif", ".tiff", ".ico", ".jxl", ".psd")
 _LOOK = 4_096
-"""Number of bytes that are enough to recognize an image."""
+"""Number of bytes that suffice to recognize an image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Attached:
 
 
 def attach(text: str, root: Path) -> list[Attached]:
-    """Return the images that a person's message names with `@`, each once; relative paths start at `root`.
+    """Return the images that a message names with `@`, each once. Relative paths start at `root`.
 
-    Other files are only mentioned. Raises UserError for an image that cannot be attached.
+    Other files are not attached. Raises UserError for an image that cannot be attached.
     """
     found: dict[str, Attached] = {}
     for mention in mentions(text):
@@ -50,7 +50,7 @@ def attach(text: str, root: Path) -> list[Attached]:
 
 
 def check_attached(images: Sequence[ImageRef], load: Callable[[str], bytes]) -> str | None:
-    """Return why images of a view cannot be used, according to their stored bytes; None: they can."""
+    """Compare images that a view attached with their stored bytes. Return why one cannot be used, or None."""
     if len(images) > MAX_IMAGES:
         return f"{len(images)} images: send at most {MAX_IMAGES} in one message"
     for image in images:
@@ -70,7 +70,7 @@ def can_be_attached(name: str) -> bool:
 
 
 def looks_like_picture(path: Path) -> bool:
-    """Return whether the content is a picture, also in formats that no model accepts, except text formats like SVG."""
+    """Return whether the file contains a picture, in any format except text formats such as SVG."""
     try:
         data, _ = _content(path)
     except OSError:
@@ -83,7 +83,7 @@ def _is_named_image(name: str) -> bool:
 
 
 def _attach(mention: Mention, root: Path) -> Attached | None:
-    """Attach a mentioned file; None if it is not an image: the model can read the file itself."""
+    """Attach a mentioned file; None if it is not an image, because the model can read it with a tool."""
     for written in (mention.path, mention.shorter):
         path = None if written is None else locate(written, root)
         if path is not None and os.path.lexists(path):

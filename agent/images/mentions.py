@@ -1,4 +1,4 @@
-"""Find files that a message names with `@`, and paths as terminals paste them. Does not access the disk."""
+"""Parse file names after `@` in a message, and paths that a terminal pastes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Mention:
 
 
 def mentions(text: str) -> Iterator[Mention]:
-    """Yield the files that the text names, in order; most of them are not images."""
+    """Yield all mentions in the order of the text. Most of them are not images."""
     for found in _MENTION.finditer(text) if "@" in text else ():
         quoted = found["double"] or found["single"]
         if quoted is not None:
@@ -41,7 +41,7 @@ def mentions(text: str) -> Iterator[Mention]:
 
 
 def locate(written: str, root: Path) -> Path | None:
-    """Return the absolute path; None if it cannot be a file name on this machine."""
+    """Return the absolute path of a mention; None if it cannot be a file name."""
     if written.startswith("file:"):
         try:
             url = urlsplit(written)

@@ -1,4 +1,4 @@
-"""Texts that replace an image: for a person, and for a model that does not accept images."""
+"""Texts for a model that does not accept images: the error for the user, and a line in place of each image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..protocol import ImageRef, Message
 
 
 def no_images_message(model: str) -> str:
-    """Say why a message with an image is not sent to this model."""
+    """Return why a message with an image is not sent to this model, and how to fix it."""
     return (
         f"{model} does not accept images: switch to a model that does (/model NAME, or --model), "
         "or send the message without them"
@@ -18,7 +18,7 @@ def no_images_message(model: str) -> str:
 
 
 def without_images(message: Message, hides: Callable[[ImageRef], bool]) -> Message:
-    """Return the message with a line of text instead of each image for which `hides` is true."""
+    """Return the message with a line of text in place of each image for which `hides` returns True."""
     hidden = [image for image in message.images if hides(image)]
     if not hidden:
         return message

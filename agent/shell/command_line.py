@@ -1,4 +1,4 @@
-"""A parsed command line: its plain commands, and why it cannot be judged."""
+"""A parsed command line: its plain commands, and the reasons why rules cannot judge it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ class Word(msgspec.Struct, frozen=True):
     """One word of a plain command."""
 
     text: str
-    """Text without quotes; of an unknown word, the part that can be read."""
+    """The text without quotes; for an unknown word, as much of it as can be read."""
     known: bool = True
-    """The command receives exactly `text`."""
+    """Whether the command receives exactly `text`."""
     pattern: bool = False
-    """An unquoted glob: it becomes file names that begin like `text` up to its first `*`, `?` or `[`."""
+    """Whether it is an unquoted glob, which expands to file names that begin like `text` up to the first wildcard."""
     echoable: bool = False
-    """Unknown, but made only of variables or the output of commands that are judged separately."""
+    """Whether it is unknown but consists only of variables, or of the output of commands that are judged separately."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -23,10 +23,11 @@ class Part(msgspec.Struct, frozen=True):
 
     words: tuple[Word, ...]
     piped: bool = False
-    """It may read the output of another command."""
+    """Whether it may read the output of another command."""
     then: bool = False
-    """It is first in the line, and the rest runs only if it succeeds (`&&`)."""
+    """Whether it is the first in the line and the rest runs only if it succeeds (`&&`)."""
     start: int = 0
+    """Offset of its first byte in the line."""
 
     @property
     def name(self) -> str:
@@ -45,12 +46,12 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct):
-    """Effects of a command line, as far as they can be parsed."""
+    """The commands and effects of a command line, as far as they can be parsed."""
 
     parts: list[Part] = []
     doubts: list[str] = []
-    """Why rules cannot judge the line; empty: all of it was understood."""
+    """Reasons why rules cannot judge the line; empty: all of it was understood."""
     writes: list[str] = []
     """Files that the line redirects output to."""
     parse_error: str | None = None
-    """Why nothing is known of the line: the process that parses lines failed. Then it asks in every mode."""
+    """Why the line could not be parsed at all. Such a line asks in every mode."""

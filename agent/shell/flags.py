@@ -1,4 +1,4 @@
-"""Find what a plain command can do beyond its name. The data is in `known`."""
+"""Find what a plain command can do beyond what its name says. The data is in `known` and `options`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def risk(part: Part) -> str | None:
 
 
 def _launch_risk(part: Part) -> str | None:
-    """Return why a launched command must ask, also when it is unknown where that command begins."""
+    """Return why a launched command must ask, or why it is unknown where that command begins."""
     launched = launch(part.texts)
     if launched is None:
         at = _module_at(part)
@@ -73,7 +73,7 @@ def _launch_risk(part: Part) -> str | None:
 
 
 def _module_at(part: Part) -> int | None:
-    """Return the index of the module that `python -m` runs: it is judged as the program of this name."""
+    """Return the index of the module that `python -m` runs, which is judged like a program of that name."""
     is_python = _language(base(part.name)) == "python"
     return part.texts.index("-m") + 1 if is_python and "-m" in part.texts else None
 
@@ -89,7 +89,7 @@ def _option_risk(name: str, given: Sequence[str]) -> str | None:
 
 
 def hides(part: Part) -> str | None:
-    """Return why this part could be or run a command that a rule denies and that is not visible here, or None."""
+    """Return why this part could run a command that is not visible in its words, or None."""
     first = part.words[0] if part.words else None
     name = base(part.name)
     if first is not None and (not first.known or first.pattern):
@@ -100,20 +100,20 @@ def hides(part: Part) -> str | None:
 
 
 def is_launcher(texts: Sequence[str], reach: int) -> bool:
-    """Return whether these words end at or before the command of a launcher: such a rule would allow any command."""
+    """Return whether the first `reach` words do not include the launched command: such a rule would allow any."""
     launched = launch(texts)
     return launched is not None and reach <= launched.at
 
 
 def script_of(part: Part) -> str | None:
-    """Return the script file that an interpreter or a shell is given."""
+    """Return the script file that an interpreter or a shell runs, or None."""
     if _language(base(part.name)) is None and base(part.name) not in SHELLS:
         return None
     return next((word for word in part.texts[1:] if not word.startswith("-")), None) if "-m" not in part.texts else None
 
 
 def unknown_word(part: Part) -> str | None:
-    """Return why part of the command is unknown, or None."""
+    """Return which word of the command is unknown, in a sentence, or None."""
     for i, word in enumerate(part.words):
         if word.known and not word.pattern:
             continue
@@ -128,7 +128,7 @@ def unknown_word(part: Part) -> str | None:
 
 
 def _is_files(word: Word, name: str) -> bool:
-    """Return whether the file names that the glob becomes cannot be taken for options or subcommands."""
+    """Return whether the program treats the expanded file names as files, not as options or subcommands."""
     if name in WRITERS or name in PLACED:
         return False
     return re.match(r"[\w./]" if name in READERS else r"[\w.]*/", re.split(r"[*?\[]", word.text)[0]) is not None
@@ -178,7 +178,7 @@ def _interpreter_risk(part: Part, risky: frozenset[str]) -> str | None:
 
 
 def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
-    """Return whether the word is one of these options, also short (`--outp`), joined (`-ofile`) or bundled (`-ro`)."""
+    """Return whether a word is one of these options, shortened (`--outp`), joined (`-ofile`), bundled (`-ro`)."""
     if not word.startswith("-") or word == "-":
         return word in risky
     option = word.partition("=")[0]
@@ -192,7 +192,7 @@ def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
 
 
 def _tar_risk(given: Sequence[str]) -> str | None:
-    """Treat listing and packing with plain options as harmless; an unpacked archive decides which files it changes."""
+    """Allow listing and packing with plain options. An unpacked archive decides itself which files change."""
     bundle = given[0] if given and not given[0].startswith("-") else ""
     for word in ([f"-{bundle}"] if bundle else []) + [word for word in given if word.startswith("-")]:
         if _is_risky(word, RISKY["tar"], "tar"):
@@ -204,7 +204,7 @@ def _tar_risk(given: Sequence[str]) -> str | None:
 
 
 def _sed_risk(part: Part) -> str | None:
-    """Treat only printing lines by number as harmless: a script can write files and run commands."""
+    """Allow only printing lines by number, because a sed script can write files and run commands."""
     given = part.texts[1:]
     if part.piped or len(given) < 3 or given[0] != "-n" or not _PRINT.fullmatch(given[1]):
         return "`sed`: its script can write files and run commands"

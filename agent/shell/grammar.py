@@ -1,8 +1,8 @@
 """Parse a command line with bash's grammar into the plain commands that it would run. `line_parser` calls it.
 
-Whatever is not certainly understood (expansions that make words, control flow, here documents, background jobs, odd
-characters) is a doubt, and a doubt asks the person. Commands in such parts are collected too, so that a rule that
-denies one still finds it.
+Everything that is not understood for certain (expansions, control flow, here documents, background jobs, invisible
+characters) is recorded as a doubt, and a line with a doubt asks the user. Commands in such parts are collected too, so
+that `deny` rules still apply to them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser
 
 _LONGEST = 8_000
-"""Characters of a command line that is parsed."""
+"""Maximum number of characters of a command line that is parsed."""
 _DEEPEST = 60
 LONGEST_READING = 1.0
-"""Seconds of processor time. The grammar is very slow on some lines: 3,000 characters took it 100 s."""
+"""Seconds of processor time. The grammar is very slow for some lines: 3,000 characters took 100 s."""
 _GLUE = frozenset({"&&", "||", ";", "|", "|&", "(", ")", "{", "}", "!", "\n"})
 _JOINING = frozenset({"program", "list", "pipeline", "subshell", "compound_statement", "negated_command"})
 HIDDEN = "it has an invisible character"
-"""Start of the doubt about a line with invisible characters; the parsed words have a `?` for each."""
+"""Start of the doubt about an invisible character. In the parsed words, a `?` replaces each one."""
 _PLAIN = re.compile(r"[\w./:=@%+,^#*?\[\]!-]+")
 _SPECIAL = {
     "process_substitution": "it passes a command's output as a file",
@@ -47,15 +47,15 @@ _SPECIAL = {
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Reply of the helper process."""
+    """The answer of the helper process."""
 
     of: str
-    """Digest of the parsed line: a reply for another line is rejected."""
+    """Digest of the parsed line: an answer to another line is rejected."""
     line: Line
 
 
 def digest(command: bytes) -> str:
-    """Return the digest that names a line in a reply."""
+    """Return the digest that identifies a line in an answer."""
     return hashlib.sha256(command).hexdigest()
 
 
@@ -68,14 +68,14 @@ def _language() -> Language:
 
 
 def _parser() -> Parser:
-    """Make a new parser each time: the scanner keeps state of a broken line, and crashed on it."""
+    """Return a new parser, because the scanner keeps state of a broken line, and crashed later."""
     from tree_sitter import Parser
 
     return Parser(_language())
 
 
 def parse(command: str) -> Line:
-    """Parse a line. Never raises: what cannot be parsed is a doubt."""
+    """Parse a line. Never raises: a part that cannot be parsed becomes a doubt."""
     line = Line()
     odd = _odd_character(command)
     if odd is not None:
@@ -107,7 +107,7 @@ def _odd_character(command: str) -> str | None:
 
 
 def _covered(source: bytes, root: Node) -> bool:
-    """Return whether only blanks lie between the leaves, so that the tree omits no text."""
+    """Return whether the leaves of the tree cover the whole text, except for white space."""
     at, todo = 0, [root]
     while todo:
         node = todo.pop()
@@ -206,7 +206,7 @@ class _Reader:
         self.line.writes.append(word.text)
 
     def dig(self, node: Node, depth: int) -> None:
-        """Collect the commands anywhere below a node that is itself a doubt."""
+        """Collect all commands below a node that is itself a doubt."""
         if depth > _DEEPEST:
             return
         for child in node.children:
@@ -216,7 +216,7 @@ class _Reader:
                 self.dig(child, depth + 1)
 
     def word(self, node: Node, depth: int) -> Word:
-        """Read one word and note what makes it unknown."""
+        """Read one word, and record why it is unknown."""
         if depth > _DEEPEST:
             self.doubt("it is nested too deeply")
             return Word(self.text(node), known=False)

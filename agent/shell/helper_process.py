@@ -1,4 +1,4 @@
-"""Parse texts in a separate process, so that a crash or a stall in C code costs one text and not the run."""
+"""Parse texts in a separate process, so that a crash or an endless loop in C code affects only one text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 _ANSWER_SECONDS = 15.0
-"""Seconds, far more than the process allows itself: a safety net for an overloaded machine."""
+"""Seconds to wait for an answer: far more than the processor time of the helper, for an overloaded machine."""
 _LARGEST = 64 * 2**20
-"""Bytes of an answer; a larger one is invalid."""
+"""Maximum bytes of an answer; a larger one is invalid."""
 _PACKAGE_PARENT = str(Path(__file__).parents[3])
 _START = """
 import sys
@@ -26,17 +26,17 @@ del sys.path[0]
 import runpy
 runpy.run_module(sys.argv[2], run_name="__main__")
 """
-"""Run a module of this package without adding the folder that contains the package to the import path."""
+"""Program that runs a module of this package, without its parent folder on the import path."""
 
 
 class ParseFailed(Exception):
-    """The grammar failed on the line; the text says how."""
+    """The line could not be parsed; the message says why."""
 
 
 class HelperProcess:
-    """Sends texts to a separate process that runs one of our modules, and returns its answers. See `serve`.
+    """Sends texts to a separate process that runs a module of rundry, and returns its answers. See `serve`.
 
-    The process starts at the first text, restarts after a loss, and ends with this process.
+    The process starts with the first text, is restarted after a crash, and ends with this process.
     """
 
     def __init__(self, module: str) -> None:
@@ -47,10 +47,10 @@ class HelperProcess:
         atexit.register(self.end)
 
     def ask(self, text: str) -> bytes:
-        """Return the answer to a text. Raises ParseFailed."""
+        """Send a text and return the answer. Raises ParseFailed."""
         data = encoded(text)
         with self._lock:
-            for is_last in (self._process is None, True):  # the process may have died long ago
+            for is_last in (self._process is None, True):  # the process may have ended since the last text
                 try:
                     return self._exchange(data)
                 except (OSError, EOFError, subprocess.SubprocessError) as error:
@@ -61,12 +61,12 @@ class HelperProcess:
         raise AssertionError("the last attempt answers or raises")
 
     def reset(self) -> None:
-        """End the process, whose answers cannot be trusted. The next text gets a new one."""
+        """End the process after an invalid answer. The next text starts a new one."""
         with self._lock:
             self.end()
 
     def end(self) -> int | None:
-        """End the process and wait for it; return its exit status."""
+        """End the process, and return its exit status."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -96,7 +96,7 @@ def _start(module: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ},
         cwd="/",
-        process_group=0,  # ctrl+c must not reach it; with its own session it would look like a command's orphan
+        process_group=0,  # ctrl+c must not reach it; in its own session, it would look like an orphan of a command
         bufsize=0,
     )
     assert process.stdin is not None
@@ -110,7 +110,7 @@ def encoded(text: str) -> bytes:
 
 
 def _write_all(target: int, data: bytes, until: float) -> None:
-    """Write all data. Raises OSError when the time is over, EOFError when the process is gone."""
+    """Write all data. Raises TimeoutError at the time `until`, EOFError if the process ended."""
     rest = memoryview(data)
     while rest:
         if not select.select([], [target], [], max(0.0, until - time.monotonic()))[1]:
@@ -122,7 +122,7 @@ def _write_all(target: int, data: bytes, until: float) -> None:
 
 
 def _read_exactly(source: int, size: int, until: float) -> bytes:
-    """Read exactly `size` bytes. Raises OSError when the time is over, EOFError when the process is gone."""
+    """Read exactly `size` bytes. Raises TimeoutError at the time `until`, EOFError if the process ended."""
     found = bytearray()
     while len(found) < size:
         if not select.select([source], [], [], max(0.0, until - time.monotonic()))[0]:

@@ -1,4 +1,4 @@
-"""Parse command lines in a separate process: if the grammar crashes or stalls, only that line gets a doubt."""
+"""Parse command lines in a separate process. If the grammar crashes or stalls, only that line is affected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Line", "Part", "Word", "parse_line"]
 def parse_line(command: str) -> Line:
     """Parse a line. Never raises: if the helper process fails, `parse_error` is set, and the line asks in every mode.
 
-    Takes about 0.1 ms, 0.1 s the first time, and seconds in the worst case.
+    It takes 0.1 ms, 0.1 s for the first line, and seconds in the worst case.
     """
     try:
         answer = msgspec.msgpack.decode(_PARSER.ask(command), type=Answer)

@@ -1,4 +1,4 @@
-"""Replace wrappers by the commands that they run: `timeout 30 X` is judged as X. An unclear wrapper asks."""
+"""Replace wrappers by the commands that they run, so that `timeout 30 X` is judged as X. An unclear wrapper asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEEPEST = 6
 
 
 def unwrapped(line: Line, depth: int = 0) -> Line:
-    """Return the line with wrapped commands in place of their wrappers, and a doubt for each that stays hidden."""
+    """Return the line with wrapped commands in place of their wrappers, and a doubt for each unclear wrapper."""
     out = Line(parts=[], doubts=list(line.doubts), writes=list(line.writes), parse_error=line.parse_error)
     for part in line.parts:
         _unwrap(part, out, depth)
@@ -60,7 +60,7 @@ def _script(part: Part, out: Line, depth: int) -> None:
 
 
 def _scripts_within(part: Part, out: Line, depth: int) -> None:
-    """Collect the commands of `bash -lc '...'`, `eval` or `su -c '...'` for deny rules; the part is never allowed."""
+    """Collect the commands of `bash -lc '...'`, `eval` or `su -c '...'` for deny rules. The part itself always asks."""
     out.doubts.append(f"the commands of `{part.name}` are not visible here")
     rest = [word.text for word in part.words[1:] if word.known]
     scripts = [" ".join(rest)] if base(part.name) == "eval" else [text for text in rest if re.search(r"\s", text)]

@@ -1,4 +1,4 @@
-"""Find the commands in a line of bash, as words that are known before it runs (tree-sitter-bash)."""
+"""Find the simple commands in a line of bash, with the words that are known before it runs (tree-sitter-bash)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHANGES_SHELL = re.compile(
     r"\.|source|eval|exec|exit|return|break|continue|logout|trap|alias|unalias|set|shopt|enable|hash|bind|read|mapfile"
     r"|readarray|getopts|coproc|complete|fc|history|suspend|kill"
 )
-"""Builtins after which a later name may mean anything, and a later command may not run."""
+"""Builtins after which a name may mean another program, and later commands may not run."""
 DECIDES_PROGRAMS = re.compile(r"PATH|ENV|BASH_\w*|BASHOPTS|SHELLOPTS|LD_\w+|DYLD_\w+")
 """Variables that decide which program a name runs."""
 _HARMLESS_SET = re.compile(r"-[eux]*o?|[+-]?x|errexit|nounset|pipefail|xtrace")
@@ -27,9 +27,9 @@ _DEEPEST = 60
 _LONGEST = 1.0
 """Seconds of processor time for one text."""
 _CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
-"""Characters that no script has, and on which the grammar's scanner crashed."""
+"""Characters that do not occur in scripts, and with which the scanner of the grammar crashed."""
 UNKNOWN = "\0"
-"""Replaces a part of a word that is known only when the command runs: `$name`, `$(...)`."""
+"""Stands for a part of a word that is unknown before the command runs: `$name`, `$(...)`."""
 
 
 class SimpleCommand(msgspec.Struct, frozen=True):
@@ -40,13 +40,13 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     given: list[str] = []
     """Assignments before the name, as `NAME=value`."""
     is_sure: bool = False
-    """If the whole line exits with 0, and the name is that of a program, this command surely ran and exited with 0."""
+    """Whether an exit code 0 of the whole line proves that this command ran and exited with 0."""
 
 
 def simple_commands(line: str) -> list[SimpleCommand]:
     """Return all simple commands of a command line or script in their order. Never raises.
 
-    Returns an empty list if the grammar crashes or takes too long: a separate process parses the line.
+    A separate process parses the line. If it crashes or takes too long, the list is empty.
     """
     if "\0" in line:
         return []  # a program, not a script
@@ -73,9 +73,9 @@ def _walk(node: Node, sure: set[int]) -> Iterator[SimpleCommand]:
 
 
 class _Sure:
-    """Finds the commands whose own exit status is 0 whenever that of the whole line is 0.
+    """Finds the commands that certainly exited with 0 if the whole line did.
 
-    What is not understood proves nothing: a grammar error, a function, a loop, a command that changes the shell.
+    Nothing is certain after a grammar error, a function, a loop, or a command that changes the shell.
     """
 
     def __init__(self, root: Node) -> None:
@@ -86,7 +86,7 @@ class _Sure:
             self._sequence(root.children, 0)
 
     def _sequence(self, children: list[Node], depth: int) -> None:
-        """Follow a sequence: its last statement gives the status. With `set -e`, those before it have 0 too."""
+        """Follow a sequence whose last statement exits with 0. With `set -e`, the statements before it do too."""
         statements = [child for child in children if child.is_named and child.type != "comment"]
         in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
         leading = depth == 0
@@ -103,7 +103,7 @@ class _Sure:
                 return
 
     def _take_options(self, statement: Node) -> bool:
-        """Read `set -euo pipefail` at the beginning."""
+        """Read `set -euo pipefail` at the beginning of the line. Return whether the statement is one."""
         words = [_text(child) for child in statement.named_children] if statement.type == "command" else []
         if words[:1] != ["set"] or not all(_HARMLESS_SET.fullmatch(word) for word in words[1:]):
             return False
@@ -113,7 +113,7 @@ class _Sure:
         return True
 
     def _zero(self, node: Node, depth: int) -> None:
-        """Follow a statement whose status is 0."""
+        """Follow a statement that exits with 0."""
         named = [child for child in node.named_children if child.type != "comment"]
         if depth > _DEEPEST or not named:
             return
@@ -143,7 +143,7 @@ class _Sure:
 
 
 def _continues_line(node: Node) -> bool:
-    """Detect a here document whose line continues after it: the grammar puts that part inside the node."""
+    """Return whether a line continues after its here document: the grammar puts that part inside the node."""
     parts = ("heredoc_start", "heredoc_body", "heredoc_end")
     return node.type == "heredoc_redirect" and any(child.type not in parts for child in node.named_children)
 
@@ -154,7 +154,7 @@ def _surely_fails(node: Node) -> bool:
 
 
 def _keeps_shell(node: Node) -> bool:
-    """Return whether the shell continues after this node, with each name still running the same program."""
+    """Return whether the shell certainly continues after this node, and names still mean the same programs."""
     todo = [node]
     while todo:
         one = todo.pop()
@@ -189,7 +189,7 @@ def _assigned(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """Return the word's value; parts known only at run time become UNKNOWN. `$PWD` is the working folder: a dot."""
+    """Return the value of a word, with UNKNOWN for parts that are unknown. `$PWD` becomes `.`."""
     raw = (node.text or b"").decode("utf-8", "replace")
     match node.type:
         case "word" | "number" | "variable_name":
@@ -215,7 +215,7 @@ def _language() -> Language:
 
 
 def _parser() -> Parser:
-    """Make a new parser each time: the scanner keeps state of a broken line, and crashed on it."""
+    """Return a new parser, because the scanner keeps state of a broken line, and crashed later."""
     from tree_sitter import Parser
 
     return Parser(_language())

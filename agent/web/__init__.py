@@ -1,1 +1,1 @@
-"""Make GET requests, check addresses, and turn HTML into readable text."""
+"""Make GET requests, normalize URLs, and turn HTML into readable text."""

@@ -1,4 +1,4 @@
-"""Parse HTML into a tree with a limit on the cost, because anyone can write a page."""
+"""Parse HTML into a tree. Pages that would take too long are refused, because anyone can write a page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
 SMALL = 65_536
-"""Bytes of a page that is parsed without a check: the worst one takes a third of a second."""
+"""Bytes up to which a page is parsed without a check: the worst one takes a third of a second."""
 _MOST_WORK = 300_000_000
-"""About a second. For each tag, parsing takes time in proportion to its depth (WHATWG HTML, 13.2.4.3), and for each
-attribute in proportion to the others of the tag: ten megabytes of `<div>` would take hours."""
+"""About a second. The time for a tag grows with its depth (WHATWG HTML, 13.2.4.3), and the time for an attribute with
+the number of attributes of the tag: ten megabytes of `<div>` would take hours."""
 _TAG = re.compile(rb"<(/?)([a-zA-Z][^\s/>]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*)")
 _VALUE = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _BETWEEN = re.compile(rb"[\s/]+")
@@ -39,14 +39,14 @@ def tree_of(page: str | bytes) -> LexborHTMLParser:
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """Return the base of the page's links: its `<base href>` if that is a web address, else `url`."""
+    """Return the base URL of the links of a page: its `<base href>` if that is an http(s) URL, else `url`."""
     found = tree.css_first("base[href]")
     base = join_url(url, found.attributes["href"] or "") if found is not None else None
     return base if base is not None and base.startswith(("http://", "https://")) else url
 
 
 def _work(page: bytes) -> int:
-    """Return an upper estimate of the parser's steps; counting ends when they are too many."""
+    """Return an upper estimate of the parser's steps. Counting stops above the limit."""
     work = depth = 0
     opened: dict[bytes, int] = {}
     for found in _TAG.finditer(page):

@@ -1,4 +1,4 @@
-"""Turn an HTML page into readable text: its words as lines, its links as a list."""
+"""Turn an HTML page into lines of text and a list of links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BLOCKS = frozenset((
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLANK_LINE_AFTER = frozenset(["p", "pre", "ul", "ol", "table", "blockquote", *_HEADINGS])
 _LONGEST_WORDS = 200
-"""Characters of a link's words."""
+"""Maximum number of characters of the text of a link."""
 _SPACE = re.compile(r"[^\S\xa0]+")
 
 
@@ -35,11 +35,11 @@ class Readable(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     text: str
     links: list[tuple[str, str]]
-    """Address and words of each link, each address once, in the order of the page."""
+    """URL and text of each link, each URL once, in the order of the page."""
 
 
 def readable(page: str | bytes, url: str) -> Readable:
-    """Read the page at `url`. Raises UnreadablePage."""
+    """Return the readable content of a page. `url`: its URL, for relative links. Raises UnreadablePage."""
     tree = tree_of(page)
     title = tree.css_first("title")
     writer = _Writer(base_of(tree, url))
@@ -58,9 +58,9 @@ class _Writer:
         self._parts: list[str] = []
         """Pieces of the line that is being written."""
         self._kept = 0
-        """Number of open `pre` elements, in which white space is kept."""
+        """Number of open `pre` elements. In these, white space is kept."""
         self._open: list[tuple[str, list[str]]] = []
-        """Addresses of the open links, with their words so far."""
+        """URLs of the open links, with their text so far."""
         self.links: dict[str, str] = {}
 
     def text(self) -> str:
@@ -134,7 +134,7 @@ class _Writer:
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield each element as it is entered and as it is left, and each text, in the order of the page."""
+    """Yield each node twice, in the order of the page: with True when it is entered, with False when it is left."""
     node: LexborNode | None = root
     while node is not None:
         yield node, True

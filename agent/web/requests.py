@@ -1,4 +1,4 @@
-"""Send GET requests: the user agent, reading of a bounded answer, and its decoding."""
+"""Send GET requests, read bounded answers, and decode them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-
 _META_WITHIN = 1024
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le"))
 _NO_TEXT_ENCODINGS = {"punycode", "idna", "utf-7", "unicode_escape", "raw_unicode_escape", "undefined", "utf-8"}
-"""Python codecs that no page uses (or that need no decoding)."""
+"""Python codecs for which the body is not decoded: no page uses them, or it is UTF-8 anyway."""
 _LONGEST_WAIT = 10
-"""Digits of a Retry-After."""
+"""Maximum number of digits of a Retry-After header."""
 
 
 def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> ClientSession:
     """Open a session without cookies, without a proxy from the environment, and without following redirects.
 
-    `seconds` limits one whole answer; `agent` follows the product's name in brackets.
+    `seconds`: the time limit of one answer. `agent`: the text in brackets after the product name in the user agent.
     """
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
 
@@ -44,7 +44,7 @@ def open_session(connector: TCPConnector, seconds: float, *, agent: str) -> Clie
 
 
 def content_type(answer: ClientResponse) -> tuple[str, str | None]:
-    """Return media type and charset, such as `text/html` and `utf-8`; empty or None if the answer names none."""
+    """Return media type (empty: none) and charset (None: none) of an answer, such as `text/html` and `utf-8`."""
     return _content_type(answer.headers.get("Content-Type", ""))
 
 
@@ -56,7 +56,7 @@ def _content_type(text: str) -> tuple[str, str | None]:
 
 
 def is_html(kind: str, body: bytes) -> bool:
-    """Detect HTML by the media type; without one, by the beginning of the body."""
+    """Return whether the answer is HTML, by its media type or, without one, by the beginning of the body."""
     if kind:
         return kind in ("text/html", "application/xhtml+xml")
     start = body[:_META_WITHIN].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -64,7 +64,7 @@ def is_html(kind: str, body: bytes) -> bool:
 
 
 async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """Read at most `limit` bytes of the decompressed body, and say whether that is all. Raises aiohttp's errors."""
+    """Return at most `limit` bytes of the decompressed body, and whether that is all. Raises aiohttp's errors."""
     stated = answer.content_length
     if stated is not None and stated <= limit and "Content-Encoding" not in answer.headers:
         return await answer.read(), True
@@ -78,9 +78,9 @@ async def bounded_body(answer: ClientResponse, limit: int) -> tuple[bytes, bool]
 
 
 def decode_page(body: bytes, charset: str | None) -> str | bytes:
-    """Decode a page by its byte-order mark, its header, its `<meta>`, else UTF-8. UTF-8 stays bytes.
+    """Decode a page by its byte order mark, its header or its `<meta>`. UTF-8, the default, is returned as bytes.
 
-    Invalid bytes become U+FFFD; an unknown charset is ignored (WHATWG HTML, 13.2.3).
+    Invalid bytes become U+FFFD. An unknown charset is ignored (WHATWG HTML, 13.2.3).
     """
     for mark, name in _MARKS:
         if body.startswith(mark):
@@ -113,7 +113,7 @@ def retry_after(answer: ClientResponse, now: float) -> float | None:
 
 
 def status_text(status: int, phrase: str | None) -> str:
-    """Return `404 Not Found`; without a phrase from the server, the standard one."""
+    """Return a status as text, such as `404 Not Found`. Without a phrase from the server, the standard one is used."""
     from http import HTTPStatus
 
     try:

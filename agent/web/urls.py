@@ -1,7 +1,7 @@
-"""Parse URLs with one parser and request them in its serialised form, so no other host than the checked one is used.
+"""Normalize URLs with one parser, and use only the normalized form, so that the checked host is the requested one.
 
-Two parsers that read a text differently can bypass a list of hosts (A.22); so the serialised form of the URL standard
-is what is compared, resolved and sent, and hosts are compared whole (A.21).
+If two parsers read a text differently, a list of hosts can be bypassed (docs/attacks.md A.22). So the serialised form
+of the URL standard is compared, resolved and sent. Hosts are compared as a whole (A.21).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = re.compile(
     r"((?:/(?!\.|/)[A-Za-z0-9._~!$&'()*+,;=:@-]*)+(?:\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*)?)(?:#[^\x00-\x20]*)?"
 )
-"""Matches most links of a site: the URL library does not change them, and takes five times as long."""
+"""Matches most links of a site, which the URL library would not change, and saves four fifths of the time."""
 LONGEST = 8_000
-"""Characters of the longest URL that is requested (RFC 9110, 4.1 asks servers to accept as many)."""
+"""Maximum characters of a URL (servers should accept 8,000 octets: RFC 9110, 4.1)."""
 
 
 class UrlRefused(ValueError):
@@ -45,9 +45,9 @@ def normalized_url(text: str) -> str:
 
 
 def join_url(base: str, reference: str) -> str | None:
-    """Resolve a link on the http(s) page `base`, serialised, without a fragment; None: the target is not valid.
+    """Resolve a link on the http(s) page `base`. Return it serialised, without a fragment; None: it is invalid.
 
-    Line ends and tabs within a reference are removed as browsers do, except in a host name.
+    Line ends and tabs in a link are removed, as in browsers, except in a host name.
     """
     if (plain := _PLAIN.fullmatch(reference)) and len(reference) <= LONGEST:
         return origin(base) + plain[1]

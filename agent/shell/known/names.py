@@ -1,4 +1,4 @@
-"""Lookup of the tables by program, as the gate needs it."""
+"""The tables of programs, options and git commands, as dictionaries and sets by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from .table import git, programs, risky_options
 _PROGRAMS, _OPTIONS, _GIT = programs(), risky_options(), git()
 
 NEVER = {name: row.why for row in _PROGRAMS.always for name in row.programs}
-"""Programs that must ask whatever rules exist, with the reason."""
+"""Programs that must ask even if a rule allows them, with the reason."""
 HIDING = frozenset(row.why for row in _PROGRAMS.always if row.hides)
+"""Reasons in `NEVER` of programs that may run a command that is not visible."""
 SHELLS, WRITERS, READERS = (frozenset(table) for table in (_PROGRAMS.shells, _PROGRAMS.writers, _PROGRAMS.readers))
 PLACED, INERT, NEUTRAL = (frozenset(table) for table in (_PROGRAMS.placed, _PROGRAMS.inert, _PROGRAMS.neutral))
 WHOLE, SINGLE_DASH, LISTS = (frozenset(table) for table in (_PROGRAMS.whole, _PROGRAMS.single_dash, _PROGRAMS.lists))

@@ -1,4 +1,4 @@
-"""The tables of programs, options and git commands, read from the TOML files next to this module, once."""
+"""The tables of programs, options and git commands, read from the TOML files next to this module."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Always(_Row, frozen=True):
-    """Programs that must ask whatever rules exist."""
+    """Programs that must ask even if a rule allows them."""
 
     why: str
     hides: bool
-    """They may run, or be, a command that a rule denies."""
+    """Whether they may run a command that is not visible, and that a rule denies."""
     programs: Sourced
 
 
@@ -97,7 +97,7 @@ class Edits(_Row, frozen=True):
 
     command: str
     unless: frozenset[str]
-    """Words that prevent the editor, if any of them is given."""
+    """Words of which any prevents the editor."""
     source: str
 
 

@@ -1,6 +1,6 @@
-"""Decide whether the words of a deny or ask rule occur in a plain command, or could.
+"""Decide whether a plain command contains the words of a deny or ask rule, or could contain them.
 
-An unknown word (an expansion, a glob, braces, an alias of the program) counts as any number of words of any kind.
+An unknown word (an expansion, a glob, braces, an alias of the program) may stand for any number of words.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..options.subcommands import Subcommands, subcommands
 
 
 class Hit(IntEnum):
-    """How surely a rule applies to a command."""
+    """How certain it is that a rule applies to a command."""
 
     NO = 0
     MAYBE = 1
-    """An unknown word could be one of the rule's."""
+    """An unknown word could be a word of the rule."""
     SURE = 2
 
 
 def hit(words: Sequence[str], part: Part) -> Hit:
-    """Return how surely the part runs the rule's words, of which the first is a program."""
+    """Return how certain it is that the part runs the words of the rule. The first one is a program."""
     found = _at(words, part.words)
     later = range(1, len(part.words))
     name = base(part.name)
@@ -39,7 +39,7 @@ def hit(words: Sequence[str], part: Part) -> Hit:
 
 
 def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:
-    """Return how surely the command that begins here is the rule's."""
+    """Return how certain it is that the command in `given` is the one of the rule."""
     if not given:
         return Hit.NO
     program, name = base(words[0]).casefold(), base(given[0].text).casefold()
@@ -51,7 +51,7 @@ def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _behind(program: str, words: Sequence[str], given: Sequence[Word]) -> Hit:
-    """Match the rule's plain words in this order, and its options anywhere."""
+    """Match the plain words of the rule in their order, and its options anywhere."""
     options = [word for word in words if word.startswith("-")]
     plain = [word for word in words if not word.startswith("-")]
     given = [piece for word in given for piece in _split(word, options)]
@@ -59,7 +59,7 @@ def _behind(program: str, words: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _split(word: Word, options: Sequence[str]) -> list[Word]:
-    """Split an option of the rule from its joined value (`-mx`, `--opt=x`): two words."""
+    """Split an option of the rule from its joined value (`-mx`, `--opt=x`)."""
     for option in options:
         joined = f"{option}=" if option.startswith("--") else option
         if word.text.startswith(joined) and len(word.text) > len(joined) and len(option) != 1:
@@ -68,7 +68,7 @@ def _split(word: Word, options: Sequence[str]) -> list[Word]:
 
 
 def _in_order(program: str, plain: Sequence[str], given: Sequence[Word]) -> Hit:
-    """Match words in order: only options and the value of an option may be between them."""
+    """Match the words in order. Only options and their values may be between them."""
     table = subcommands(program)
     at, may_be_value = 0, False
     for word in given:
@@ -89,12 +89,12 @@ def _in_order(program: str, plain: Sequence[str], given: Sequence[Word]) -> Hit:
 
 
 def _may_mean(text: str, command: str, table: Subcommands | None) -> bool:
-    """Return whether the program could take the first for the second: it is a shortened name or may be an alias."""
+    """Return whether the text could mean this subcommand: it is a shortened form, or may be an alias."""
     return command.startswith(text) or (table is not None and table.has_aliases and text not in table.names)
 
 
 def _option(option: str, given: Sequence[Word]) -> Hit:
-    """Return how surely the option is given, in any of its spellings."""
+    """Return how certain it is that the option is given, in any spelling."""
     ends = next((at for at, word in enumerate(given) if word.known and word.text == "--"), len(given))
     texts = [word.text for word in given[:ends]]
     if option in texts or (_letters([option]) and _letters([option]) <= _letters(texts)):
@@ -122,6 +122,6 @@ def _is_open(word: Word) -> bool:
 
 
 def _holds(words: Sequence[str], word: Word) -> bool:
-    """Return whether one argument is a script that has the rule's words in a row."""
+    """Return whether the argument is a script that contains the words of the rule in a row."""
     found = r"\W+".join(re.escape(text) for text in [base(words[0]), *words[1:]])
     return bool(re.search(r"\s", word.text)) and re.search(rf"(?<!\w){found}(?!\w)", word.text) is not None

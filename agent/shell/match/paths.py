@@ -11,7 +11,7 @@ from ..line_parser import Line
 
 
 def named_paths(line: Line, root: Path) -> list[str]:
-    """Return the line's words as possible paths below the workspace, as written and with links followed."""
+    """Return all words that may be paths below the workspace, as written and with links resolved."""
     paths: dict[str, None] = {}
     folders = [root, *(root / part.texts[1] for part in line.parts if part.name == "cd" and len(part.words) == 2)]
     words = [text for part in line.parts for word in part.texts[1:] for text in _pieces(word) if text]

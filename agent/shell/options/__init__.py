@@ -1,4 +1,4 @@
-"""Data on programs' options: which are harmless, and where a launcher's own options end."""
+"""Which options of programs are harmless, and where the command of a launcher begins."""
 
 from .launching import Launch, launch
 from .table import unlisted

@@ -1,4 +1,4 @@
-"""Find where the command begins that a launcher runs (`uv -q run pytest`: at `pytest`)."""
+"""Find the command that a launcher runs: in `uv -q run pytest`, it begins at `pytest`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .table import Launcher, launcher_rows
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """A command that runs another one."""
+    """The position of a launched command in the words of a launcher."""
 
     at: int
     """The index of the word at which the launched command begins. It may be past the last word."""
     unknown: str | None = None
-    """An unknown option, which makes the begin of the launched command unknown too."""
+    """An unknown option, because of which the position is unknown too."""
 
 
 def launch(texts: Sequence[str]) -> Launch | None:
-    """Return what the words launch; None: the program is not a launcher, or this subcommand is not."""
+    """Return where the launched command begins; None: the program or its subcommand is not a launcher."""
     rows = launcher_rows().get(texts[0].rpartition("/")[2]) if texts else None
     found = [one for row in rows or [] for command in row.commands if (one := _by(row, command.split(), texts))]
     return next((one for one in found if one.unknown is None), found[0] if found else None)

@@ -15,9 +15,9 @@ class Subcommands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     program: str
     names: frozenset[str]
-    """All subcommands that the program itself has."""
+    """All built-in subcommands of the program."""
     has_aliases: bool = True
-    """A person, a repository or an extension can add more: an unlisted name may mean anything."""
+    """Whether users, repositories or extensions can add subcommands, so that an unlisted name may mean anything."""
     aliases: dict[str, str] = {}
     """Alternative names that the program itself defines."""
     valued: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def subcommands(program: str) -> Subcommands | None:
-    """Return the row of a program."""
+    """Return the row of a program, or None."""
     return _table().get(program)
 
 

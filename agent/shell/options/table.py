@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 
 
 class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """A program whose harmless options are all listed: any other option asks."""
+    """A program whose harmless options are all listed. Any other option asks."""
 
     programs: list[str]
     options: list[str]
@@ -24,7 +24,7 @@ class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     commands: list[str] = []
     """If given, any other subcommand of the program asks."""
     forbids_assignments: bool = False
-    """`NAME=VALUE` among its words sets a variable for the program that it runs."""
+    """Whether `NAME=VALUE` asks, because it sets a variable for the program that is run."""
     source: list[str]
 
     @cached_property
@@ -57,7 +57,7 @@ class Launcher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     flags: frozenset[str] = frozenset()
     """Harmless options between the subcommand and the launched command."""
     valued: frozenset[str] = frozenset()
-    """Those of them that take the next word as their value."""
+    """Harmless options between the subcommand and the launched command that take the next word as their value."""
     source: list[str]
 
 
@@ -70,7 +70,7 @@ class _LauncherTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def unlisted(program: str, given: Sequence[str]) -> str | None:
-    """Return the first word that is not known to be harmless; None: all are, or the program is unknown."""
+    """Return the first word that is not listed as harmless; None: all are listed, or the program has no row."""
     row = harmless_rows().get(program)
     if row is None:
         return None
