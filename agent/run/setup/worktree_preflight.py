@@ -113,7 +113,7 @@ async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) ->
         return []
     if spec.interval is not None:
         raise Refusal(why)
-    return [f"kept changes will not be committed: {why}"]
+    return [f"kept changes are not committed: {why}"]
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:

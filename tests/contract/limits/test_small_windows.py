@@ -104,9 +104,9 @@ def test_a_window_that_is_too_small_is_refused_and_the_smallest_that_works_is_na
     with ScriptedServer(BY_JSON if more else BY_TOOLS) as server:
         refused = run(home, instructed, server, 300, *more)
         assert refused.exit_code == 2 and home.journals() == [], refused
-        (smallest,) = re.findall(r"--context 300: .*the smallest one that works has (\d+) tokens", refused.stderr)
+        (smallest,) = re.findall(r"--context 300: .*use one of at least (\d+) tokens", refused.stderr)
         one_less = run(home, instructed, server, int(smallest) - 1, *more)
-        assert one_less.exit_code == 2 and f"works has {smallest} tokens" in one_less.stderr, one_less
+        assert one_less.exit_code == 2 and f"at least {smallest} tokens" in one_less.stderr, one_less
         assert home.journals() == [] and server.requests == []
         works = run(home, instructed, server, int(smallest), *more)
     assert works.exit_code == 0 and "-> done" in works.stderr, works
@@ -162,7 +162,7 @@ def test_a_search_with_a_window_that_is_too_small_is_refused_and_the_one_that_is
 
         refused = search(300)
         assert refused.exit_code == 2 and home.journals() == [] and server.requests == [], refused
-        (smallest,) = re.findall(r"the smallest one that works has (\d+) tokens", refused.stderr)
+        (smallest,) = re.findall(r"use one of at least (\d+) tokens", refused.stderr)
         assert search(int(smallest) - 1).exit_code == 2
         works = search(int(smallest))
     assert works.exit_code == 0 and server.requests, works

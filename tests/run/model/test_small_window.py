@@ -15,7 +15,7 @@ SMALL = ModelSpec(name="small")
 
 
 def smallest_of(text: str) -> int:
-    (number,) = re.findall(r"the smallest one that works has (\d+) tokens", text)
+    (number,) = re.findall(r"use one of at least (\d+) tokens", text)
     return int(number)
 
 

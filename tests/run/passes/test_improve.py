@@ -216,7 +216,7 @@ async def test_a_better_change_under_a_red_check_is_rolled_back(improving: Make,
     run = improving(write(7), DONE, patience=1, until=["! grep -q 7 score.txt"], steps=3)
     await through_hours(run, ManualClock())
     assert (work / "score.txt").read_text() == "5\n"
-    assert "is red" in run.of("pass_finished")[0]["why"]
+    assert "fails (exit code 1)" in run.of("pass_finished")[0]["why"]
 
 
 async def test_the_script_that_prints_the_score_is_guarded_like_a_check(improving: Make, work: Path):

@@ -132,7 +132,7 @@ async def test_a_better_try_under_a_red_check_is_not_chosen(trying: Make, work: 
     run = trying(scripts, predicates=Predicates(until=["! grep -q 9 score.txt"]), patience=2)
     await through_hours(run, ManualClock())
     assert (work / "score.txt").read_text() == "7\n", run.story()
-    assert "is red" in run.of("try_measured")[0]["why"]
+    assert "fails (exit code 1)" in run.of("try_measured")[0]["why"]
 
 
 async def test_a_try_that_changes_the_score_script_does_not_win(trying: Make, work: Path):

@@ -90,7 +90,7 @@ async def test_what_someone_else_changed_since_is_named_and_left(driven, work):
     assert (work / "a.txt").read_text() == "somebody's\n"
     (undone,) = run.of("undone")
     assert any(line.startswith("a.txt") for line in undone["kept"])
-    assert "not as you last saw them" in run.heard()
+    assert "Some files could not be restored: a.txt" in run.heard()
 
 
 async def test_while_a_step_runs_it_is_refused_and_says_how(driven):

@@ -163,7 +163,7 @@ async def test_an_edit_of_a_file_that_changed_meanwhile_is_not_written(driven, w
     run.on("command_taken", STOP, command="act")
     await run.run(watched=True)
     assert (work / "a.txt").read_text() == "one\n"
-    assert "changed on the disk while you edited it" in run.of("tool_finished")[0]["result"]
+    assert "changed on disk while you edited it" in run.of("tool_finished")[0]["result"]
 
 
 async def test_a_command_at_the_wheel_is_interrupted_and_what_it_did_is_known(driven, work):
