@@ -83,7 +83,9 @@ def parse(command: str) -> Line:
     if len(command) > _LONGEST:
         line.doubts.append(f"it has {len(command):,} characters, which is too long")
         return line
-    readable = command if odd is None else "".join("?" if _odd_character(sign) else sign for sign in command)
+    readable = (
+        command if odd is None else "".join("?" if _odd_character(character) else character for character in command)
+    )
     source = readable.encode("utf-8", "surrogatepass")
     root = _parser().parse(source).root_node
     if root.has_error:
@@ -97,12 +99,12 @@ def parse(command: str) -> Line:
 
 
 def _odd_character(command: str) -> str | None:
-    for sign in command:
-        if sign in "\n\t" or sign == " ":
+    for character in command:
+        if character in "\n\t" or character == " ":
             continue
-        kind = unicodedata.category(sign)
+        kind = unicodedata.category(character)
         if kind in ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"):
-            return f"{HIDDEN} (U+{ord(sign):04X})"
+            return f"{HIDDEN} (U+{ord(character):04X})"
     return None
 
 

@@ -99,7 +99,7 @@ class AskPerson(msgspec.Struct, frozen=True):
 
 
 class Citation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Source of an answer."""
+    """A place in a file that supports an answer."""
 
     path: str
     line: int | None = None

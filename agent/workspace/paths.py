@@ -98,7 +98,7 @@ class Workspace:
 
     def _private(self, real: Path) -> str | None:
         for own in self.private:
-            beside = real.parent == own.parent and real.name.startswith(own.name)  # `-wal`, `-shm`, `.lock`
-            if real == own or beside or real.is_relative_to(own):
+            is_companion = real.parent == own.parent and real.name.startswith(own.name)  # `-wal`, `-shm`, `.lock`
+            if real == own or is_companion or real.is_relative_to(own):
                 return "rundry's own record of this run is private"
         return None

@@ -46,7 +46,7 @@ class Wrapper(_Row, frozen=True):
 
 
 class Programs(_Row, frozen=True):
-    """Content of `programs.toml`."""
+    """The content of `programs.toml`: sets of programs by what they can do."""
 
     always: list[Always]
     shells: Sourced
@@ -78,7 +78,7 @@ class Modules(_Row, frozen=True):
 
 
 class RiskyOptions(_Row, frozen=True):
-    """Content of `options.toml`."""
+    """The content of `options.toml`: options that do more than the program's name suggests."""
 
     interpreter: list[Options]
     python_modules: Modules
@@ -102,7 +102,7 @@ class Edits(_Row, frozen=True):
 
 
 class Git(_Row, frozen=True):
-    """Content of `git.toml`."""
+    """The content of `git.toml`: git commands and options that do more than their names suggest."""
 
     before: Before
     risky: Sourced

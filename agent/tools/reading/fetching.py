@@ -1,4 +1,4 @@
-"""Fetch pages with `fetch_url`: GET requests, only to hosts that the person listed."""
+"""Fetch pages for `fetch_url`: GET requests, only to hosts that the user listed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a GET request."""
 
     ok: bool
-    """The status is 2xx and the text was readable."""
+    """Whether the status is 2xx and the text was readable."""
     text: str
     """Text for the model: the source, the text and the links, or why there is none."""
     summary: str
@@ -45,9 +45,9 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 class Fetcher:
     """Fetches one URL at a time, without cookies, proxies or credentials.
 
-    A host without a port means ports 80 and 443. A name must not resolve to an address that is not public, unless that
-    address is listed too, so a public server's name cannot reach internal ones (`localhost` may be listed itself).
-    Redirects are followed while they stay on the list.
+    A host without a port stands for ports 80 and 443. A name must not resolve to an address that is not public, unless
+    that address is listed too, so that a public name cannot lead to an internal server (`localhost` can be listed).
+    Redirects are followed while their hosts are on the list.
     """
 
     def __init__(self, hosts: Sequence[str], *, limit: int = MOST, seconds: float = SECONDS) -> None:
@@ -74,7 +74,7 @@ class Fetcher:
             return Fetched(ok=False, text=f"the connection failed: {why}", summary="no connection")
 
     async def _follow(self, url: str, seconds: float) -> Fetched:
-        """Raises UrlRefused, aiohttp's errors."""
+        """Fetch a URL, and follow its redirects. Raises UrlRefused and aiohttp's errors."""
         from aiohttp import TCPConnector
         from aiohttp.resolver import ThreadedResolver
         from yarl import URL
@@ -103,7 +103,7 @@ class Fetcher:
         raise UrlRefused(f"{came} redirects more than {_HOPS} times")
 
     def _require(self, url: str) -> None:
-        """Raises UrlRefused if the URL's host is not on the list."""
+        """Raise UrlRefused if the host of the URL is not on the list."""
         if origin(url) not in self._origins:
             raise UrlRefused(f"{origin(url)} is not on the list of hosts: use one of {', '.join(self.hosts)}")
 

@@ -23,7 +23,7 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ecosystem: str
     names: list[str]
     """Names of the folder; `*` stands for any name."""
-    beside: list[str] = []
+    siblings: list[str] = []
     """If given, one of these globs must match a file or folder next to it."""
     inside: list[str] = []
     """If given, the folder must contain one of these files or folders."""
@@ -36,7 +36,7 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """Return whether the folder `place` with this name, next to these names, is of this kind."""
         if "*" not in self.names and name not in self.names:
             return False
-        if self.beside and not any(fnmatchcase(other, glob) for glob in self.beside for other in siblings):
+        if self.siblings and not any(fnmatchcase(other, glob) for glob in self.siblings for other in siblings):
             return False
         return not self.inside or any(os.path.lexists(f"{place}/{inner}") for inner in self.inside)
 

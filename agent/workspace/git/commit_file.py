@@ -44,9 +44,9 @@ class SharedRepository(Repository):
         await self._refuse_filters([path])
         await self._check_clean(path, was)
         with temp_folder("index") as folder:
-            beside = self.with_index(folder / "index")
-            await beside.run_checked("read-tree", "HEAD")
-            commit = await beside.commit([path], message, hooks)
+            separate = self.with_index(folder / "index")
+            await separate.run_checked("read-tree", "HEAD")
+            commit = await separate.commit([path], message, hooks)
         if commit is not None:
             await self.unstage([path])
         return commit

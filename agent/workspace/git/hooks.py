@@ -67,9 +67,9 @@ class CommitHooks:
         files = await asyncio.to_thread(self._states, repository.folder, paths)
         with temp_folder("hooks") as folder:
             index, text = folder / "index", folder / "COMMIT_EDITMSG"
-            beside = repository.with_index(index)
-            await beside.run_checked("read-tree", tree)
-            await beside.run("update-index", "-q", "--refresh")
+            separate = repository.with_index(index)
+            await separate.run_checked("read-tree", tree)
+            await separate.run("update-index", "-q", "--refresh")
             listed = _entries(index, len(tree) // 2)
             text.write_text(f"{message}\n", "utf-8")
             try:

@@ -159,7 +159,7 @@ async def _move_nested_aside(rewinding: Rewinding, aside: Path) -> list[str]:
 
 
 def write_file(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file atomically."""
+    """Replace a file of the git folder atomically. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.rundry-new")
     fresh.write_bytes(data)

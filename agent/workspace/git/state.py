@@ -61,7 +61,7 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submodule(msgspec.Struct, frozen=True):
-    """A checked-out submodule."""
+    """A checked-out submodule and the state of its repository."""
 
     pointer: str | None
     """Content of its `.git` file; None: `.git` is a folder."""

@@ -77,7 +77,7 @@ def bash(avoid: Path) -> str:
 
 
 class ProcessSettings(TypedDict, total=False):
-    """Optional arguments of `run_process`."""
+    """Optional arguments of `run_process`, for functions that pass them on."""
 
     limit: int
     on_output: Callable[[bytes], None] | None

@@ -160,8 +160,8 @@ class Snapshots:
         want, have = self._versions(tree, paths), self._versions(expected, paths)
         # removals come first, because such a file can block the path of another
         order = sorted(want, key=lambda path: (want[path] is not None, path))
-        said = [restorer.restore(path, want[path], have[path]) for path in order]
-        return [line for line in said if line is not None]
+        results = [restorer.restore(path, want[path], have[path]) for path in order]
+        return [line for line in results if line is not None]
 
     def _versions(self, tree: str, paths: Sequence[str]) -> Mapping[str, FileVersion | None]:
         with self._lock:

@@ -212,8 +212,8 @@ def _listen(join: Sequence[str]) -> socket.socket:
         theirs.close()
         _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
     if not descriptors:
-        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise OSError(f"the proxy cannot listen: {said or 'no socket'}")
+        message = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise OSError(f"the proxy cannot listen: {message or 'no socket'}")
     listening = socket.socket(fileno=descriptors[0])
     listening.setblocking(False)
     return listening

@@ -178,18 +178,18 @@ class Protected:
         if is_real_folder(path):
             shutil.rmtree(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         if stat.S_ISLNK(kept.mode):
-            beside.symlink_to(os.fsdecode(kept.data or b""))
+            temporary.symlink_to(os.fsdecode(kept.data or b""))
         else:
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 if kept.copy is not None:
                     with kept.copy.open("rb") as copy:
                         shutil.copyfileobj(copy, file)
                 else:
                     file.write(kept.data or b"")
-            beside.chmod(stat.S_IMODE(kept.mode))
-        beside.replace(path)
+            temporary.chmod(stat.S_IMODE(kept.mode))
+        temporary.replace(path)
         return True
 
     def _is_the_same(self, path: Path, kept: Kept) -> bool:

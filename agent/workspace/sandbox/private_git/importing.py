@@ -206,5 +206,7 @@ def _bytes_of(file: Path) -> bytes:
 
 
 def _named(names: list[str]) -> str:
-    shown = ", ".join("".join(sign for sign in name if sign.isprintable())[:100] for name in names[:_MOST_NAMED])
+    shown = ", ".join(
+        "".join(character for character in name if character.isprintable())[:100] for name in names[:_MOST_NAMED]
+    )
     return shown + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")

@@ -49,8 +49,8 @@ class RealGit:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RealGitFailed(f"git {argv[0]}: {error}") from error
         if done.returncode:
-            said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-            raise RealGitFailed(f"git {argv[0]}: {said or f'exit code {done.returncode}'}")
+            message = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+            raise RealGitFailed(f"git {argv[0]}: {message or f'exit code {done.returncode}'}")
         return done.stdout
 
     def listed_config(self) -> bytes:

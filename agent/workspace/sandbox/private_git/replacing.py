@@ -19,8 +19,8 @@ _NOTHING = b"rundry\n"
 def replace_file(place: Path, data: bytes, leftovers: Leftovers) -> None:
     """Replace the file without git's lock. Raises OSError."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary_file(place, data, leftovers) as beside:
-        beside.replace(place)
+    with _temporary_file(place, data, leftovers) as temporary:
+        temporary.replace(place)
         crash_point("import: file replaced")
 
 
@@ -31,9 +31,9 @@ def replace_locked(place: Path, data: bytes, leftovers: Leftovers, is_unchanged:
     """
     lock, content = place.with_name(f"{place.name}.lock"), data or _NOTHING
     noted = leftovers.recorded(place, lock.name, "lock", new=hashlib.sha256(content).hexdigest())
-    with _temporary_file(place, content, leftovers) as beside, noted:
+    with _temporary_file(place, content, leftovers) as temporary, noted:
         with folder_of(place.parent, place) as folder:
-            rename_new(folder, beside.name, lock.name)
+            rename_new(folder, temporary.name, lock.name)
         try:
             crash_point("import: lock held")
             is_ours = is_unchanged()
@@ -52,11 +52,11 @@ def replace_locked(place: Path, data: bytes, leftovers: Leftovers, is_unchanged:
 
 @contextmanager
 def _temporary_file(place: Path, data: bytes, leftovers: Leftovers) -> Generator[Path]:
-    beside = place.with_name(f"{place.name}.{secrets.token_hex(4)}.lock")
-    with leftovers.recorded(place, beside.name, "made"):
+    temporary = place.with_name(f"{place.name}.{secrets.token_hex(4)}.lock")
+    with leftovers.recorded(place, temporary.name, "made"):
         try:
-            beside.write_bytes(data)
+            temporary.write_bytes(data)
             crash_point("import: written next to it")
-            yield beside
+            yield temporary
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)

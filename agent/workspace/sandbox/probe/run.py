@@ -81,8 +81,8 @@ def _judge(stage: AttackStage, done: Finished) -> ProbeResult:
     try:
         inside = msgspec.json.decode(done.output.strip().rpartition(b"\n")[2], type=dict[str, bool])
     except BROKEN_JSON:
-        said = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
-        return ProbeResult(why=f"the sandbox was not tested: the attacks did not run ({said})")
+        message = done.error or done.errors.decode(errors="replace").strip().rpartition("\n")[2] or "no answer"
+        return ProbeResult(why=f"the sandbox was not tested: the attacks did not run ({message})")
     verdicts = stage.verdicts(inside)
     return ProbeResult(
         verdicts, "" if verdicts else "the sandbox was not tested: a command cannot write in its workspace"
@@ -120,11 +120,11 @@ def _read(path: Path) -> dict[str, ProbeResult]:
 def _write(path: Path, known: dict[str, ProbeResult]) -> None:
     """Store the newest results. If that fails, the next start runs the attacks again."""
     kept = dict(list(known.items())[-_MOST_KEPT:])
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with suppress(OSError):
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(msgspec.json.encode(kept))
-        beside.replace(path)
+        temporary.replace(path)
 
 
 @cache
