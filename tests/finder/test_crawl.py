@@ -77,7 +77,7 @@ async def test_what_is_not_a_page_is_not_searched_for_links(site: Site, make_cra
     [
         ("/moved/3", ["/page/3"], "redirects to"),
         ("/loop/a", ["/loop/b"], "redirects to"),
-        ("/loop/self", [], "itself or nowhere"),
+        ("/loop/self", [], "itself or without a target"),
         ("/away", [], "off the host, not followed: http://elsewhere.invalid/"),
     ],
 )
