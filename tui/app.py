@@ -20,7 +20,7 @@ from textual.widgets import Input
 
 from rundry.agent import StopHow
 
-from .actions import ACTIONS, Action
+from .actions import ACTIONS, READ_ONLY_ACTIONS, Action
 from .border.known_width import with_known_widths
 from .first_frame import Typed
 from .keyboard.keymap import LEAVES
@@ -132,8 +132,10 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         if not isinstance(screen, MainScreen):
             return
         places = ("main",) if screen.controller.state.finder is None else ("main", "board")
+        only_shows = screen.controller.is_read_only
         for action in ACTIONS:
-            if action.name != "palette" and action.where in places:
+            is_offered = action.where in places and not (only_shows and action.name not in READ_ONLY_ACTIONS)
+            if action.name != "palette" and is_offered:
                 yield SystemCommand(action.label, self._about(action), _Do(screen, action.name))
 
     def _about(self, action: Action) -> str:
@@ -180,7 +182,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
             return
         event.stop()
         if name == "suspend":
-            self.action_suspend_process()
+            below.action_do(name)
         elif name == "quit":
             below.ask_to_leave()
         else:

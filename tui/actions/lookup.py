@@ -10,12 +10,23 @@ from .table import MAIN_ACTIONS
 
 ACTIONS: tuple[Action, ...] = (*MAIN_ACTIONS, *DIALOG_ACTIONS)
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}
+_ONLY_MOVE: tuple[Place, ...] = ("suggestions", "rows", "transcript", "scroll", "list", "replay")
+"""Parts of the screen of which every action only changes what is visible."""
+_ACTS: Mapping[Place, tuple[str, ...]] = {
+    "message": ("steer", "send", "newline"),
+    "changes": ("undo_file", "undo_files"),
+    "handoff": ("handoff_resume",),
+    "dialog": ("answer_yes", "answer_no"),
+}
+"""Parts of the screen with actions that change something, and the names of those; the others only show."""
 READ_ONLY_ACTIONS = frozenset(
     {
         *("help", "palette", "to_gate", "board", "handoff", "spend", "replay", "unfold", "unfold_all", "read", "find"),
-        *("end_handoff", "end_message", "copy", "theme", "quit", "detail", "only", "view", "copy_row", "back"),
-        *(action.name for action in ACTIONS if action.where == "transcript"),
-        "copy_or_leave",
+        *("changes", "copy", "theme", "copy_or_leave", "quit", "detail", "only", "view", "copy_row", "back"),
+        *("explain", "next_hunk", "previous_hunk", "next_waiting", "previous_waiting"),
+        *("split", "full", "around", "whole", "end_handoff", "end_changes", "end_message"),
+        *(action.name for action in ACTIONS if action.where in _ONLY_MOVE),
+        *(action.name for action in ACTIONS if action.where in _ACTS and action.name not in _ACTS[action.where]),
     }
 )
 """Actions of a read-only view. None of them sends a command, writes a file or starts a program."""

@@ -37,7 +37,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("trust", "Trust folder", "its config as it is now"),
     Action("undo", "Undo changes", "the last, the last N, back to a step", takes="[N | step N]"),
     Action("best", "Restore best score", "reverts the open pass", "alt+r", hint="best score"),
-    Action("changes", "Show changed files", "each with its diff and undo", "alt+d", hint="changed files"),
+    Action("changes", "Show changed files", "each with its diff", "alt+d", hint="changed files"),
     Action("undo_last", "Undo last change", "asks first", "f12", hint="undo", typed=False),
     Action("rewind", "Rewind run", "to a message, with files: {interrupt} twice"),
     Action(
@@ -106,7 +106,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("raise_limit", "Raise limit", "and continue", "l", hint="raise limit", where="end", typed=False),
     Action("end_handoff", "Hand off", "reason, attempts, what is left", "h", hint="hand off", where="end", typed=False),
     Action("end_undo", "Undo last change", "asks first", "u", hint="undo", where="end", typed=False),
-    Action("end_changes", "Changed files", "each with its undo", "d", hint="changed files", where="end", typed=False),
+    Action("end_changes", "Changed files", "each with its diff", "d", hint="changed files", where="end", typed=False),
     Action("end_export", "Export page", "HTML, next to the runs", "e", hint="export", where="end", typed=False),
     Action("commit", "Commit changes", "with git; shows the message first", "c", hint="commit", where="end"),
     Action(

@@ -40,6 +40,8 @@ class Board(Canvas, can_focus=True):
         super().__init__()
         self.id = "board"
         self._is_live = is_live
+        self.acts = is_live
+        """The view can change the run; False in a replay and in a read-only view."""
         self.view = BoardView()
         self.arming = Arming()
         self._keyboard = BoardKeyboard(self, actions, self.arming, travel=self._travel)
@@ -82,6 +84,7 @@ class Board(Canvas, can_focus=True):
             slots=self._slots,
             marked=self.marked,
             has_end_panel=self._is_live,
+            acts=self.acts,
             numbered=self._is_live,
             keymap=keymap_of(self),
         )

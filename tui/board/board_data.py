@@ -37,6 +37,8 @@ class BoardData:
     """Key of the finding that will be merged into another."""
     has_end_panel: bool = False
     """A panel below the board says how the run ended, so the board does not repeat it."""
+    acts: bool = True
+    """The view can change the run: it is neither a replay nor read-only."""
     numbered: bool = True
     """The number keys select a view."""
     keymap: Keymap = field(default_factory=lambda: Keymap({}))

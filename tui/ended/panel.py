@@ -131,7 +131,8 @@ class EndPanel(Widget, can_focus=True):
         rows.append(
             shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
         )
-        rows += fold([*lead, (next_words(state, ended), palette.dim)], width, hang=indent)
+        if not self._controller.is_read_only:
+            rows += fold([*lead, (next_words(state, ended), palette.dim)], width, hang=indent)
         return rows
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
@@ -154,7 +155,9 @@ class EndPanel(Widget, can_focus=True):
         for name in self._names:
             action = BY_NAME[name]
             key = shown_key(self._keymap.get(name, action.keys))
-            word: list[Run] = [(key, palette.needs_you if self.has_focus else palette.dim), (f" {action.hint}", quiet)]
+            is_way_back = name == "end_message" and self._controller.is_read_only
+            hint = "message box" if is_way_back else action.hint
+            word: list[Run] = [(key, palette.needs_you if self.has_focus else palette.dim), (f" {hint}", quiet)]
             if row and width_of(row) + 3 + width_of(word) > self.size.width:
                 rows.append(row)
                 row = []

@@ -31,6 +31,8 @@ class GateHead(Static):
         super().__init__("", id="head", markup=False)
         self.rows = 1
         """Approximate number of rows that it needs."""
+        self.is_read_only = False
+        """The view can only show the proposal: no key that decides is named."""
 
     def show_title(
         self,
@@ -66,6 +68,7 @@ class GateHead(Static):
             keymap_of(self),
             explained=explained,
             is_tight=height < TIGHT,
+            acts=not self.is_read_only,
         )
         if not (asking and height < TIGHT):
             lines += [Content.styled(text, "bold $verdict-bad" if danger else "$dim") for text, danger in found]

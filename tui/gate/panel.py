@@ -14,8 +14,10 @@ from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened, ViewState
 
+from ..actions import READ_ONLY_ACTIONS
 from ..diff import HunkClicked, HunkMoved
 from ..keyboard.clicks import clicked_action
+from ..run.link import READ_ONLY
 from .actions import ASKS_FIRST, Answers, GateActions
 from .body import ProposalBody
 from .decision.following import Content
@@ -93,8 +95,12 @@ class GatePanel(Vertical, can_focus=True):
         yield self._view.foot
 
     def only_shows(self) -> None:
-        """Leave out the keys that decide: the view is read-only."""
-        self._view.foot.is_read_only = True
+        """Leave out what decides or edits: the view is read-only."""
+        self._view.foot.is_read_only = self._view.head.is_read_only = True
+        self._actions = {
+            name: act if name in READ_ONLY_ACTIONS else lambda: self.say(READ_ONLY)
+            for name, act in self._actions.items()
+        }
 
     def on_mount(self) -> None:
         """Hide the parts that are shown on request, and follow the focus of the window."""

@@ -79,10 +79,11 @@ def notes(
     *,
     explained: bool,
     is_tight: bool,
+    acts: bool = True,
 ) -> list[tuple[str, bool]]:
     """Return what the user should know before they decide, a line each; true: it is a danger.
 
-    `explained`: each reason in full. `is_tight`: there is room for very few lines.
+    `explained`: each reason in full. `is_tight`: there is room for very few lines. `acts`: the view can decide.
     """
     found: list[tuple[str, bool]] = []
     if rebasing is not None:
@@ -94,8 +95,8 @@ def notes(
         is_gone = rebasing is not None and rebasing.conflict and rebasing.merged is None
         found.append((NO_PLACE if is_gone else keymap.named(STALE), True))
     if proposal.beyond is not None:
-        refused = one_line(proposal.beyond)
-        found.append((f"the sandbox refused: {refused}. {keymap.shown('approve')} allows it once", True))
+        once = f". {keymap.shown('approve')} allows it once" if acts else ""
+        found.append((f"the sandbox refused: {one_line(proposal.beyond)}{once}", True))
         return found + [(one_line(line), True) for line in proposal.asks if proposal.beyond not in line]
     is_conflict = rebasing is not None and rebasing.conflict
     if (is_conflict or (is_tight and found)) and not explained and not proposal.danger:

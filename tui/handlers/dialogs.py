@@ -43,7 +43,7 @@ class DialogHandlers:
     def _help(self, _argument: str) -> None:
         from ..screens.dialogs.help import HelpScreen
 
-        self._services.open(HelpScreen(self._keymap))
+        self._services.open(HelpScreen(self._keymap, is_read_only=self._controller.is_read_only))
 
     def _handoff(self, _argument: str) -> None:
         from ..handoff import HandoffPage
@@ -54,7 +54,8 @@ class DialogHandlers:
             opened = (handoff_after_end(journal) if journal is not None else None) or opened
         if opened is None:
             raise RundryError("this run has no hand-off")
-        self._services.open(HandoffPage(state, opened, lambda: self._prompt.fill("/resume ")))
+        go_on = None if self._controller.is_read_only else lambda: self._prompt.fill("/resume ")
+        self._services.open(HandoffPage(state, opened, go_on))
 
     def _spend(self, _argument: str) -> None:
         from ..screens.dialogs.spend import SpendScreen

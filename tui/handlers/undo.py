@@ -37,9 +37,8 @@ class UndoHandlers:
         from ..screens.dialogs.changes import ChangesScreen
 
         reader, controller = self._controller.reader, self._controller
-        self._services.open(
-            ChangesScreen(reader.changed_files, reader.content, controller.undo, lambda: controller.state)
-        )
+        undo = None if controller.is_read_only else controller.undo
+        self._services.open(ChangesScreen(reader.changed_files, reader.content, undo, lambda: controller.state))
 
     def _undo_last(self, _argument: str) -> None:
         self._undo_when_confirmed(1, None)

@@ -52,8 +52,8 @@ class HandoffPage(ClosesOnce[None]):
     HandoffPage .foot { height: 1; padding: 0 1; color: $dim; }
     """
 
-    def __init__(self, state: ViewState, opened: HandoffOpened, go_on: Callable[[], None]) -> None:
-        """`go_on` is called if the user wants to resume the run with a hint."""
+    def __init__(self, state: ViewState, opened: HandoffOpened, go_on: Callable[[], None] | None) -> None:
+        """`go_on` is called if the user wants to resume the run with a hint; None: the view cannot resume it."""
         super().__init__()
         self._state, self._opened, self._on = state, opened, go_on
         self._copied = False
@@ -89,7 +89,7 @@ class HandoffPage(ClosesOnce[None]):
         name = keymap.action_of(event.key, "handoff", "dialog", "scroll", "main")
         if name == "handoff_copy":
             self.action_copy()
-        elif name == "handoff_resume":
+        elif name == "handoff_resume" and self._on is not None:
             self.dismiss()
             self._on()
         elif name in ("close_dialog", "handoff"):
@@ -115,9 +115,10 @@ class HandoffPage(ClosesOnce[None]):
     def _foot(self) -> Content:
         if self._copied:
             return Content.styled("copied as Markdown, if the terminal allows it (OSC 52)", "$verdict-partly")
+        resumes = [("handoff_resume", "resume with hint")] if self._on is not None else []
         return keymap_of(self).foot(
             ("close_dialog", "back"),
-            ("handoff_resume", "resume with hint"),
+            *resumes,
             ("handoff_copy", "copy as Markdown"),
             ("scroll_up scroll_down handoff_page", "scroll"),
         )

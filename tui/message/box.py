@@ -97,6 +97,8 @@ class MessageBox(TextArea):
         """Keys that were pressed before this time are ignored: they were for a gate that closed meanwhile."""
         self.offers_choices = False
         """The first screen is shown, and keys of the empty box move its mark."""
+        self.acts = True
+        """A message reaches the run; in a read-only view only what the view can do is suggested."""
         self.has_queue = False
         """A message is queued that can be edited again."""
         self._keys = keys
@@ -270,5 +272,5 @@ class MessageBox(TextArea):
         """Suggest completions; again when the files are known."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
-        files = self._files() if "@" in before else ()
-        self._suggestions.show(complete(before, first_line=row == 0, files=files))
+        files = self._files() if "@" in before and self.acts else ()
+        self._suggestions.show(complete(before, first_line=row == 0, files=files, acts=self.acts))

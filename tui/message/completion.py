@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..actions import slash_commands
+from ..actions import READ_ONLY_ACTIONS, slash_commands
 
 MOST = 6
 """Number of suggestions that are shown."""
@@ -28,13 +28,16 @@ class Completion:
     rows: Sequence[Suggestion]
 
 
-def complete(before: str, *, first_line: bool, files: Sequence[str]) -> Completion | None:
-    """Return the completion for `before`, which is the line up to the cursor. None: nothing is being completed."""
+def complete(before: str, *, first_line: bool, files: Sequence[str], acts: bool = True) -> Completion | None:
+    """Return the completion for `before`, which is the line up to the cursor. None: nothing is being completed.
+
+    `acts`: the view can change the run.
+    """
     if first_line and before.startswith("/") and " " not in before:
         rows = [
             Suggestion(f"/{action.slash} {action.takes}".strip(), action.label, f"/{action.slash} ")
             for action in slash_commands()
-            if action.slash.startswith(before[1:])
+            if action.slash.startswith(before[1:]) and (acts or action.name in READ_ONLY_ACTIONS)
         ]
         return Completion(0, rows[:MOST]) if rows else None
     at = before.rfind("@")

@@ -53,6 +53,8 @@ class MessageRow(Vertical):
         self._queue = Static("", id="queue", markup=False)
         self._rule = Rule(id="rule")
         self._shown: tuple[object, ...] = ()
+        self.acts = True
+        """A message reaches the run; False in a read-only view."""
 
     def compose(self) -> ComposeResult:
         """Yield the rule, suggestions, background commands, queue, attachments and box."""
@@ -87,15 +89,16 @@ class MessageRow(Vertical):
             return
         self._shown = wanted
         self.box.placeholder = Content(placeholder)
-        self.box.has_queue = bool(state.queue)
+        self.box.has_queue = bool(state.queue) and self.acts
         self._prompt.update(Content("$" if state.is_user_in_control else "›"))
         self._background.update(Content("\n").join(running))
         self._background.display = bool(running)
-        queued = [clickable(Content(f"queued  {one_line(message.text)}"), "queue") for message in state.queue[-3:]]
+        waiting = [Content(f"queued  {one_line(message.text)}") for message in state.queue[-3:]]
+        queued = [clickable(words, "queue") if self.acts else words for words in waiting]
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
-        words = [clickable(Content(f"{len(state.queue)} queued  ↑ edit"), "queue")] if queued else []
-        if is_busy:
+        words = [clickable(Content(f"{len(state.queue)} queued  ↑ edit"), "queue")] if queued and self.acts else []
+        if is_busy and self.acts:
             words.append(clickable(Content(f"{keymap_of(self).shown('steer')} steer"), "steer"))
         self._queued.update(Content("  ").join(words))
 

@@ -31,9 +31,10 @@ class Edges:
         self._controller, self._keymap = controller, keymap
         self.header = HeaderLine()
         self.meters = MeterLine()
-        self.progress = ProgressLine(keymap)
+        self.progress = ProgressLine(None if controller.is_read_only else keymap)
         self.gone = GoneNotice()
         self.message = message
+        self.message.acts = self.message.box.acts = not controller.is_read_only
         self.footer = Footer(keymap)
         self.ended = EndPanel(controller, keymap, do=do, is_writing=lambda: bool(message.box.text))
 
@@ -48,7 +49,7 @@ class Edges:
     def show_message(self, *, offers_choices: bool) -> None:
         """Show what the message box is for. `offers_choices`: its keys move the mark of the first screen."""
         state, status = self._controller.state, self._controller.status
-        key = shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
+        key = "" if self._controller.is_read_only else shown_key(self._keymap.get("pause", BY_NAME["pause"].keys))
         self.gone.show(state, is_gone=status.is_gone, key=key)
         self.ended.show()
         self.message.show(

@@ -28,7 +28,7 @@ class GoneNotice(Static):
         self._said: tuple[str, ...] = ()
 
     def show(self, state: ViewState, *, is_gone: bool, key: str) -> None:
-        """Show or hide the notice. `key`: the key that resumes the run."""
+        """Show or hide the notice. `key`: the key that resumes the run; empty: the view cannot resume it."""
         self.display = is_gone
         if not is_gone:
             self._said = ()
@@ -40,6 +40,16 @@ class GoneNotice(Static):
             return
         self._said = said
         what = "; ".join(one_line(line) for line in shown) or "nothing: the run was idle"
+        resumes = (
+            [
+                clickable(Content.styled(key, "bold $needs-you"), "pause"),
+                clickable(Content(" resumes it"), "pause"),
+                ", or ",
+                (f"rundry resume {one_line(state.run_id)}", "$foreground"),
+            ]
+            if key
+            else [(f"rundry resume {one_line(state.run_id)}", "$foreground"), " resumes it"]
+        )
         self.update(
             Content("\n").join(
                 [
@@ -48,13 +58,7 @@ class GoneNotice(Static):
                         "  it was killed or it crashed; everything above is kept",
                     ),
                     Content.assemble(("▌ ", "$verdict-bad"), ("in flight  ", "$dim"), what),
-                    Content.assemble(
-                        ("▌ ", "$verdict-bad"),
-                        clickable(Content.styled(key, "bold $needs-you"), "pause"),
-                        clickable(Content(" resumes it"), "pause"),
-                        ", or ",
-                        (f"rundry resume {one_line(state.run_id)}", "$foreground"),
-                    ),
+                    Content.assemble(("▌ ", "$verdict-bad"), *resumes),
                 ]
             )
         )

@@ -23,7 +23,8 @@ def bottom(data: BoardData, width: int, height: int) -> list[Row]:
         words = [("runner gone", palette.verdict_partly), ("  it was not at its end", palette.dim)]
         return [words, _next(data, "")][:height]
     if state.paused:
-        way = data.keymap.named("   no new work starts until you press {pause} to resume")
+        until = "you press {pause} to resume" if data.acts else "it is resumed"
+        way = data.keymap.named(f"   no new work starts until {until}")
         return [[("paused", palette.bright), (way, palette.dim)]][:height]
     return [row for row in (_asks(data, width), _waits(data), _critic(data)) if row][:height]
 

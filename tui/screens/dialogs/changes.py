@@ -26,11 +26,10 @@ _COUNTS, _WHO = 9, 15
 """Width of the column with the counts, and least width for who decided."""
 _LOOK_AGAIN = 0.3
 """Seconds between two looks at the journal."""
-EMPTY = "No file was changed yet. Each file that a model or a command changes is listed here, with its diff and undo."
+EMPTY = "No file was changed yet. Each file that a model or a command changes is listed here, with its diff"
 _UNDO = (("undo_file", "undo file"), ("undo_files", "undo all"))
 _CLOSE = ("close_dialog", "back")
 _KEYS = (
-    *_UNDO,
     _CLOSE,
     ("scroll_page_down", "scroll"),
     ("changes_next changes_previous", "hunk"),
@@ -53,12 +52,12 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self,
         files: Callable[[], Sequence[RunFile]],
         content: Callable[[str | None], bytes | None],
-        undo: Callable[[Undo], None],
+        undo: Callable[[Undo], None] | None,
         state: Callable[[], ViewState],
     ) -> None:
         """`files` reads the changes of the run, `content` a blob; `undo` raises RundryError.
 
-        `state` has the refusals.
+        `undo` None: the view only shows the changes. `state` has the refusals.
         """
         super().__init__()
         self._read, self._content, self._undo, self._state = files, content, undo, state
@@ -127,7 +126,8 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         counts = f"+{sum(added for added, _ in sizes)} −{sum(removed for _, removed in sizes)}"
         title = f"{plural(len(standing), 'changed file')}   {counts}" if self._files else "Changed files"
         head = Content.styled(title, "bold $bright")
-        self._head.update(head if self._files else Content("\n\n").join([head, Content.styled(EMPTY, "$dim")]))
+        empty = EMPTY + ("." if self._undo is None else " and undo.")
+        self._head.update(head if self._files else Content("\n\n").join([head, Content.styled(empty, "$dim")]))
         width = max(20, self.size.width - 4)
         longest = max((len(path_line(file.path)) for file in self._files), default=0)
         column = min(longest, max(12, width - _COUNTS - 5 - _WHO))
@@ -136,7 +136,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
         self._show_diff()
         keys = Content("")
-        for names, what in _KEYS if self._files else (_CLOSE,):
+        for names, what in [*(_UNDO if self._undo is not None else ()), *_KEYS] if self._files else (_CLOSE,):
             word = keymap_of(self).press(names, what, style="bold $needs-you", about="$foreground")
             between = Content("   " if keys else "")
             if word and keys.cell_length + 3 + word.cell_length <= self.size.width - 2:
@@ -167,7 +167,8 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         elif keymap.closes(key):
             self.dismiss(None)
         elif name in ("undo_file", "undo_files"):
-            self._undo_pressed(name)
+            if self._undo is not None:
+                self._undo_pressed(name, self._undo)
         elif (scroll := self._scrolls().get(name)) is not None:
             scroll()
         elif self._list.press(key):
@@ -191,7 +192,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             "changes_around": pane.action_unfold,
         }
 
-    def _undo_pressed(self, name: str) -> None:
+    def _undo_pressed(self, name: str, undo: Callable[[Undo], None]) -> None:
         """Ask first; on the second press undo the marked file, or all that is not undone."""
         key = keymap_of(self).shown(name)
         file, standing = self.marked, [file for file in self._files if not file.is_undone]
@@ -205,7 +206,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             return
         try:
             for each in chosen:
-                self._undo(Undo(path=each.path))
+                undo(Undo(path=each.path))
         except RundryError as error:
             self._ask("", str(error))
             return

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...actions import Action, Place, actions_of
+from ...actions import READ_ONLY_ACTIONS, Action, Place, actions_of
 from ...actions.places import TITLES
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.keymap import Keymap
@@ -29,6 +29,8 @@ _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
     "end": (("{to_gate}", "focus these keys"),),
 }
 """What is not an action of its own."""
+_ONLY_SHOWS = ("/", "{to_gate}")
+"""Those of them that a read-only view offers."""
 _KEY, _ABOUT, _WIDEST = 7, 51, 100
 """Cells of the columns, and of the whole page."""
 
@@ -42,9 +44,10 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
     HelpScreen #foot { padding: 0 1; height: 1; background: $surface; color: $dim; }
     """
 
-    def __init__(self, remaps: Mapping[str, str]) -> None:
-        """`remaps`: the user's keys by the name of their action."""
+    def __init__(self, remaps: Mapping[str, str], *, is_read_only: bool = False) -> None:
+        """`remaps`: the user's keys by the name of their action. `is_read_only`: leave out what the view refuses."""
         super().__init__()
+        self._is_read_only = is_read_only
         self._keymap = Keymap(remaps)
         self._rows, self._foot = Static("", markup=False), Static("", id="foot", markup=False)
         self._page = Page(self._rows)
@@ -66,7 +69,10 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         # exact sizes: Textual keeps the height of `auto` that it computed before the rows were known
         is_wide = self.size.width > _WIDEST + 4  # else it takes the whole width, without a strip of the screen below
         width = _WIDEST if is_wide else self.size.width
-        rows = [row for place in TITLES for row in self._section(place, width - 3)]
+        rows: list[Content] = []
+        for place in TITLES:
+            section = [*self._section(place, width - 3)]
+            rows += [Content(""), *section] if rows and section else section
         self._rows.update(Content("\n").join(rows))
         self._rows.styles.height = len(rows)
         self._page.styles.width = self._foot.styles.width = width
@@ -84,12 +90,16 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         event.prevent_default()
 
     def _section(self, place: Place, width: int) -> Iterator[Content]:
-        if place != "main":
-            yield Content("")
+        besides, actions = _BESIDES.get(place, ()), actions_of(place)
+        if self._is_read_only:
+            besides = tuple(row for row in besides if row[0] in _ONLY_SHOWS)
+            actions = [action for action in actions if action.name in READ_ONLY_ACTIONS]
+        if not actions:
+            return
         yield Content.styled(TITLES[place], "bold $bright")
-        for key, about in _BESIDES.get(place, ()):
+        for key, about in besides:
             yield from _entry(self._keymap.named(key), about, "", width)
-        for action in actions_of(place):
+        for action in actions:
             slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
             yield from _entry(self._keymap.shown(action.name), self._keymap.named(_about(action)), slash, width)
 
