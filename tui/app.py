@@ -64,6 +64,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
     INLINE_PADDING = 0
     CSS: ClassVar[str] = """
     App { background: $background; }
+    CommandPalette { background: $background; }
     """
 
     def __init__(

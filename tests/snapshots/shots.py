@@ -153,7 +153,7 @@ def unlike(base: Cells, base_tokens: Tokens, other: Cells, tokens: Tokens) -> li
 
 
 def hidden(cells: Cells) -> list[str]:
-    """Return where text has the colour of its ground. A screen below a dialog may fade that far."""
+    """Return where text has the colour of its ground."""
     return [
         f"row {y}, column {x}: {sign!r} has the colour of its ground"
         for y, row in enumerate(cells)
@@ -175,14 +175,12 @@ async def shoot(pilot: Pilot[object]) -> tuple[str, list[str]]:
             for theme in (name for name in SHIPPED if name != BASE):
                 app.theme = theme
                 its = await steady(pilot)
-                if app.screen.is_modal and app.current_theme.ansi:
-                    continue  # Textual blanks what is behind a dialog, because it cannot fade colours of the terminal
                 if rows(its) != rows(cells):
                     pairs = zip(rows(cells), rows(its), strict=True)
                     wrong += [f"{theme}: the text differs: {a!r} is {b!r}" for a, b in pairs if a != b]
                 else:
                     wrong += [f"{theme}: {line}" for line in unlike(cells, tokens, its, Tokens(app))]
-                    wrong += [f"{theme}: {line}" for line in hidden(its) if not app.screen.is_modal]
+                    wrong += [f"{theme}: {line}" for line in hidden(its)]
             app.theme = BASE
     parts += [f"== styles at {STYLED[0]}x{STYLED[1]}", *parts_of_style]
     return "\n".join(_joined(parts)) + "\n", wrong

@@ -71,6 +71,10 @@ class HandoffPage(ClosesOnce[None]):
         self.query_one(Page).focus()
         self.set_interval(1.0, self._refresh_head)
 
+    def on_resize(self) -> None:
+        """Show as many keys as fit."""
+        self.query_one(".foot", Static).update(self._foot())
+
     def on_click(self, event: events.Click) -> None:
         """Press the clicked key."""
         press_clicked_key(self, event)
@@ -121,6 +125,7 @@ class HandoffPage(ClosesOnce[None]):
             *resumes,
             ("handoff_copy", "copy as Markdown"),
             ("scroll_up scroll_down handoff_page", "scroll"),
+            width=max(1, self.size.width - 2),
         )
 
     def _part(self, part: Part) -> ComposeResult:

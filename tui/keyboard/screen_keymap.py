@@ -14,6 +14,7 @@ from ..actions import Place
 from .clicks import clickable, pressable
 from .keymap import SPACE, Keymap
 
+_ENDLESS = 2**31
 PRESSED = {"esc": "escape", "enter": "enter", "⏎": "enter"}
 """Shown keys that are pressed when they are clicked, because what they do depends on what has the focus."""
 
@@ -41,10 +42,16 @@ class ScreenKeymap(Keymap):
         words = pressable(Content.styled(f" {what}", about), keys[0][1]) if what else Content("")
         return Content(" ").join(pressable(Content.styled(shown, style), key) for shown, key in keys) + words
 
-    def foot(self, *words: tuple[str, str], style: str = "$foreground", about: str = "$dim") -> Content:
-        """Return a row of keys, each with what it does."""
-        found = [self.press(names, what, style=style, about=about) for names, what in words]
-        return Content("   ").join(word for word in found if word)
+    def foot(
+        self, *words: tuple[str, str], style: str = "$foreground", about: str = "$dim", width: int = _ENDLESS
+    ) -> Content:
+        """Return a row of keys, each with what it does; those that do not fit in `width` cells are left out."""
+        line = Content("")
+        for names, what in words:
+            word = self.press(names, what, style=style, about=about)
+            longer = line + Content("   " if line else "") + word if word else line
+            line = longer if longer.cell_length <= width else line
+        return line
 
     def answers(self, *words: tuple[str, str]) -> list[Content]:
         """Return a row for each answer of a dialog: its key in a column, and what it does."""

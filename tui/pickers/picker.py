@@ -19,6 +19,8 @@ from ..text import one_line
 from .rows import PickList, PickRow
 
 Value = TypeVar("Value")
+_WIDEST = 110
+"""Width of a dialog, with 2 cells at each edge."""
 
 
 class FilterLine(Input):
@@ -33,7 +35,7 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
     """Lets the user pick a value. A subclass returns the rows for a filter, and what a key does."""
 
     DEFAULT_CSS = """
-    Picker { align: center middle; background: $background 60%; }
+    Picker { align: center middle; background: $background; }
     Picker > Vertical { width: 110; max-width: 100%; height: 32; max-height: 100%; padding: 1 2; background: $surface; }
     Picker #title { height: 1; }
     Picker #about { height: auto; max-height: 6; color: $dim; margin: 1 0 0 0; }
@@ -98,7 +100,7 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
 
     def _draw_about(self) -> None:
         self._about.update(self.about(self.list.marked))
-        self._keys.update(keymap_of(self).foot(*self.keys()))
+        self._keys.update(keymap_of(self).foot(*self.keys(), width=min(_WIDEST, self.size.width) - 4))
 
     def on_click(self, event: events.Click) -> None:
         """Press the clicked key."""

@@ -135,12 +135,9 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self._list.set_rows(rows, self._list.marked)
         self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
         self._show_diff()
-        keys = Content("")
-        for names, what in [*(_UNDO if self._undo is not None else ()), *_KEYS] if self._files else (_CLOSE,):
-            word = keymap_of(self).press(names, what, style="bold $needs-you", about="$foreground")
-            between = Content("   " if keys else "")
-            if word and keys.cell_length + 3 + word.cell_length <= self.size.width - 2:
-                keys = keys + between + word
+        words = [*(_UNDO if self._undo is not None else ()), *_KEYS] if self._files else [_CLOSE]
+        room = self.size.width - 2
+        keys = keymap_of(self).foot(*words, style="bold $needs-you", about="$foreground", width=room)
         marked = self.marked
         kept = f"{path_line(marked.path)} was not undone: {marked.kept}" if marked is not None and marked.kept else ""
         told = self._said or kept

@@ -22,13 +22,17 @@ from ...text import path_line, show
 
 _MOST = 8
 """Number of files that are listed."""
+_LINES = 10
+"""Number of lines of the message that are shown."""
+_CHROME = 11
+"""Rows of the dialog that are neither the message nor files."""
 
 
 class CommitScreen(ClosesOnce[bool], ModalScreen[bool]):
     """Returns whether the user wants the commit."""
 
     DEFAULT_CSS = """
-    CommitScreen { align: center middle; background: $background 60%; }
+    CommitScreen { align: center middle; background: $background; }
     CommitScreen Vertical {
         width: 76; max-width: 96%; max-height: 96%; height: auto; padding: 1 2; background: $surface;
     }
@@ -82,14 +86,20 @@ class CommitScreen(ClosesOnce[bool], ModalScreen[bool]):
         self._commit.message = edited if edited is not None and edited.strip() else self._commit.message
         self.query_one(Static).update(self._words())
 
+    def on_resize(self) -> None:
+        """Fit the rows to the new height."""
+        self.query_one(Static).update(self._words())
+
     def _words(self) -> Content:
-        files = self._commit.files
+        files, room = self._commit.files, max(4, self.size.height - _CHROME)
+        listed = max(1, min(_MOST, len(files), room // 2))
+        lines = self._commit.message.strip().split("\n")[: max(1, min(_LINES, room - listed - 1))]
         rows = [Content.styled(f"Commit {plural(len(files), 'file')}?", "bold $bright"), Content("")]
-        rows += [Content(f"  {show(line)}") for line in self._commit.message.strip().split("\n")[:10]]
+        rows += [Content(f"  {show(line)}") for line in lines]
         rows.append(Content(""))
-        rows += [Content.styled(f"  {path_line(path)}", "$dim") for path in files[:_MOST]]
-        if len(files) > _MOST:
-            rows.append(Content.styled(f"  … and {len(files) - _MOST} more", "$dim"))
+        rows += [Content.styled(f"  {path_line(path)}", "$dim") for path in files[:listed]]
+        if len(files) > listed:
+            rows.append(Content.styled(f"  … and {len(files) - listed} more", "$dim"))
         rows += [Content(""), Content.styled("Only these files. Hooks of the repository run.", "$dim"), Content("")]
         rows += keymap_of(self).answers(
             ("answer_yes", "commit"), ("commit_edit", "edit the message in $EDITOR"), ("close_dialog", "cancel")

@@ -39,7 +39,7 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
     """Screen with all keys and commands. It scrolls, and on a narrow screen a command has a line of its own."""
 
     DEFAULT_CSS = """
-    HelpScreen { align: center middle; background: $background 60%; }
+    HelpScreen { align: center middle; background: $background; }
     HelpScreen Page { padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
     HelpScreen #foot { padding: 0 1; height: 1; background: $surface; color: $dim; }
     """

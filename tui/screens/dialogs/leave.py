@@ -29,7 +29,7 @@ class LeaveScreen(ClosesOnce[str], ModalScreen[str]):
     """Returns `background`, `wrap_up`, `now` or `stay`."""
 
     DEFAULT_CSS = """
-    LeaveScreen { align: center middle; background: $background 60%; }
+    LeaveScreen { align: center middle; background: $background; }
     LeaveScreen Vertical { width: 64; max-width: 96%; height: auto; padding: 1 2; background: $surface; }
     LeaveScreen Static { height: auto; }
     """

@@ -20,9 +20,13 @@ from ...keyboard.closing import ClosesOnce
 from ...keyboard.marking import moves
 from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
+from .room import cut, inner_width
 
 TITLE = 50
 """Width of a message."""
+WIDTH = 76
+_BESIDE = 18
+"""Cells of a row that are not the message."""
 CHROME = 10
 """Rows of the dialog that are not entries."""
 
@@ -31,7 +35,7 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
     """Returns the point that was chosen."""
 
     DEFAULT_CSS = """
-    RewindScreen { align: center middle; background: $background 60%; }
+    RewindScreen { align: center middle; background: $background; }
     RewindScreen Vertical { width: 76; max-width: 96%; height: auto; padding: 1 2; background: $surface; }
     RewindScreen Static { height: auto; }
     """
@@ -129,6 +133,7 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
             ("close_dialog", "stay"),
             style="bold $needs-you",
             about="$foreground",
+            width=inner_width(self.size.width, WIDTH),
         )
 
     def _row(self, point: Point, *, is_picked: bool) -> Content:
@@ -136,12 +141,13 @@ class RewindScreen(ClosesOnce[Point | None], ModalScreen[Point | None]):
             title = one_line(point.text.strip())
         else:
             title = f"  step {point.step}  {one_line(self._title(point))}"
-        title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+        column = max(8, min(TITLE, inner_width(self.size.width, WIDTH) - _BESIDE))
+        title = cut(title, column)
         clock = time.strftime("%H:%M", time.localtime(point.at))
         files = len({path for landed in self._changes.after(point.seq) for path in landed.files})
         back = plural(files, "file") if files else ""
         mark, style = ("▸ ", "bold $bright") if is_picked else ("  ", "$foreground" if point.text else "$dim")
-        return Content.assemble((mark, "$accent"), (f"{title:<{TITLE}}", style), (f"{back:>9}{clock:>7}", "$dim"))
+        return Content.assemble((mark, "$accent"), (f"{title:<{column}}", style), (f"{back:>9}{clock:>7}", "$dim"))
 
     def _told(self, point: Point) -> str:
         landed = self._changes.after(point.seq)

@@ -19,27 +19,36 @@ from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
+from .room import cut, inner_width
 
+WIDTH = 76
 _NAME, _BAR = 22, 10
+_NUMBERS, _SHARE, _PERCENT = 32, 18, 6
+"""Width of the columns with numbers, of the bar with its share, and of the share alone."""
 
 
 class SpendScreen(ClosesOnce[None], ModalScreen[None]):
     """A dialog with the spend of each model. Esc closes it."""
 
     DEFAULT_CSS = """
-    SpendScreen { align: center middle; background: $background 60%; }
-    SpendScreen Vertical { width: 76; max-width: 98%; height: auto; padding: 1 2; background: $surface; }
+    SpendScreen { align: center middle; background: $background; }
+    SpendScreen Vertical { width: 76; max-width: 96%; height: auto; padding: 1 2; background: $surface; }
     SpendScreen Static { height: auto; }
     """
 
     def __init__(self, state: ViewState) -> None:
         super().__init__()
         self._state = state
+        self._page = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
         """Yield a row for each model."""
         with Vertical():
-            yield Static(Content("\n").join(self._rows()), markup=False)
+            yield self._page
+
+    def on_resize(self) -> None:
+        """Fit the rows to the new width."""
+        self._page.update(Content("\n").join(self._rows()))
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog."""
@@ -57,10 +66,14 @@ class SpendScreen(ClosesOnce[None], ModalScreen[None]):
         whole = sum(_tokens(share) for share in shares) or 1
         yield Content.styled("Use of each model in this run", "bold $bright")
         yield Content("")
-        head = f"{'model':<{_NAME}} {'calls':>6} {'in':>7} {'out':>7} {'usd':>8}   share of tokens"
-        yield Content.styled(head, "$dim")
+        width = inner_width(self.size.width, WIDTH)
+        is_wide = width >= _NAME + _NUMBERS + _SHARE
+        column = max(_PERCENT, min(_NAME, width - _NUMBERS - _PERCENT))
+        head = f"{'model':<{column}} {'calls':>6} {'in':>7} {'out':>7} {'usd':>8}"
+        yield Content.styled(head + ("   share of tokens" if is_wide else " share"), "$dim")
         for share in shares:
-            yield _row(share, _tokens(share) / whole, is_now=share.model == self._state.model)
+            is_now = share.model == self._state.model
+            yield _row(share, _tokens(share) / whole, column, is_now=is_now, has_bar=is_wide)
         yield Content("")
         yield Content.styled("› answers now   ", "$dim") + keymap_of(self).press("close_dialog", "closes", style="$dim")
 
@@ -69,16 +82,14 @@ def _tokens(share: ModelShare) -> int:
     return share.tokens_in + share.tokens_out
 
 
-def _row(share: ModelShare, part: float, *, is_now: bool) -> Content:
+def _row(share: ModelShare, part: float, column: int, *, is_now: bool, has_bar: bool) -> Content:
     name = one_line(model_name(share.model) or "?")
-    name = f"› {name}" if is_now else f"  {name}"
-    name = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    name = cut(f"› {name}" if is_now else f"  {name}", column)
     usd = "$?" if share.usd is None else money(share.usd)
     full, rest = draw_bar(part, _BAR)
     return Content.assemble(
-        (f"{name:<{_NAME}} ", "$bright" if is_now else "$foreground"),
-        f"{share.calls:>6} {short(share.tokens_in):>7} {short(share.tokens_out):>7} {usd:>8}   ",
-        (full, "$meter-ok"),
-        (rest, "$meter-track"),
-        f" {round(part * 100):>3}%",
+        (f"{name:<{column}} ", "$bright" if is_now else "$foreground"),
+        f"{share.calls:>6} {short(share.tokens_in):>7} {short(share.tokens_out):>7} {usd:>8}",
+        *([("   ", ""), (full, "$meter-ok"), (rest, "$meter-track")] if has_bar else []),
+        f" {round(part * 100):>{3 if has_bar else 4}}%",
     )

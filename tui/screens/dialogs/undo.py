@@ -18,18 +18,24 @@ from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.screen_keymap import keymap_of
 from ...text import one_line
+from .room import cut, inner_width
 
 MOST = 10
 """Number of changes that are listed."""
 TITLE = 40
 """Width of a change's name."""
+WIDTH = 72
+_FILES, _STEP = 12, 10
+"""Width of the columns after the name."""
+_CHROME = 12
+"""Rows of the dialog that are not changes."""
 
 
 class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
     """Returns whether the user confirmed."""
 
     DEFAULT_CSS = """
-    UndoScreen { align: center middle; background: $background 60%; }
+    UndoScreen { align: center middle; background: $background; }
     UndoScreen Vertical { width: 72; max-width: 96%; height: auto; padding: 1 2; background: $surface; }
     UndoScreen Static { height: auto; }
     """
@@ -39,10 +45,15 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         super().__init__()
         self._changes, self._step = changes, step
         self._seen_at = float("inf")
+        self._page = Static("", markup=False)
 
     def on_mount(self) -> None:
         """Ignore keys that were pressed before the dialog was painted."""
         self.call_after_refresh(self._see)
+
+    def on_resize(self) -> None:
+        """Fit the rows to the new size."""
+        self._page.update(Content("\n").join(self._rows()))
 
     def _see(self) -> None:
         self._seen_at = Message().time
@@ -50,7 +61,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Yield the changes, the newest first, and two answers."""
         with Vertical():
-            yield Static(Content("\n").join(self._rows()), markup=False)
+            yield self._page
 
     def on_key(self, event: events.Key) -> None:
         """Undo, or cancel."""
@@ -76,10 +87,11 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         )
         yield Content.styled(head, "bold $bright")
         yield Content("")
-        for landed in [*reversed(self._changes)][:MOST]:
-            yield _row(landed)
-        if len(self._changes) > MOST:
-            yield Content.styled(f"  … and {plural(len(self._changes) - MOST, 'older change')}", "$dim")
+        most = max(1, min(MOST, self.size.height - _CHROME))
+        for landed in [*reversed(self._changes)][:most]:
+            yield _row(landed, inner_width(self.size.width, WIDTH))
+        if len(self._changes) > most:
+            yield Content.styled(f"  … and {plural(len(self._changes) - most, 'older change')}", "$dim")
         yield Content("")
         left = "Later changes by others are kept."
         if any(landed.command is not None for landed in self._changes):
@@ -89,9 +101,9 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         yield from keymap_of(self).answers(("answer_yes", "undo"), ("close_dialog", "cancel"))
 
 
-def _row(landed: RecordedChange) -> Content:
-    title = one_line(landed.title)
-    title = title if len(title) <= TITLE else title[: TITLE - 1] + "…"
+def _row(landed: RecordedChange, width: int) -> Content:
+    column = max(8, min(TITLE, width - 2 - _FILES - _STEP))
+    title = cut(one_line(landed.title), column)
     files = "" if landed.command is None else plural(len(landed.files), "file")
     step = "" if landed.step is None else f"step {landed.step}"
-    return Content.assemble(f"  {title:<{TITLE}}", (f"{files:>12}{step:>10}", "$dim"))
+    return Content.assemble(f"  {title:<{column}}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))

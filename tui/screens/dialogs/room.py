@@ -1,0 +1,18 @@
+"""How much room the text of a dialog has on a screen. Does not import textual."""
+
+from __future__ import annotations
+
+_SHARE = 96
+"""Most of the screen's width that a dialog takes, in percent."""
+_PADDING = 4
+"""Cells at the left and right edge of a dialog together."""
+
+
+def inner_width(screen: int, most: int) -> int:
+    """Return the cells of a row of text, on a screen with this width, in a dialog of at most `most` cells."""
+    return max(1, min(most, screen * _SHARE // 100) - _PADDING)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text in at most `width` cells, with `…` in place of the rest."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
