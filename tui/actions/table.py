@@ -90,7 +90,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("item", "Add item", "url, file or value", "a,plus", takes="KIND VALUE", hint="add", where="board"),
     Action("lens", "Add lens", "its name and its prompt", "L", takes="NAME PROMPT", hint="lens", where="board"),
     Action("skip", "Skip item", "of the queue", "s", hint="skip", where="board", typed=False),
-    Action("only", "Filter findings", "by verdict", "f", hint="filter", where="board", typed=False),
+    Action("only", "Filter rows", "by verdict, state, error or source", "f", hint="filter", where="board", typed=False),
     Action("view", "Next view", "", "tab", hint="views", where="board", typed=False),
     Action("back", "Go back", "to the list, then to the message", "escape", where="board", typed=False),
     Action("open_place", "Open in editor", "the cited line", "o", hint="editor", where="board", typed=False),

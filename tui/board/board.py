@@ -17,9 +17,10 @@ from .board_data import BoardData, Tab, slotted
 from .canvas import Canvas
 from .keyboard import BoardKeyboard
 from .layout import Laid, lay_out
+from .narrowing import RowFilter, next_group
 from .rows.listings import listing_of
 from .source import ListSource
-from .view import BoardView, Listing
+from .view import STORED, BoardView
 
 REDRAW_SECONDS = 0.2
 """Time between two drawings that no key asked for."""
@@ -49,7 +50,8 @@ class Board(Canvas, can_focus=True):
         """Key of the finding that is merged into the one selected next."""
         self.data: BoardData | None = None
         """What was drawn last; None before the first drawing."""
-        self._listing = Listing(0, lambda index, width: [], lambda index: None, lambda key: None)
+        self.filter = RowFilter()
+        self._listing = self.filter.whole
         self._laid = Laid([])
         self._source = source or ListSource()
         self._slots: tuple[str, ...] = ()
@@ -101,8 +103,11 @@ class Board(Canvas, can_focus=True):
         data = self.data = replace(self.data, is_focused=self.has_focus, marked=self.marked)
         if self.view.tab not in data.tabs:
             self.view.show(data.tabs[0])
-        self._listing = listing_of(data, self.view, self._source.item_lists)
-        self._laid = lay_out(data, self.view, self._listing, self.size.width, self.size.height)
+        view, lists = self.view, self._source.item_lists
+        empty = data.keymap.named(f"no row is {view.only} now: {{only}} shows others")
+        version = lists.version if lists is not None and view.tab in STORED else None
+        self._listing = self.filter.apply(listing_of(data, view, lists), view.tab, view.only, version, empty)
+        self._laid = lay_out(data, view, self._listing, self.size.width, self.size.height, self.filter.found)
         self.put_rows(self._laid.rows)
         self.arming.shows(self.view.tab, self._laid.picked, Message().time, by_hand=self._by_hand)
         self._by_hand = False
@@ -160,10 +165,10 @@ class Board(Canvas, can_focus=True):
         self._go()
 
     def turn_filter(self) -> None:
-        """Switch to the next filter of the findings."""
-        if self.view.tab != "findings" and self.data is not None and "findings" in self.data.tabs:
-            self.view.show("findings")
-        self.view.turn_filter()
+        """Show the rows of the next group of this view, and after the last group all rows."""
+        if self.view.is_open:
+            self.open()
+        self.view.narrow(next_group(self.filter.whole, self.view.only))
         self._go()
 
     def _go(self) -> None:
@@ -219,14 +224,23 @@ class Board(Canvas, can_focus=True):
         return True
 
     def step_back(self) -> None:
-        """Close the detail, else end the merging, else return to the message box."""
+        """Close the detail, else end the merging, else show all rows, else return to the message box."""
+        if not self.close_step():
+            self._keyboard.leave()
+
+    def close_step(self) -> bool:
+        """Close the detail, else end the merging, else show all rows. Return False if there is nothing to close."""
         if self.view.is_open:
             self.open()
         elif self.marked is not None:
             self.marked = None
             self.draw()
+        elif self.view.only:
+            self.view.narrow("")
+            self._go()
         else:
-            self._keyboard.leave()
+            return False
+        return True
 
     def action_page_up(self) -> None:
         """Move the selection up by a page, or scroll the detail."""

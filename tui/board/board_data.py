@@ -88,16 +88,13 @@ def slotted(before: tuple[str, ...], flights: Mapping[str, Flight]) -> tuple[str
     return tuple(work for work in [*kept, *fresh] if work)
 
 
-def arranged(data: BoardData, only: str = "all") -> list[Finding]:
+def arranged(data: BoardData) -> list[Finding]:
     """Return the findings in the order of the list.
 
     It is the order in which they were reported, so that rows do not move while one is read. When the run is over, the
     confirmed findings come first.
     """
     found = list(data.facts.findings.values())
-    if only != "all":
-        verdict = None if only == "judging" else only
-        found = [finding for finding in found if finding.verdict == verdict]
     if data.is_over:
         rank = {"confirmed": 0, None: 1, "refuted": 2}
         found.sort(key=lambda finding: rank.get(finding.verdict, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 from rich.style import Style
 
@@ -10,8 +11,9 @@ from ..keyboard.clicks import action_style
 from ..lines import Run
 from ..lines.draw import width_of
 from .board_data import BoardData
+from .narrowing import Narrowed
 from .rows.bottom import bottom
-from .rows.cells import Row, apart, beside, blank, left
+from .rows.cells import Row, apart, beside, blank, foreign, left
 from .rows.context import context
 from .rows.detail import finding_detail, item_detail, lens_detail
 from .rows.findings import tally
@@ -31,6 +33,8 @@ _ROOM_FOR_FLIGHTS = 26
 _LEAST_LIST = 4
 _MOST_CONTEXT = 26
 _WIDEST_FLIGHTS = 120
+_GROUP, _BRIEF_GROUP = 40, 14
+"""Most cells of the name of a filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,13 @@ class Laid:
         return row if 0 <= row < self.list_height and x >= self.list_x else -1
 
 
-def lay_out(data: BoardData, view: BoardView, listing: Listing, width: int, height: int) -> Laid:
-    """Return exactly `height` rows of at most `width` cells, with a left margin of one cell."""
+def lay_out(
+    data: BoardData, view: BoardView, listing: Listing, width: int, height: int, narrowed: Narrowed | None = None
+) -> Laid:
+    """Return exactly `height` rows of at most `width` cells, with a left margin of one cell.
+
+    `narrowed`: what the filter found; None: all rows are listed.
+    """
     inner = width - 2
     is_wide = width >= WIDE
     head = top(data, inner, height, is_wide=is_wide)
@@ -59,7 +68,7 @@ def lay_out(data: BoardData, view: BoardView, listing: Listing, width: int, heig
     room = height - len(head) - len(foot) - 1 - bool(foot)
     if room < 3:  # only the list
         head, foot, room = [], [], height - 1
-    body = _body(data, view, listing, inner, room, is_wide=is_wide)
+    body = _body(data, view, listing, narrowed, inner, room, is_wide=is_wide)
     above = [*head, []]
     filler = [list[Run]()] * (room - len(body.rows))
     rows: list[Row] = [[blank(1), *row] for row in above] + body.rows + filler
@@ -68,11 +77,20 @@ def lay_out(data: BoardData, view: BoardView, listing: Listing, width: int, heig
     return replace(body, rows=rows[:height], list_y=body.list_y + len(above))
 
 
-def _body(data: BoardData, view: BoardView, listing: Listing, width: int, height: int, *, is_wide: bool) -> Laid:
+def _body(
+    data: BoardData,
+    view: BoardView,
+    listing: Listing,
+    narrowed: Narrowed | None,
+    width: int,
+    height: int,
+    *,
+    is_wide: bool,
+) -> Laid:
     if not is_wide or data.by_lenses or view.tab in ("work", "findings"):
-        return _column(data, view, listing, width, height, x=0)
+        return _column(data, view, listing, narrowed, width, height, x=0)
     first = max(_LEFT, min(64, width * 2 // 5))
-    main = _column(data, view, listing, width - first - _GAP, height, x=first + _GAP)
+    main = _column(data, view, listing, narrowed, width - first - _GAP, height, x=first + _GAP)
     side = [[blank(1), *row] for row in _side(data, first, height)]
     return replace(main, rows=beside(side[:height], main.rows, first + 1, _GAP - 1))
 
@@ -91,9 +109,11 @@ def _side(data: BoardData, width: int, height: int) -> list[Row]:
     return rows + failed
 
 
-def _column(data: BoardData, view: BoardView, listing: Listing, width: int, height: int, *, x: int) -> Laid:
+def _column(
+    data: BoardData, view: BoardView, listing: Listing, narrowed: Narrowed | None, width: int, height: int, *, x: int
+) -> Laid:
     """Lay out the tabs, then the list with what belongs to it, or the selected row in full. The first cell is empty."""
-    heading: Row = [blank(1), *_heading(data, view, width)]
+    heading: Row = [blank(1), *_heading(data, view, narrowed, width)]
     if view.tab == "work":
         rows = _side(data, width, height - 2) or [[("no workers are running", data.palette.dim)]]
         return Laid([heading, [], *([blank(1), *row] for row in rows)][:height], picked=None)
@@ -138,7 +158,7 @@ def _below(data: BoardData, view: BoardView, picked: str | None, width: int, hei
         return [] if data.is_over else [[], *flights(data, min(width, _WIDEST_FLIGHTS), height - 1)]
     finding = data.facts.findings.get(picked or "")
     if finding is None:
-        return _searching(data, width, height) if data.by_lenses and view.only == "all" else []
+        return _searching(data, width, height) if data.by_lenses and not view.only else []
     works: list[Row] = []
     if not data.is_over and height >= _ROOM_FOR_FLIGHTS // 2 and data.facts.flights:
         works = [[], *flights(data, min(width, _WIDEST_FLIGHTS), min(4, height // 4))]
@@ -155,33 +175,44 @@ def _searching(data: BoardData, width: int, height: int) -> list[Row]:
     return [*rows, [], *flights(data, min(width, _WIDEST_FLIGHTS), room)] if data.facts.flights and room > 1 else rows
 
 
-def _heading(data: BoardData, view: BoardView, width: int) -> Row:
-    """Return the names of the views, with the present one bright, and on the right a sum of its content."""
-    palette = data.palette
-    end = _sum(data, view)
-    for fits_numbers, gap in ((True, 3), (True, 2), (False, 2)):
-        row: Row = []
-        numbered = fits_numbers and data.numbered
-        for number, tab in enumerate(data.tabs, 1):
-            is_now = tab == view.tab
-            style = palette.bright if is_now else palette.dim
-            row += [blank(gap)] if row else []
-            click, key = action_style(f"tab {number}"), palette.code if data.is_focused else palette.faint
-            digit = data.keymap.shown(f"view_{number}") if numbered else ""
-            row += [(f"{digit} ", key + click)] if digit else []
-            row.append((tab, style + click + Style(underline=True) if is_now else style + click))
+def _heading(data: BoardData, view: BoardView, narrowed: Narrowed | None, width: int) -> Row:
+    """Return the names of the views, with the present one bright, and on the right a sum of its content.
+
+    The sum is the longest form that leaves room for all names.
+    """
+    ends = _sums(data, view, narrowed)
+    for end, has_numbers, gap in product(ends, (True, False), (3, 2)):
+        row = _names(data, view, gap, has_numbers=has_numbers and data.numbered)
         if width_of(row) + (width_of(end) + 2 if end else 0) <= width:
-            break
-    return apart(row, end, width)
+            return apart(row, end, width)
+    return apart(_names(data, view, 2, has_numbers=False), ends[-1], width)
 
 
-def _sum(data: BoardData, view: BoardView) -> Row:
+def _names(data: BoardData, view: BoardView, gap: int, *, has_numbers: bool) -> Row:
+    palette, row = data.palette, list[Run]()
+    for number, tab in enumerate(data.tabs, 1):
+        style = palette.bright if tab == view.tab else palette.dim
+        row += [blank(gap)] if row else []
+        click, key = action_style(f"tab {number}"), palette.code if data.is_focused else palette.faint
+        digit = data.keymap.shown(f"view_{number}") if has_numbers else ""
+        row += [(f"{digit} ", key + click)] if digit else []
+        row.append((tab, style + click + Style(underline=True) if tab == view.tab else style + click))
+    return row
+
+
+def _sums(data: BoardData, view: BoardView, narrowed: Narrowed | None) -> list[Row]:
+    """Return the sum of what the view shows, the longest form first."""
     palette = data.palette
     if view.is_open:
-        return [(data.keymap.named("{back} back"), palette.dim + action_style("back"))]
-    if view.tab == "findings":
-        return tally(data) if view.only == "all" else [(f"{view.only} only", palette.needs_you), ("  ", palette.dim)]
-    return []
+        return [[(data.keymap.named("{back} back"), palette.dim + action_style("back"))]]
+    if narrowed is None:
+        return [tally(data) if view.tab == "findings" else []]
+    counts: Row = [(narrowed.words, palette.needs_you)]
+    name, brief = (
+        foreign(_cut(f"only {narrowed.only}", most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP)
+    )
+    way: Row = [(data.keymap.named("   {back} all"), palette.dim + action_style("back"))] if data.acts else []
+    return [[*name, blank(2), *counts, *way], [*name, blank(2), *counts], [*brief, blank(2), *counts], counts]
 
 
 def _rows(data: BoardData, view: BoardView, listing: Listing, at: int | None, width: int, height: int) -> list[Row]:
@@ -227,3 +258,7 @@ def _detail(
         [blank(1), *left(row, width - 1), (" ▐" if y in thumb else "  ", data.palette.thumb)]
         for y, row in enumerate(shown)
     ]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -94,6 +94,8 @@ class ItemLists:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._view = FrontierView(journal)
+        self.version = 0
+        """Changes when the lists are read again."""
         self.ahead: list[ItemRow] = []
         """Items that were taken out of the queue for the next free worker, but are not in progress yet."""
         self.queue = self._of(ItemState.QUEUED)
@@ -103,6 +105,7 @@ class ItemLists:
 
     def renew(self, in_flight: Collection[str]) -> None:
         """Read everything again. `in_flight`: keys of the items in progress."""
+        self.version += 1
         for pages in (self.queue, self.waiting, self.set_aside, self.duplicates):
             pages.renew()
         taken = self._view.page(ItemState.WORKING, limit=len(in_flight) + PAGE)

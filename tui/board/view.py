@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from .board_data import Tab
 from .rows.cells import Row
 
-Filter = Literal["all", "confirmed", "judging", "refuted"]
-FILTERS: tuple[Filter, ...] = get_args(Filter)
+STORED: tuple[Tab, ...] = ("queue", "failed", "duplicates")
+"""Views whose rows are read from the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,12 @@ class Listing:
     """The text that is shown if there are no rows."""
     describe: Callable[[int], list[tuple[str, str]]] = lambda index: []
     """Returns all facts about one entry, by name."""
+    group: Callable[[int], str] = lambda index: ""
+    """Returns the group of one entry: its verdict, its error or its source. A filter shows the rows of one group."""
+    groups: Sequence[str] = ()
+    """The groups in their order; empty: those that occur."""
+    looked: int = 5_000
+    """Number of rows among which a filter looks, because it has to read them."""
 
 
 @dataclass(slots=True)
@@ -48,8 +54,8 @@ class BoardView:
 
     tab: Tab | Literal[""] = ""
     """The view; empty: the first one."""
-    only: Filter = "all"
-    """The filter of the findings."""
+    filters: dict[str, str] = field(default_factory=dict[str, str])
+    """The group to which a view is narrowed, by view."""
     is_open: bool = False
     """The selected row is shown in full."""
     scroll: int = 0
@@ -105,7 +111,12 @@ class BoardView:
         """Show another view, and close the detail."""
         self.tab, self.is_open, self.scroll = tab, False, 0
 
-    def turn_filter(self) -> None:
-        """Switch to the next filter of the findings."""
-        self.only = FILTERS[(FILTERS.index(self.only) + 1) % len(FILTERS)]
-        self.spots.pop("findings", None)
+    @property
+    def only(self) -> str:
+        """The group to which the present view is narrowed; empty: it shows all rows."""
+        return self.filters.get(self.tab, "")
+
+    def narrow(self, only: str) -> None:
+        """Show the rows of one group of the present view, or all for an empty text."""
+        self.filters[self.tab] = only
+        self.spots.pop(self.tab, None)

@@ -85,7 +85,10 @@ class SearchHandlers:
 
     def _only(self, _argument: str) -> None:
         self._require_search()
-        self._areas.search.board.turn_filter()
+        board = self._areas.search.board
+        if board.view.tab == "work":
+            raise RundryError("the works in progress are not a list that can be filtered")
+        board.turn_filter()
 
     def _detail(self, _argument: str) -> None:
         self._require_search()

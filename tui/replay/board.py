@@ -31,7 +31,7 @@ class PastItemLists(ItemLists):
         self._seq = seq
 
     def _go_to(self, seq: int) -> None:
-        self._at, history = seq, self._history
+        self._at, self.version, history = seq, self.version + 1, self._history
         self._due = list(history.waiting.at(seq))
         self._queued, self._aside = list(history.queued.at(seq)), list(history.set_aside.at(seq))
         self.queue = _listed(self._queued, partial(self._row, ItemState.QUEUED))

@@ -183,10 +183,8 @@ class ReplayScreen(ClosesOnce[str]):
         self.refresh_view()
 
     def action_leave(self) -> None:
-        """Close what is open on the board, or else leave the replay."""
-        if self.board.display and self.board.view.is_open:
-            self.board.open()
-        else:
+        """Close what is open on the board or show all its rows, or else leave the replay."""
+        if not (self.board.display and self.board.close_step()):
             self.dismiss("")
 
     def _go(self, seq: int) -> None:

@@ -18,8 +18,9 @@ JUDGING = ("confirm", "refute", "merge", "evidence", "open_place")
 """Actions on a finding, during the run and after it."""
 _ON_BOARD: Mapping[str, Sequence[str]] = {
     "findings": (*JUDGING, "detail", "only", "item", "lens"),
-    "lenses": ("detail", "lens", "item"),
-    "queue": ("skip", "item", "detail"),
+    "lenses": ("detail", "only", "lens", "item"),
+    "queue": ("skip", "item", "detail", "only"),
+    "work": ("item",),
 }
 """View of the board to its actions."""
 
@@ -31,10 +32,10 @@ READING = ("later", "fold", "copy_entry", "next_match", "find", "to_message", "h
 def on_board(controller: RunController, view: str) -> list[str]:
     """Names of actions while keys go to the board."""
     if controller.status.is_over:
-        first = [*JUDGING, "detail", "only"] if view == "findings" else ["detail"]
+        first = [*(JUDGING if view == "findings" else ()), *(() if view == "work" else ("detail", "only"))]
         return [*first, "view", "copy_row", "board", "help", "quit"]
     by_items = controller.state.finder is not None and not controller.state.finder.lenses
-    names = [name for name in _ON_BOARD.get(view, ("detail", "item")) if not (by_items and name == "lens")]
+    names = [name for name in _ON_BOARD.get(view, ("detail", "only", "item")) if not (by_items and name == "lens")]
     return [*names, "view", "copy_row", "board", "help"]
 
 

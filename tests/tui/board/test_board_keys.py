@@ -7,7 +7,7 @@ import re
 from fakes.pressing import press
 from fakes.screens import Stage
 from fakes.views.board_screen import SIZE, Searching, on_board, three
-from fakes.views.searched import a_pass, crawl, found, judged, lens_search
+from fakes.views.searched import a_pass, crawl, found, lens_search
 from painted import shows, until
 
 from rundry.agent import (
@@ -131,18 +131,6 @@ async def test_numbers_and_tab_switch_the_views_and_each_keeps_its_row():
         await press(pilot, "tab", "tab")
         assert stage.board.view.tab == "findings"
         assert stage.board.picked == "f0"
-
-
-async def test_the_findings_can_be_narrowed_to_one_verdict():
-    stage = three()
-    stage.play(*judged("f1", "stands"))
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await on_board(pilot, stage)
-        await press(pilot, "f")
-        assert "confirmed only" in stage.text()
-        assert "finding 1" in stage.text() and "finding 0" not in stage.text()
-        await pilot.press("f", "f", "f")
-        assert "finding 0" in stage.text()
 
 
 async def test_the_transcript_is_a_key_away_and_back():

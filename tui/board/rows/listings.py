@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, Stamped
+from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, LensFacts, Stamped
 
+from ...text import one_line
 from ..board_data import BoardData, arranged
 from ..pages import PAGE, ItemLists, Pages
 from ..view import BoardView, Listing
@@ -16,13 +17,16 @@ from .items import duplicate_row, latest_row, queued_row, set_aside_row
 from .lenses import lens_row
 
 _E = TypeVar("_E", ItemFailed, ItemDuplicate)
+_JUDGING = "judging"
+_DUPLICATES_LOOKED = 1_000
+"""Number of duplicates among which a filter looks: each is read by itself."""
 
 
 def listing_of(data: BoardData, view: BoardView, item_lists: ItemLists | None) -> Listing:
     """Return the rows of the present view."""
     match view.tab:
         case "findings":
-            return _findings(data, view)
+            return _findings(data)
         case "lenses":
             return _lenses(data)
         case "latest":
@@ -37,12 +41,10 @@ def listing_of(data: BoardData, view: BoardView, item_lists: ItemLists | None) -
             return Listing(0, _no_row, _no_key, _nowhere)
 
 
-def _findings(data: BoardData, view: BoardView) -> Listing:
-    found = arranged(data, view.only)
+def _findings(data: BoardData) -> Listing:
+    found = arranged(data)
     places = {finding.key: at for at, finding in enumerate(found)}
-    if view.only != "all":
-        empty = f"no finding is {'being judged' if view.only == 'judging' else view.only}: f shows others"
-    elif data.is_over:
+    if data.is_over:
         empty = "no findings"
     elif data.by_lenses:
         running = sum(lens.since is not None for lens in data.facts.lenses.values())
@@ -58,6 +60,8 @@ def _findings(data: BoardData, view: BoardView) -> Listing:
         places.get,
         grows=not data.is_over,
         empty=empty,
+        group=lambda index: found[index].verdict or _JUDGING,
+        groups=("confirmed", _JUDGING, "refuted"),
     )
 
 
@@ -70,6 +74,7 @@ def _lenses(data: BoardData) -> Listing:
         lambda index: names[index],
         lambda key: names.index(key) if key in names else None,
         empty="no lens",
+        group=lambda index: _state_of(found[index]),
     )
 
 
@@ -83,6 +88,7 @@ def _latest(data: BoardData) -> Listing:
         places.get,
         grows=True,
         empty="no items" if data.is_over else "no items yet: searching for the first ones",
+        group=lambda index: _from(found[index].source),
         describe=lambda index: _described(found[index]),
     )
 
@@ -120,6 +126,7 @@ def _queue(data: BoardData, item_lists: ItemLists | None) -> Listing:
         key,
         find,
         empty="the queue is empty",
+        group=lambda index: _waits_as(at(index)),
         describe=lambda index: _described(at(index)),
     )
 
@@ -128,7 +135,7 @@ def _set_aside(data: BoardData, item_lists: ItemLists | None) -> Listing:
     empty = "nothing has failed"
     if item_lists is None:
         failed = [event for event in data.facts.recent if isinstance(event, ItemFailed) and event.final]
-        return _of(failed, lambda item, width: set_aside_row(data, item, width), empty)
+        return _of(failed, lambda item, width: set_aside_row(data, item, width), empty, _error_of)
     pages = item_lists.set_aside
     return Listing(
         item_lists.counts()[2],
@@ -137,6 +144,7 @@ def _set_aside(data: BoardData, item_lists: ItemLists | None) -> Listing:
         _nowhere,
         empty=empty,
         describe=lambda index: _described(pages[index]),
+        group=lambda index: _error_of(pages[index]),
     )
 
 
@@ -144,7 +152,7 @@ def _duplicates(data: BoardData, item_lists: ItemLists | None) -> Listing:
     empty = "no duplicates"
     if item_lists is None:
         again = [event for event in reversed(data.facts.recent) if isinstance(event, ItemDuplicate)]
-        return _of(again, lambda event, width: duplicate_row(data, event, width), empty)
+        return _of(again, lambda event, width: duplicate_row(data, event, width), empty, _found_by)
 
     def at(index: int) -> ItemDuplicate | None:
         stamped: Stamped | None = item_lists.duplicates[index]
@@ -157,10 +165,12 @@ def _duplicates(data: BoardData, item_lists: ItemLists | None) -> Listing:
         _nowhere,
         empty=empty,
         describe=lambda index: _described(at(index)),
+        group=lambda index: _found_by(at(index)),
+        looked=_DUPLICATES_LOOKED,
     )
 
 
-def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str) -> Listing:
+def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str, group: Callable[[_E], str]) -> Listing:
     """Return a listing of entries that are known without a journal."""
     return Listing(
         len(found),
@@ -169,7 +179,36 @@ def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str) -> List
         _nowhere,
         empty=empty,
         describe=lambda index: _described(found[index]),
+        group=lambda index: group(found[index]),
     )
+
+
+def _state_of(lens: LensFacts) -> str:
+    """Return the state of a lens in a word."""
+    if lens.failed is not None:
+        return "failed"
+    if lens.since is not None:
+        return "running"
+    return "resting" if lens.passes else "never ran"
+
+
+def _waits_as(item: ItemRow | None) -> str:
+    """Return how an item came into the queue."""
+    if item is None:
+        return ""
+    return "retry" if item.attempts else _from(item.source)
+
+
+def _from(source: str) -> str:
+    return {"seed": "seeds", "person": "by you"}.get(source) or f"from {source}"
+
+
+def _error_of(item: ItemRow | ItemFailed | None) -> str:
+    return "" if item is None else one_line(item.error) or "no reason"
+
+
+def _found_by(event: ItemDuplicate | None) -> str:
+    return "" if event is None else _from(event.source)
 
 
 def _near(key: str, pages: Pages[ItemRow] | list[ItemRow], first: int, count: int) -> int | None:

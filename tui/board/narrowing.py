@@ -1,0 +1,90 @@
+"""Narrow a list of the board to the rows of one group: a verdict, an error, a source. Does not import textual."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .view import Listing
+
+_MOST_GROUPS = 8
+"""Number of groups to choose from; rarer ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The rows of one group, as they were found at one moment."""
+
+    only: str
+    rows: Sequence[int]
+    """Their indexes in the whole list."""
+    keys: Sequence[str | None]
+    looked: int
+    """Number of rows that were looked at."""
+    total: int
+    """Number of rows of the whole list."""
+
+    @property
+    def words(self) -> str:
+        """Return `3 of 12`, or for a list of which only the start was read `3 of the first 5 000`."""
+        if self.looked == self.total:
+            return f"{len(self.rows):,} of {self.total:,}".replace(",", " ")
+        return f"{len(self.rows):,} of the first {self.looked:,}".replace(",", " ")
+
+
+class RowFilter:
+    """Narrows the lists of a board, and remembers what it found in those that are read from the journal."""
+
+    def __init__(self) -> None:
+        self.whole = Listing(0, lambda index, width: [], lambda index: None, lambda key: None)
+        """The list before it was narrowed."""
+        self.found: Narrowed | None = None
+        """What the present view shows; None: all rows."""
+        self._at: tuple[str, str, int | None] = ("", "", None)
+
+    def apply(self, listing: Listing, tab: str, only: str, version: int | None, empty: str) -> Listing:
+        """Return the list as it is shown. `version` changes when the rows are read again; None: look at each again.
+
+        `only`: the group; empty: all rows. `empty`: the text if no row is in the group.
+        """
+        self.whole, found = listing, self.found
+        if not only:
+            self.found = None
+            return listing
+        if found is None or version is None or self._at != (tab, only, version):
+            found, self._at = narrow(listing, only), (tab, only, version)
+        self.found = found
+        return shown_rows(listing, found, empty)
+
+
+def narrow(listing: Listing, only: str) -> Narrowed:
+    """Find the rows of a group among the first rows of a list."""
+    looked = min(listing.count, listing.looked)
+    rows = [index for index in range(looked) if listing.group(index) == only]
+    return Narrowed(only, rows, [listing.key(index) for index in rows], looked, listing.count)
+
+
+def shown_rows(listing: Listing, narrowed: Narrowed, empty: str) -> Listing:
+    """Return the list with only these rows. `empty`: the text if there are none."""
+    rows, places = narrowed.rows, {key: at for at, key in enumerate(narrowed.keys) if key is not None}
+    return Listing(
+        len(rows),
+        lambda index, width: listing.draw(rows[index], width),
+        lambda index: narrowed.keys[index],
+        places.get,
+        grows=listing.grows,
+        empty=empty,
+        describe=lambda index: listing.describe(rows[index]),
+    )
+
+
+def next_group(listing: Listing, only: str) -> str:
+    """Return the group after this one, or an empty text after the last one: all rows."""
+    groups = [*listing.groups]
+    if not groups:
+        found = Counter(listing.group(index) for index in range(min(listing.count, listing.looked)))
+        common = {group for group, _ in found.most_common(_MOST_GROUPS)}
+        groups = [group for group in found if group and group in common]
+    at = groups.index(only) + 1 if only in groups else 0
+    return groups[at] if at < len(groups) and not (only and only not in groups) else ""
