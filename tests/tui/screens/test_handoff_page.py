@@ -45,7 +45,7 @@ RECORD = HandoffRecord(
     changes=[ChangedFile(path="calc/core.py", diff=DIFF, added=1, removed=1)],
     failing_check=FailingCheck(command="pytest -q", exit_code=1, failing=3, output="FAILED tests/test_core.py::mean\n"),
     tried=[
-        Tried(what="edit_file calc/core.py", why="it landed, and the check still fails", times=3),
+        Tried(what="edit_file calc/core.py", why="done, but the check still fails", times=3),
         Tried(what="read_file calc/core.py", why="it went in circles: repeat", times=2),
     ],
     spent=Spent(steps=9, tokens=Tokens(60_000, 2_000), usd=0.12, seconds=72),
