@@ -42,7 +42,7 @@ class RunState:
 
     budget: Budget
     model: ModelSpec
-    """The current model."""
+    """The model for the next call."""
     proposals: Mapping[str, ProposalOpened]
     """Open proposals by id, oldest first, as rebased."""
     opened_at: Mapping[str, float]

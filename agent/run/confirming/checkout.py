@@ -42,7 +42,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Where a check runs."""
+    """The workspace, sandbox and environment in which a check runs."""
 
     workspace: Workspace
     """The workspace as the check sees it: at the original path if the sandbox can mount it there."""

@@ -34,7 +34,7 @@ class HandoffTiers:
     """Asks the tiers of one run. Without configured tiers, the only tier is the user, while a view is attached."""
 
     def __init__(self, run: LiveRun, open_model: OpenModel, env: Mapping[str, str]) -> None:
-        """`env`: the user's environment."""
+        """`env`: the environment variables of the user, for commands."""
         self._run, self._open_model, self._env = run, open_model, env
 
     async def before_deciding(self) -> Finish | None:

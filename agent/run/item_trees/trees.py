@@ -77,7 +77,7 @@ class Worktrees:
         return tries_folder(self._ctx.journal, self._ctx.facts, self._ctx.workspace) / str(number)
 
     async def close(self) -> None:
-        """Remove the worktrees."""
+        """Remove all worktrees, if any was made."""
         if self._is_used:
             self._folders.clear()
             await remove_all(self._ctx)

@@ -9,7 +9,7 @@ from ...protocol import Work, WorkResult
 
 
 class Pool:
-    """The running work orders."""
+    """The running work orders of one run."""
 
     def __init__(self, perform: Callable[[Work], Awaitable[WorkResult]]) -> None:
         self._perform = perform

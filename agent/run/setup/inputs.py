@@ -37,7 +37,7 @@ class ProcessContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The inputs of `assemble`."""
+    """The arguments of `assemble`: a run, what is requested of it, and its process."""
 
     journal: Journal
     facts: RunFacts

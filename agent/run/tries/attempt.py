@@ -17,7 +17,7 @@ from ..passes.pass_texts import model_summary
 
 @dataclass(frozen=True, slots=True)
 class TryEnd:
-    """How a try ended."""
+    """How and why a try ended."""
 
     why: str
     fault: str | None = None
