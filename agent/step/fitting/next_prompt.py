@@ -63,8 +63,8 @@ def window_too_small(
     more = ASK if constrained is not None and work is None else ""
     room = needed_room(system, tools, task, models.current.count, needed=required_tools(facts.spec), more=more)
     return (
-        f"{models.current.name}, {models.current.window} tokens: this window is too small for the task; "
-        f"the smallest one that works has {smallest_for(models.current, room)} tokens"
+        f"{models.current.name}, {models.current.window} tokens: this context window is too small for the task: "
+        f"use one of at least {smallest_for(models.current, room)} tokens"
     )
 
 
