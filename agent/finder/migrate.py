@@ -213,9 +213,8 @@ class Migrate:
 
     def _faulted(self, work: Work, item: Item, result: WorkResult, record: Record) -> WorkResult:
         """End the run if the model is permanently unavailable, because every other file would fail too."""
-        fault = result.fault or ""
-        if result.retryable or fault.startswith("it went"):
-            return self._failed(work, item, fault, record)
+        if result.retryable or result.stalled:
+            return self._failed(work, item, result.fault or "", record)
         return self._return_to_queue(item, record, result)
 
     def _failed(self, work: Work, item: Item, error: str, record: Record, *, final: bool = False) -> WorkResult:

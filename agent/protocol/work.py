@@ -44,6 +44,8 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     """Why the work failed, or None. Failed work differs from work that found nothing."""
     retryable: bool = False
     """A later attempt may succeed."""
+    stalled: bool = False
+    """The work failed because the model repeated itself, so other work is not affected."""
     exhausted: str | None = None
     """The budget that did not admit the next call, as text for a person; None: the call was admitted."""
     handoff: str | None = None

@@ -150,7 +150,8 @@ def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkR
     if stall is None or work.work is None:
         return None
     if stall.response != "hint":
-        return WorkResult(work=work.work, steps=1, fault=f"the model repeated itself ({stall.kind}: {stall.signature})")
+        fault = f"the model repeated itself ({stall.kind}: {stall.signature})"
+        return WorkResult(work=work.work, steps=1, fault=fault, stalled=True)
     events.record(Prompted(kind="hint", text=stall_hint(stall.kind, stall.signature)), work=work.work)
     return None
 

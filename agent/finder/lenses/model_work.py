@@ -191,10 +191,10 @@ class ModelWork:
         return finding.failures.get(work.work or "", 0) + 1 if finding else self._facts.critic_failures + 1
 
     def _record_failure(self, work: Work, item: Item | None, result: WorkResult, record: Record) -> None:
-        """Record that the work record_ending without its call."""
+        """Record that the work ended without the call that should end it."""
         is_cut = result.interrupted or result.exhausted is not None or result.handoff is not None
         error = "" if is_cut else result.fault or _NO_REPORT.format(tool=work.ends_with or "report")
-        hopeless = result.fault is not None and not result.retryable and result.fault.startswith("it went") is False
+        hopeless = result.fault is not None and not result.retryable and not result.stalled
         self.retryable = result.retryable
         with self._ctx.events.together():
             set_aside = False
