@@ -65,8 +65,7 @@ async def perform_calls(
 ) -> CallResults:
     """Perform all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
 
-    If a proposal stays open, its call and those after it have no result. Raises PersonInterrupted when all others have
-    theirs.
+    If a proposal stays open, its call and those after it have no result. Raises PersonInterrupted at the end.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made, outcome = _parsed(calls, names), CallResults(work, on_ending)
@@ -131,9 +130,7 @@ async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, out
         raise_worst([end for end in ends if end is not None])
     else:
         raise_worst(
-            await perform_as_review(
-                ctx.activity, batch, lambda one, record_one: _answer(ctx, one, record_one, outcome), record
-            )
+            await perform_as_review(ctx.activity, batch, lambda one, to: _answer(ctx, one, to, outcome), record)
         )
 
 

@@ -143,7 +143,7 @@ def test_a_filter_whose_group_is_gone_leads_back_to_all_rows():
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_every_view_stays_named_beside_the_filter_at_each_width(width: int):
+def test_every_view_stays_named_next_to_the_filter_at_each_width(width: int):
     script = Search()
     state = seen([*script.stamp(lens_search()), *a_pass(script, 1, 4, 0)])
     data, view = board_data(state), BoardView(tab="findings")
