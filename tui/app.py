@@ -21,6 +21,7 @@ from textual.widgets import Input
 from rundry.agent import StopHow
 
 from .actions import ACTIONS, READ_ONLY_ACTIONS, Action
+from .border.enter_keys import with_enter_keys
 from .border.known_width import with_known_widths
 from .first_frame import Typed
 from .keyboard.keymap import LEAVES
@@ -126,7 +127,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver of this platform, with emoji at the width that the layout counts."""
-        return with_known_widths(super().get_driver_class())
+        return with_known_widths(with_enter_keys(super().get_driver_class()))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yield a palette command for each action."""

@@ -124,6 +124,12 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.screen())
 
+    def overwrite(self, data: bytes) -> None:
+        """Write to the screen as another program would, which the program does not notice."""
+        with self._drawing:
+            self._draw()
+            self._emulator.feed(data)
+
     def cell(self, row: int, column: int) -> Char:
         with self._drawing:
             self._draw()

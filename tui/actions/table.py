@@ -53,7 +53,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("quit", "Leave", "asks whether the run continues", "ctrl+q", hint="quit"),
     Action("steer", "Send immediately", "interrupts the step", "ctrl+s", hint="steer", where="message", typed=False),
     Action("send", "Send message", "after the running step", "enter", where="message", typed=False),
-    Action("newline", "Insert line", "", "ctrl+j,shift+enter", where="message", typed=False),
+    Action("newline", "Insert line", "", "ctrl+j,shift+enter,alt+enter", where="message", typed=False),
     Action("approve", "Approve", "all, or the accepted hunks", "y", where="gate", typed=False),
     Action("approve_all", "Approve all files", "of this answer that are left", "Y", where="gate", typed=False),
     Action("reject", "Reject", "", "n,escape", where="gate", typed=False),
