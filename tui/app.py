@@ -85,7 +85,8 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         self.controller = controller
         self._theme_wanted = theme
         self._theme_mistake = ""
-        self._remaps, self._wrong_keys = check_keys(keys or {})
+        changed = {"reject": "n"} if controller.came_from_parent else {}  # there Esc returns to the parent
+        self._remaps, self._wrong_keys = check_keys({**changed, **(keys or {})})
         self._typed = typed or Typed()
         self._notifier = notifier or Notifier(os.environ, quiet=True)
         self._held: list[events.Event] | None = []

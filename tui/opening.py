@@ -69,8 +69,8 @@ def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> in
             return open_demo({"plain": flags.get("plain")})
         case "resume":
             return open_resumed(run, kept, hint=None)
-        case "watch":
-            return open_watched(run, kept)
+        case "watch" | "child":
+            return open_watched(run, kept, came_from_parent=what == "child")
         case _:
             return code
 
@@ -150,7 +150,7 @@ def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
         journal.close()
 
 
-def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
+def open_watched(ref: str | None, flags: Mapping[str, object], *, came_from_parent: bool = False) -> int:
     """Open the screen of a run that another process drives, or that ended. Return the exit code. Raises RundryError."""
     from .setup.resuming import find_any
 
@@ -161,7 +161,9 @@ def open_watched(ref: str | None, flags: Mapping[str, object]) -> int:
 
         from .run_controller import RunController
 
-        return RunController(Session.attach(path))
+        controller = RunController(Session.attach(path))
+        controller.came_from_parent = came_from_parent
+        return controller
 
     return _open(attach, flags, "watch")
 

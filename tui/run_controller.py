@@ -44,6 +44,7 @@ from rundry.agent import (
 )
 
 from .attaching import images_of_message, images_of_task
+from .deciding.answer import picked_option
 from .run.link import Link, Start
 from .run.reader import RunReader
 from .run.status import RunStatus
@@ -76,6 +77,8 @@ class RunController:
         """The command line began or resumed the run, not a message."""
         self.is_read_only = False
         """The view only shows the run: its link refuses every command."""
+        self.came_from_parent = False
+        """The view was opened from that of the run's parent, to which Esc returns."""
 
     def catch_up(self, within: float = 0.02) -> bool:
         """Fold new events for about `within` seconds, and return whether there were any.
@@ -154,7 +157,7 @@ class RunController:
         if not self.begun:
             self.begin(text, typed)
         elif self.state.question is not None:
-            question, text = self.state.question, self._picked(text)
+            question, text = self.state.question, picked_option(self.state.question, text)
             if images_of_message(typed, self.root, self.state)[0]:
                 raise RundryError("an answer cannot have an image: answer first, then send the image")
             self.put(Answer(question_id=question.question_id, text=text))
@@ -277,13 +280,16 @@ class RunController:
             return self.put(SwitchModel(model=model, ask_above=None if was_told or not asks else ASK_ABOVE))
         return None
 
-    def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False) -> None:
-        """Set the gate mode of the run, or of the run that is not begun yet. Raises RundryError."""
+    def set_gate(self, mode: GateMode, *, unsandboxed_ok: bool = False, settle: bool = False) -> None:
+        """Set the gate mode of the run, or of the run that is not begun yet; `settle`: also decide what waits.
+
+        Raises RundryError.
+        """
         if not self.begun and self.start is not None:
             self.start.set("gate", mode.value)
             self.state = self.start.preview()
         else:
-            self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok))
+            self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok, settle=settle))
 
     def _attach(self, text: str) -> list[ImageRef]:
         """Return the images that the text names, after storing their bytes. Raises RundryError."""
@@ -291,10 +297,3 @@ class RunController:
         for data in blobs:
             self.link.store_image(data)
         return images
-
-    def _picked(self, text: str) -> str:
-        """Return the option of the open question that a text such as `2` picks, or the text itself."""
-        question = self.state.question
-        if question is not None and text.isdigit() and 1 <= int(text) <= len(question.options):
-            return question.options[int(text) - 1]
-        return text

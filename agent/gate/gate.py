@@ -192,6 +192,19 @@ class Gate:
                 waiting.verdict = verdict
                 self._decide_by_policy(waiting)
 
+    def decide_by_mode(self) -> None:
+        """Decide the waiting proposals that need no person in the present mode. Those in conflict still wait."""
+        for waiting in list(self._open.values()):
+            self._reviser.revise(waiting)
+            if waiting.is_decided() or waiting.conflict is not None:
+                continue
+            verdict = self._judge(waiting.draft)
+            if verdict.action != "ask":
+                waiting.verdict = verdict
+                self._decide_by_policy(waiting)
+        for other in self._others:
+            other.decide_by_mode()
+
     def decide_all_by_policy(self) -> None:
         """Decide the waiting proposals by the policy, because nobody is here. Those that can stay open do so."""
         for waiting in self._open.values():

@@ -121,6 +121,8 @@ class SwitchModel(_Command, frozen=True, kw_only=True):
 class SetGateMode(_Command, frozen=True, kw_only=True):
     mode: GateMode
     unsandboxed_ok: bool = False
+    settle: bool = False
+    """Also decide the proposals that wait and need no person in this mode. A key that cycles the modes does not."""
 
 
 class AddRule(_Command, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("effort", "Set effort", "how much the model reasons", takes="low | medium | high"),
     Action("stop", "Stop run", "or `now`, or a background command", "f8", takes="[now | NAME]", hint="stop"),
     Action("handoff", "Show hand-off", "reason, attempts, what is left", "ctrl+r", hint="hand-off"),
+    Action("child", "Open child run", "the running one; {fold} on its entry", "alt+c", takes="[N]", hint="child run"),
+    Action("parent", "Open parent run", "that started this one", hint="parent run"),
     Action("spend", "Show spend", "of each model in this run"),
     Action("replay", "Replay run", "at 1x, 4x, 16x or 64x", "f11", takes="[SPEED]", hint="replay"),
     Action("wake", "Wake run", "while it sleeps", "f9", hint="wake"),

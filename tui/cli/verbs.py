@@ -242,7 +242,7 @@ def _gate(given: Given, state: RunState) -> list[Command]:
     mode = _named(given)[0]
     if mode not in list(GateMode):
         raise UserError(f"gate {mode!r}: use read, ask, edits or auto")
-    return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed)]
+    return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed, settle=True)]
 
 
 def _deny(given: Given, state: RunState) -> list[Command]:

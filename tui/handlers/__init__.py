@@ -13,6 +13,7 @@ from ..run_controller import RunController
 from ..screens.areas import Areas
 from ..screens.prompt import Prompt
 from ..screens.services import Host, Services
+from .child_runs import ChildRunHandlers
 from .choosing import ChoiceHandlers
 from .control import ControlHandlers
 from .conversation import ConversationHandlers
@@ -60,6 +61,7 @@ def handlers(
         **SearchHandlers(controller, prompt, services, areas).table(),
         **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
     }
+    table |= ChildRunHandlers(controller, prompt, host, areas).table(table["interrupt"])
     table |= EndHandlers(controller, prompt, services, dict(table)).table()
     return _without_changes(table) if controller.is_read_only else table
 

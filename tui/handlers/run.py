@@ -93,14 +93,14 @@ class RunHandlers:
             return
         unheld = mode is GateMode.AUTO and state.sandbox is None
         if unheld and argument and self._prompt.shows(UNSANDBOXED):
-            self._controller.set_gate(mode, unsandboxed_ok=True)
+            self._controller.set_gate(mode, unsandboxed_ok=True, settle=True)
         elif unheld and argument:
             self._prompt.tell(UNSANDBOXED)
         elif unheld:
             self._controller.set_gate(GateMode.READ)
             self._prompt.tell("auto was skipped: there is no sandbox. Use /gate auto to set it")
         else:
-            self._controller.set_gate(mode)
+            self._controller.set_gate(mode, settle=bool(argument))
 
     def _deny(self, argument: str) -> None:
         if argument:

@@ -95,7 +95,7 @@ class Areas:
         """Go from the message box to the proposal that waits, from elsewhere to the box. Return False if none waits."""
         if not self._box.has_focus:
             self._focus(self._box)
-        elif self._gate.display:
+        elif self._gate.display and not self._controller.came_from_parent:
             self._focus(self._gate.inner)
         else:
             return False

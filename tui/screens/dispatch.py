@@ -56,15 +56,24 @@ class Dispatcher:
             elif text.startswith("!"):
                 self._controller.shell(text)
             elif steer:
+                self._refuse_for_child()
                 self._controller.steer(text, typed)
             elif self._controller.state.is_user_in_control:
                 self._controller.act(text)
             else:
+                self._refuse_for_child()
                 self._set_check(check)
                 self._controller.send_message(text, typed)
         except RundryError as error:
             self._prompt.tell(str(error))
             self._prompt.fill(text)
+
+    def _refuse_for_child(self) -> None:
+        """Raise RundryError if a child run has the model: a message to its parent would never be delivered."""
+        child = self._controller.state.common.children.open
+        if child is not None and self._controller.state.child_phase and not self._controller.status.is_orphaned:
+            way = self._prompt.named(f"{{child}} opens it, or rundry ctl {child.run_id} queue TEXT sends it there")
+            raise RundryError(f"its child run {child.run_id} has the model: {way}")
 
     def _set_check(self, check: str) -> None:
         """Set the check of a task of the first screen, or remove that of an earlier one whose run was refused.

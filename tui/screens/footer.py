@@ -63,7 +63,9 @@ def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
         handed = ["handoff"] if is_open else []
         names = ["help", *handed, *undo, "limit", "quit", "palette", "find", "unfold"]
         return list(dict.fromkeys(["limit", *names])) if ended_on_limit(state) else names
-    first: list[str] = ["handoff", "wheel"] if state.handoff is not None else []
+    first = _in_family(controller)
+    if state.handoff is not None:
+        first += ["handoff", "wheel"]
     if state.is_user_in_control:
         first.append("wheel")
     if state.proposals and not at_gate:
@@ -77,6 +79,12 @@ def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:
     if state.improve is not None and state.pass_step is not None and "interrupt" not in first:
         first.append("best")
     return list(dict.fromkeys([*first, "palette", "unfold", "help", "pause", "stop", "quit"]))
+
+
+def _in_family(controller: RunController) -> list[str]:
+    """Return the actions that lead to the parent or to the running child of a run."""
+    found = ["interrupt"] if controller.came_from_parent else []
+    return [*found, "child"] if controller.state.child_phase else found
 
 
 def _in_search(controller: RunController, *, at_gate: bool) -> list[str]:
@@ -121,6 +129,7 @@ class Footer(Widget):
             action = BY_NAME[name]
             hint = "resume" if name == "pause" and (state.paused or controller.status.is_gone) else action.hint
             hint = "raise limit" if name == "limit" and controller.status.is_over and ended_on_limit(state) else hint
+            hint = "parent run" if name == "interrupt" and controller.came_from_parent else hint
             if (name == "to_gate" and not state.proposals) or (name == "board" and not is_board):
                 hint = "board"
             words.append((shown_key(self._keymap.get(name, action.keys)), hint, name))

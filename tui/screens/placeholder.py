@@ -26,8 +26,9 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
         return _after_end(state)
     if state.waiting == "handoff":
         return "a message resumes the run"
-    if state.finder is not None:
-        return keymap.named("a message, or / for commands; {to_gate} opens the board")
+    if state.child_phase or state.finder is not None:
+        child = "/ for commands; {child} opens the child run that works"
+        return keymap.named(child if state.child_phase else "a message, or / for commands; {to_gate} opens the board")
     return "a message for after this step" if state.activity and not controller.status.is_at_rest else "a message"
 
 

@@ -170,11 +170,12 @@ class Entries:
 
     def _happened(self, block: Block, *, is_open: bool) -> list[Part]:
         """Return the parts of a call, an edit, a command or a check: one line, with its output folded."""
-        title = title_runs(block, self.palette)
-        parts = [self._line(block, title, fact_runs(block, self.palette))]
+        title, facts = title_runs(block, self.palette), fact_runs(block, self.palette)
+        parts = [self._line(block, title, facts)]
         if not is_open:
             return parts
-        if width_of(title) > self.line // 2 or "\n" in block.title:
+        is_cut = width_of(title) + width_of(facts) + seconds_field(self.line) + 2 > self.line
+        if is_cut or "\n" in block.title:
             parts += self._wrapped(block.title, Style.null(), words=False)
         return parts + self._detail(block)
 

@@ -30,6 +30,7 @@ from ...protocol import (
     RundryError,
     RunEnded,
     RunSpec,
+    SetGateMode,
     Stamped,
     Stop,
     StopHow,
@@ -58,6 +59,8 @@ class ChildRuns:
         self._ctx, self._run_child = ctx, run_child
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
+        self._gate_missed: SetGateMode | None = None
+        """A change of the gate's mode for which no child was running."""
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
@@ -69,6 +72,12 @@ class ChildRuns:
         """Put a command for the run into the inbox of the running child run, if there is one."""
         if self._running is not None:
             self._running.inbox.put(command)
+
+    def set_gate(self, command: SetGateMode) -> None:
+        """Set the gate's mode of the running child, or of the child that continues next. A new child gets it anyway."""
+        if self._running is None:
+            self._gate_missed = command
+        self.forward(command)
 
     @property
     def running(self) -> str | None:
@@ -146,6 +155,9 @@ class ChildRuns:
             )
             spending = _spending_of(journal)
             self._running = journal
+            if self._gate_missed is not None:  # after `stale` was read, so the child accepts it
+                self.forward(self._gate_missed)
+                self._gate_missed = None
 
             def on_event(stamped: Stamped) -> None:
                 if type(stamped.event) in SPENDING_EVENTS:

@@ -76,8 +76,8 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             return set_limit(run, name, value)
         case SwitchModel(model=model, ask_above=ask_above):
             return await switch_model(run, model, open_model, ask_above=ask_above)
-        case SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok):
-            return set_mode(run.ctx.events, run.ctx.gate, run.ctx.sandbox, mode, unsandboxed_ok=unsandboxed_ok)
+        case SetGateMode():
+            return set_mode(run, command)
         case AddRule(rule=rule):
             return add_rule(run.ctx.events, run.ctx.gate, rule)
         case RemoveRule(rule=rule):
@@ -192,6 +192,9 @@ def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> s
 def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
     if not said.text.strip():
         return "the message is empty"
+    child = run.children.running if run.children is not None else None
+    if child is not None:
+        return f"this run waits for its child run {child}, which has the model: rundry ctl {child} queue TEXT sends it"
     if refused := refuse_images(run.ctx.journal, run.ctx.facts, run.ctx.models, said.images):
         return refused
     run.ctx.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))

@@ -24,6 +24,7 @@ from ...protocol import (
     RuleAdded,
     RuleRemoved,
     RundryError,
+    SetGateMode,
     SwitchedBy,
     Tokens,
     UserError,
@@ -33,7 +34,6 @@ from ...step import with_accepted_images
 from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
 from ...tools import TOOLS, tool_specs
-from ...workspace import Sandbox
 from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
 
@@ -172,10 +172,15 @@ def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> st
     return None
 
 
-def set_mode(events: Recorder, gate: Gate, sandbox: Sandbox, mode: GateMode, *, unsandboxed_ok: bool) -> str | None:
-    """Set the gate's mode, from the next proposal on."""
-    if mode is GateMode.AUTO and sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
+def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
+    """Set the gate's mode, here and in the running child, from the next proposal on, or also for those that wait."""
+    mode, gate, unsandboxed_ok = command.mode, run.ctx.gate, command.unsandboxed_ok
+    if mode is GateMode.AUTO and run.ctx.sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
         return "no sandbox works here, so commands would run unsandboxed in `auto`: confirm this to switch"
     gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)
-    events.record(GateModeChanged(mode=mode))
+    run.ctx.events.record(GateModeChanged(mode=mode))
+    if command.settle:
+        gate.decide_by_mode()
+    if run.children is not None:
+        run.children.set_gate(command)
     return None
