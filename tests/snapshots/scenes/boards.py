@@ -46,5 +46,6 @@ SCENES = {
     "board-tab-3": _search("tab", "tab"),
     "board-tab-4": _search("tab", "tab", "tab"),
     "board-tab-5": _search("tab", "tab", "tab", "tab"),
+    "board-filtered": _search("f"),
     "board-ended": _search(ended=True),
 }

@@ -18,6 +18,8 @@ from .scene import BUDGET, Factory, Scene, began
 from .sessions import TASK, WORKED
 
 MINE = OLD.replace("return 1\n", "return 'un'\n")
+TOGETHER = OLD.replace("return 1\n", "return 'one'\n").replace("return 2\n", "return 'two'\n")
+"""Two changes that are near each other, so that they are one hunk."""
 LONG = "\n".join(f"echo line {n} of a long command" for n in range(90))
 
 
@@ -42,6 +44,8 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
     match kind:
         case "command":
             return [proposal(command="curl -s https://example.org/data.json | python3 tools/load.py", lines=1)]
+        case "together":
+            return [stage.edit(new=TOGETHER)]
         case "long":
             return [proposal(command=LONG)]
         case "conflict":
@@ -63,6 +67,7 @@ SCENES = {
     "gate-edit": _gate("edit"),
     "gate-edit-skipped": _gate("edit", "right_square_bracket", "space"),
     "gate-edit-full": _gate("edit", "f"),
+    "gate-split": _gate("together", "s", "space"),
     "gate-command": _gate("command"),
     "gate-long": _gate("long"),
     "gate-conflict": _gate("conflict"),

@@ -64,5 +64,8 @@ SCENES = {
     "replay": _watched("f11", "space", "home"),
     "sessions": _watched("f3", then="turn the suite green"),
     "undo": _watched("f12"),
+    "changes": _watched("alt+d", then="1 changed file"),
+    "rewind": _watched(*"/rewind", "enter", then="Rewind to before"),
+    "commit": _watched(*"/commit", "enter", then="Commit 1 file"),
     "spend": _watched(*"/spend", "enter"),
 }

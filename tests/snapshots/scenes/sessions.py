@@ -8,13 +8,23 @@ from fakes.played import started
 from fakes.screens import Stage
 
 from rundry.agent import (
+    Budget,
+    ChildFinished,
+    ChildSpent,
+    ChildStarted,
+    ChildWaiting,
+    FixSpec,
+    LoopKind,
     QuestionAsked,
     Reason,
     ReasoningArrived,
     RunEnded,
     Sleeping,
+    Spent,
     StepStarted,
+    Target,
     TextArrived,
+    Tokens,
     ToolCalled,
     ToolFinished,
 )
@@ -60,6 +70,39 @@ def _ends(_folder: Path) -> Stage:
     return _run(*WORKED, end)
 
 
+TARGETS = ("raw string in orders.search", "table name from the header", "order by from a cookie")
+
+
+def _child(number: int) -> ChildStarted:
+    run_id = f"20261121-01423{number}-k3f9x"
+    return ChildStarted(
+        number=number, run_id=run_id, journal=f"/runs/{run_id}.db", loop=LoopKind.GOAL, about=f"f{number}",
+        title=TARGETS[number - 1], budget=Budget(tokens=66_000),
+    )  # fmt: skip
+
+
+def _fixes(_folder: Path) -> Stage:
+    """A fix run whose first child is done, and whose second one waits at its gate."""
+    first, second = _child(1), _child(2)
+    spent = Spent(steps=3, tokens=Tokens(12_000, 800), usd=0.02)
+    done = ChildFinished(
+        number=1,
+        run_id=first.run_id,
+        reason=Reason.DONE,
+        detail="check passed: grep -q good a.py",
+        complete=True,
+        exit_code=0,
+    )
+    stage = Stage()
+    began(stage)
+    targets = [Target(key=f"f{n}", title=title, task=title, until=["true"]) for n, title in enumerate(TARGETS, 1)]
+    fix = FixSpec(source="20261121-014100-k3f9x", targets=targets)
+    run = started("fix 3 findings", loop=LoopKind.FIX, fix=fix, budget=BUDGET, workspace="/home/me/shop")
+    stage.play(run, first, ChildSpent(run_id=first.run_id, spent=spent), done, second)
+    stage.play(ChildWaiting(number=2, run_id=second.run_id, why="gate"))
+    return stage
+
+
 def _gone(_folder: Path) -> Stage:
     stage = _run(*WORKED, *STREAMS)
     stage.link.state = "gone"
@@ -73,5 +116,6 @@ SCENES = {
     "ended-on-budget": staged(_ends, "0.498 of 0.500"),
     "runner-gone": staged(_gone, "splits on the first colon"),
     "message-with-command": staged(_streams, "splits on the first colon", *"/lim"),
+    "child-runs": staged(_fixes, "table name from the header"),
     "leave": staged(_streams, "splits on the first colon", "ctrl+q"),
 }
