@@ -35,7 +35,7 @@ def shell(data: bytes) -> None:
                     workspace=workspace(), mode=mode, rules=rules, guard=lambda _: False, sandbox="bubblewrap"
                 ),
             )
-            if read.unread is not None or mode is GateMode.READ:
+            if read.parse_error is not None or mode is GateMode.READ:
                 assert verdict.action != "allow", (mode, verdict)
             if verdict.action == "allow" and mode is not GateMode.AUTO:
                 assert rules, (mode, verdict)
