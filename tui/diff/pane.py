@@ -215,6 +215,7 @@ class DiffPane(LineView):
         """Change between one column and two. All panes of the app keep to it from now on."""
         _CHOSEN_SPLIT[self.owner] = not self.is_split
         self.reshaped()
+        self.post_message(HunkMoved(self.current))  # the owner names what the key does next
 
     def reshaped(self) -> None:
         """Change the number of columns if the size of the pane asks for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
-from ..diff import Diff
+from ..diff import DiffPane
 from ..keyboard.clicks import clickable
 from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
 from .decision.pending_decision import Shown
@@ -38,7 +38,7 @@ class GateHead(Static):
         self,
         review: Review,
         shown: Shown,
-        diff: Diff | None,
+        pane: DiffPane | None,
         *,
         editing: bool,
         full: bool,
@@ -46,17 +46,17 @@ class GateHead(Static):
         asking: bool,
         width: int,
     ) -> None:
-        """Update the lines. `diff`: the diff below, `width` cells wide. `full`: the panel has the full height.
+        """Update the lines. `pane`: the diff below, `width` cells wide. `full`: the panel has the full height.
 
         `editing`: an editor is open. `explained`: each reason in full. `asking`: a notice below needs the room on a
         small screen.
         """
         height = self.screen.size.height
-        about = _about(review, shown, diff, editing=editing)
+        about = _about(review, shown, pane, editing=editing)
         if editing:
             lines = [_left(shown, about)]
         else:
-            switches = _switches(keymap_of(self), has_diff=diff is not None and width >= _WIDE, full=full)
+            switches = _switches(keymap_of(self), pane if width >= _WIDE else None, full=full)
             lines = [_title(review, shown, about, switches, width, is_tight=height < TIGHT)]
         if review.place[1] > 1 and height >= ROOMY:
             waiting = waiting_list(review.waiting, review.place[0] - 1, width)
@@ -76,7 +76,8 @@ class GateHead(Static):
         self.update(Content("\n").join(lines))
 
 
-def _about(review: Review, shown: Shown, diff: Diff | None, *, editing: bool) -> str:
+def _about(review: Review, shown: Shown, pane: DiffPane | None, *, editing: bool) -> str:
+    diff = pane.diff if pane is not None else None
     if editing:
         return "your version"
     if shown.in_conflict and review.pending.edited is None:
@@ -91,8 +92,10 @@ def _left(shown: Shown, about: str) -> Content:
     return Content.assemble((name(shown.proposal), "bold $bright"), "   ", (about, "$dim"))
 
 
-def _switches(keymap: ScreenKeymap, *, has_diff: bool, full: bool) -> Content:
-    switches = [("v", "side by side")] * has_diff + [("f", "smaller" if full else "full")]
+def _switches(keymap: ScreenKeymap, pane: DiffPane | None, *, full: bool) -> Content:
+    switches = [("f", "smaller" if full else "full")]
+    if pane is not None and pane.diff is not None:
+        switches.insert(0, ("v", "unified" if pane.is_split else "side by side"))
     return Content("  ").join([keymap.word("gate", key, what, style="$dim") for key, what in switches])
 
 

@@ -262,11 +262,11 @@ class ProposalView:
         self._place = self.review.place
         width = max(20, self._panel.size.width - 2 if self._panel.size else self._panel.screen.size.width - 4)
         is_edited = self.editing is not None
-        diff = self.body.diff.diff if self.body.diff.display else None
+        pane = self.body.diff if self.body.diff.display else None
         self.head.show_title(
             self.review,
             shown,
-            diff,
+            pane,
             editing=is_edited,
             full=self.takes_all,
             explained=self.is_explained,

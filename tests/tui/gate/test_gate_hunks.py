@@ -213,3 +213,13 @@ async def test_a_very_long_line_takes_the_room_that_it_needs_and_opens_where_it_
         assert stage.screen.gate.takes_all
         await press(pilot, "y")
         assert stage.decided == [] and "scrolled down: y approves" in stage.text()
+
+
+async def test_the_key_for_two_columns_names_what_it_does_next(stage: GateStage):
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await stage.opened(pilot, started(), stage.edit())
+        await shows(pilot, "v side by side")
+        await press(pilot, "v")
+        await shows(pilot, "v unified")
+        await press(pilot, "v")
+        await shows(pilot, "v side by side")

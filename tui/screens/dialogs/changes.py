@@ -33,7 +33,6 @@ _KEYS = (
     _CLOSE,
     ("scroll_page_down", "scroll"),
     ("changes_next changes_previous", "hunk"),
-    ("changes_split", "side by side"),
 )
 
 
@@ -135,7 +134,8 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self._list.set_rows(rows, self._list.marked)
         self._list.styles.height = max(1, min(len(rows), _MOST_ROWS, self.size.height // 3))
         self._show_diff()
-        words = [*(_UNDO if self._undo is not None else ()), *_KEYS] if self._files else [_CLOSE]
+        columns = ("changes_split", "unified" if self._diff.is_split else "side by side")
+        words = [*(_UNDO if self._undo is not None else ()), *_KEYS, columns] if self._files else [_CLOSE]
         room = self.size.width - 2
         keys = keymap_of(self).foot(*words, style="bold $needs-you", about="$foreground", width=room)
         marked = self.marked
@@ -212,6 +212,12 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
     def _ask(self, asked: str, said: str) -> None:
         self._asked, self._said = asked, said
         self.draw()
+
+    def on_hunk_moved(self) -> None:
+        """Name what the keys of the diff do now."""
+        self.draw()
+
+    on_diff_pane_ready = on_hunk_moved
 
     def on_pick_list_picked(self) -> None:
         """Show the diff of the clicked file."""
