@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from sampling import outside_of_sample
+from sampling import PROGRAM_SHARE, outside_of_sample
 
 settings.register_profile("full", max_examples=100)
 settings.register_profile("quarter", max_examples=25)
@@ -27,10 +27,23 @@ def home(tmp_path: Path) -> Iterator[object]:
     home.end_runners()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long-share", type=int, default=1, help="run one in this number of each file's long tests")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a run of the whole suite, mark most of the tests that start the program as long (sampling.py)."""
+    """In a run of the whole suite, mark most of the tests that start the program as long (sampling.py).
+
+    With `--long-share N`, keep a seeded sample of the long tests.
+    """
     asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
     if asked == {Path(__file__).parent}:
-        for item in outside_of_sample([item for item in items if "home" in getattr(item, "fixturenames", ())]):
+        short = [item for item in items if item.get_closest_marker("long") is None]
+        starting = [item for item in short if "home" in getattr(item, "fixturenames", ())]
+        for item in outside_of_sample(starting, PROGRAM_SHARE):
             item.add_marker(pytest.mark.long)
+    long = [item for item in items if item.get_closest_marker("long") is not None]
+    left = set(outside_of_sample(long, config.getoption("--long-share")))
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)

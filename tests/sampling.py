@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 SEED = 1
-_SHARE = 3
+PROGRAM_SHARE = 3
 """By default, one in this number of a file's tests that start the program is run."""
 
 
@@ -32,17 +32,16 @@ def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lam
     return [case if number in chosen else _long(case) for number, case in enumerate(cases)]
 
 
-def outside_of_sample(tests: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests that are not in the seeded sample: one of `_SHARE` of each file, and at least one."""
+def outside_of_sample(tests: Sequence[pytest.Item], share: int) -> list[pytest.Item]:
+    """Return the tests that are not in the seeded sample: one in `share` of each file, and at least one."""
     files: dict[Path, list[pytest.Item]] = {}
     for test in tests:
-        if test.get_closest_marker("long") is None:
-            files.setdefault(test.path, []).append(test)
+        files.setdefault(test.path, []).append(test)
     left: list[pytest.Item] = []
     for path, found in files.items():
         found.sort(key=lambda test: test.nodeid)
         random.Random(f"{SEED} {path.name}").shuffle(found)
-        left += found[-(-len(found) // _SHARE) :]
+        left += found[-(-len(found) // share) :]
     return left
 
 

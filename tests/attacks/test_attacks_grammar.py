@@ -87,7 +87,9 @@ for command in ("ls " + "x" * 300_000,) if {stops} else ("ls", "pwd"):
         ("import os; os.kill(os.getpid(), 11)", "the grammar crashed on this line"),
         ("import sys; sys.stdin.buffer.read(6); print('hello, world: this is not an answer')", "an invalid answer"),
         ("import sys; sys.stdin.buffer.read(6); sys.stdout.buffer.write(b'\\0\\0\\0\\1\\x80')", "an invalid answer"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "does not answer"),
+        pytest.param(
+            "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "does not answer", marks=pytest.mark.long
+        ),
         (None, "the line cannot be parsed"),
     ],
 )

@@ -40,6 +40,7 @@ def test_damaged_and_senseless_bytes_never_break_a_reader(name: str) -> None:
     assert tried >= EXAMPLES.get(name, 60) // 2
 
 
+@pytest.mark.long
 def test_the_command_for_a_long_run_runs_a_target_and_names_what_it_finds(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "fuzz", "--engine", "hypothesis", "--seconds", "1", "--keep", str(tmp_path / "found")]
     done = subprocess.run([*argv, "path"], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)

@@ -99,6 +99,7 @@ async def test_a_change_that_a_command_made_can_be_kept_or_restored_but_not_in_p
     assert (await task).approved
 
 
+@pytest.mark.long
 async def test_what_is_decided_is_what_was_shown_in_a_thousand_interleavings(place):
     choose = random.Random(7)
     file = place.file("a.py", b"0\ntwo\n")

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 
+import pytest
 from fakes.killing.killed_journals import Killed
 from fakes.project import FIX_ADD, FIX_MEAN, read
 from fakes.rundry import Home
@@ -72,6 +73,7 @@ def test_a_damaged_charge_never_frees_the_budget(killed: Killed):
     assert spent + held >= whole_in
 
 
+@pytest.mark.long
 def test_a_backup_of_a_live_run_is_one_private_file_that_is_exported_checked_and_resumed(killed: Killed):
     target = killed.home.root / "copy.db"
     made = killed.home.run("backup", killed.run_id, str(target), cwd=killed.project)
@@ -89,6 +91,7 @@ def test_a_backup_of_a_live_run_is_one_private_file_that_is_exported_checked_and
     assert ran.exit_code == 0, ran
 
 
+@pytest.mark.long
 def test_a_copy_that_sqlite_made_is_accepted_and_one_without_its_log_is_refused(killed: Killed):
     source = sqlite3.connect(killed.journal)
     for name, how in (("vacuum.db", "VACUUM INTO"), ("backup.db", "")):

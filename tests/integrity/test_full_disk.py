@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
+import pytest
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
@@ -13,6 +14,7 @@ LARGEST = 500_000
 """Bytes that a file may have: the log of the journal reaches this in the first steps."""
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_up_ends_the_run_with_the_code_for_later_and_the_run_resumes(home: Home, tmp_path: Path):
     work = tmp_path / "work"
     work.mkdir()

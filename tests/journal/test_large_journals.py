@@ -56,6 +56,7 @@ def test_large_events_are_read_in_batches_of_few_and_none_is_left_out(journal: J
     assert not damage_of(journal)
 
 
+@pytest.mark.long
 def test_a_large_journal_is_verified_from_its_newest_checkpoint_on(journal: Journal):
     facts = facts_of(journal)
     record(journal, facts, 3_000, "old")

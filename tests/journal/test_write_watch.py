@@ -7,6 +7,7 @@ import time
 from contextlib import closing
 
 import psutil
+import pytest
 
 from rundry.agent.journal import Journal
 from rundry.agent.journal.write_watch import SETTLE_SECONDS, STILL_SECONDS, WriteWatch
@@ -40,6 +41,7 @@ async def test_a_write_by_another_handle_asks_for_a_look_immediately(journal):
         assert len(journal.inbox.take()) == 1
 
 
+@pytest.mark.long
 async def test_many_writes_in_a_row_ask_for_few_looks(journal):
     with closing(WriteWatch(0.03)) as watch, closing(Journal.open(journal.path)) as other:
         watch.follow(journal.path)

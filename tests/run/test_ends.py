@@ -1,5 +1,6 @@
 """How runs end, wait and continue: limits, hand-offs, faults of the program."""
 
+import pytest
 from fakes.turns import Call, Turn, call, calls, finish, say
 
 from rundry.agent.facts.facts import fold
@@ -75,6 +76,7 @@ async def test_a_permanent_fault_waits_for_the_person_who_watches_and_another_mo
     assert run.of("model_switched")[0]["spec"]["name"] == "other"
 
 
+@pytest.mark.long
 async def test_text_before_a_permanent_fault_is_kept_apart_from_the_next_answer(driven):
     cut = Turn(text="I was about to say something", drop_after=4)
     run = driven(cut, cut, cut, cut, READ, DONE).on("paused", Unpause())

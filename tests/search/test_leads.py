@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.turns import Turn, call
 
@@ -50,6 +51,7 @@ def test_leads_that_would_make_a_prompt_too_long_wait_for_the_next_pass():
     assert sendable([]) == []
 
 
+@pytest.mark.long
 async def test_leads_of_a_pass_that_no_lens_ended_are_sent_in_the_next_one(search):
     model = MindedModel({"one": [report(items=values(3)), OUT, OUT, OUT, OUT, NOTHING]})
     run = search(model, "one", retries=1)

@@ -1,5 +1,6 @@
 """A search by lenses runs until dry, and not a pass longer or shorter."""
 
+import pytest
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call, say
 
@@ -40,6 +41,7 @@ async def test_a_failed_lens_is_not_an_empty_one(search):
     assert [e["dry_streak"] for e in run.of("pass_finished")] == [0, 1, 2]
 
 
+@pytest.mark.long
 async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_complete(search):
     run = search(MindedModel({"one": [report("x"), NOTHING], "bad": [OUT]}), "one", "bad", retries=1)
     outcome = await run.run()
@@ -50,6 +52,7 @@ async def test_a_lens_that_always_fails_is_named_and_the_run_is_dry_but_not_comp
     ]
 
 
+@pytest.mark.long
 async def test_where_every_lens_fails_the_run_is_an_error_and_never_dry(search):
     run = search(MindedModel({"one": [OUT]}), "one", retries=1)
     outcome = await run.run()

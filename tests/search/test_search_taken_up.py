@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
@@ -126,6 +127,7 @@ async def test_a_hint_on_resume_is_heard_by_every_lens(search):
     assert "look at the ends" in run.heard()
 
 
+@pytest.mark.long
 async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
     late = ModelFault("server", "no", retryable=True)
     model = MindedModel({"one": [NOTHING], "bad": [late]})
@@ -135,6 +137,7 @@ async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
     assert re.search(r"is due in|: \d\S* s until the deadline", outcome.detail), "it ended while there was time"
 
 
+@pytest.mark.long
 async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_immediately(search):
     model = MindedModel({"one": [OUT, OUT, OUT, OUT, NOTHING], "new": [report("x"), NOTHING]})
     run = search(model, "one")

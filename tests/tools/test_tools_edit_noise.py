@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from noise.kinds import KINDS
 from noise.run import run
 
@@ -21,6 +22,7 @@ _COMMON = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_no_noisy_edit_lands_wrong_and_common_mistakes_land(tmp_path):
     count = int(os.environ.get("NOISY_EDITS", 12 * len(KINDS)))
     tally = run(tmp_path, count, seed=20)

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from fakes.rundry import Home
 from fakes.terminal import Terminal
+from sampling import sampled
 from web.browser import Browser, Page, needs_chromium
 
 
@@ -119,7 +120,7 @@ async def test_another_site_cannot_use_the_cookie(ended: Home, client: aiohttp.C
         assert await status(client, page + "static/") in (403, 404)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], 1))
 async def test_no_process_is_left_however_the_command_ends(
     ended: Home, client: aiohttp.ClientSession, number: signal.Signals
 ):

@@ -255,6 +255,7 @@ def test_a_journal_of_a_newer_version_and_a_damaged_one_are_reported(home: Home,
     refused(home.run("ctl", str(damaged), "pause", cwd=project), "damaged")
 
 
+@pytest.mark.long
 def test_a_runner_that_never_answers_is_reported_and_the_command_stays(home: Home, project: Path):
     path = begin(home, project, "r1")
     with held(path):

@@ -51,6 +51,7 @@ def test_a_run_whose_disk_fills_up_ends_as_a_fault_of_the_machine_and_resumes_wi
     assert checked.exit_code == 0, checked
 
 
+@pytest.mark.long
 def test_a_runner_that_was_stopped_for_a_while_reports_no_time_out_and_no_stall(home: Home, project: Path):
     held = Turn(text="I think about it for a while", hold_after=4)
     argv = ["run", "fix it", "--headless", "--json", "--gate", "auto", "--until", CHECK, "--model", "fake"]

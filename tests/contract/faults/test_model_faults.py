@@ -64,6 +64,7 @@ async def test_a_cut_stream_keeps_its_text_drops_its_calls_and_is_asked_again(ru
     assert ran.of("fault")
 
 
+@pytest.mark.long
 async def test_a_server_that_stays_down_ends_the_run_as_an_error_that_can_be_tried_later(runs: Path, project: Path):
     with ScriptedServer([read("NOTES.md")], then=BROKEN) as server:
         ran = await play(runs, server, project, until=[CHECK])
@@ -223,6 +224,7 @@ async def test_what_is_too_large_for_the_window_is_shortened_and_can_be_read_on(
     assert "line 59999" in ran.results("read_file")[1]
 
 
+@pytest.mark.long
 def test_a_command_of_the_person_takes_effect_while_a_hundred_megabytes_stream_in(home: Home, project: Path):
     event = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":%s}]}\n\n'
     nothing = event % b'{"role": "assistant"}'

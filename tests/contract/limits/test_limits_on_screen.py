@@ -123,6 +123,7 @@ def runners(home: Home) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_a_run_that_nobody_looks_at_parks_after_its_limit_and_can_be_resumed(home: Home, project: Path):
     edit = call("write_file", path="made.txt", content="x\n")
     with ScriptedServer([edit], then=say("that is it")) as server:

@@ -163,6 +163,7 @@ def test_medians_of_noisy_scores_decide_and_the_config_sets_how_they_are_compare
     assert "for 2 passes: best 22" in ran.outcome["detail"]
 
 
+@pytest.mark.long
 def test_three_skipped_passes_in_a_row_ask_a_person_with_the_reason(home: Home, project: Path):
     (project / ".git" / "index.lock").touch()
     with ScriptedServer([say("nothing to do")] * 20) as server:

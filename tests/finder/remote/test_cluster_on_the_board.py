@@ -27,7 +27,7 @@ def test_the_events_name_the_workers_with_their_load_and_an_item(home: Home, pla
     assert len(ends) <= (ends[-1] - ends[0]) / 2 + 4, "an event for each look would fill the journal"
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (40, 120)])
+@pytest.mark.parametrize(("rows", "columns"), [(24, 80), pytest.param(40, 120, marks=pytest.mark.long)])
 def test_the_board_shows_how_many_threads_are_busy_and_what_each_worker_does(
     home: Home, place: Path, rows: int, columns: int
 ):

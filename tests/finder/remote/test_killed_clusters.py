@@ -16,7 +16,7 @@ from .dask_cluster import children_named, wait_for
 from .killing import case, expected
 
 
-@pytest.mark.parametrize("seed", [1, 6])
+@pytest.mark.parametrize("seed", [1, pytest.param(6, marks=pytest.mark.long)])
 def test_a_search_whose_cluster_is_killed_in_parts_ends_with_all_keys(tmp_path: Path, seed: int):
     killed, states = case(tmp_path, seed)
     assert states == expected(), killed
@@ -30,6 +30,7 @@ def test_twenty_searches_whose_clusters_are_killed_in_parts_end_with_all_keys(tm
     assert done.stdout.endswith("20 of 20 equal\n"), done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_killed_local_cluster_is_started_again_and_no_key_is_lost(home: Home, place: Path):
     write_search(place, seconds=0.05)
     running = home.start("find", "search.toml", "--executor", "dask:1x4", "--headless", "--json", cwd=place)

@@ -134,6 +134,7 @@ async def test_what_a_cloud_lacks_is_reported_by_litellm_itself(provider: str, t
     assert "Traceback" not in refused
 
 
+@pytest.mark.long
 async def test_a_profile_in_the_aws_files_is_enough_for_bedrock(tmp_path: Path):
     folder = tmp_path / ".aws"
     folder.mkdir()

@@ -163,6 +163,7 @@ async def test_a_runner_killed_in_the_middle_of_a_roll_back_finishes_it(clocked:
     assert repository_of(work) == before
 
 
+@pytest.mark.long
 async def test_a_lock_of_another_git_process_skips_the_pass_with_the_reason(clocked: Make, work: Path):
     (work / ".git" / "index.lock").touch()
     run = clocked(say("a"), say("b"), steps=2)
