@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from fakes.journals import make_journal
+from fakes.in_process.journals import make_journal
 
 from rundry.agent.finder import CHUNK, Candidate, Frontier, in_chunks, item_key
 from rundry.agent.finder.items.keys import url_key

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fakes.emulator import Emulator
 from fakes.rundry import Home
 from fakes.terminal import KEYS, Terminal
+from fakes.views.emulator import Emulator
 
 from .table import Row, middle, quantile
 

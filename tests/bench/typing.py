@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fakes.emulator import Emulator
 from fakes.terminal import Terminal
+from fakes.views.emulator import Emulator
 
 PROMPT = "›"
 

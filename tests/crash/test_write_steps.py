@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fakes.journals import make_journal
+from fakes.in_process.journals import make_journal
 from fakes.killing.crashing_writes import NEW, OLD, SHORT, run
 from fakes.project import make_project
 from fakes.rundry import Home

@@ -25,7 +25,7 @@ from pathlib import Path
 import psutil
 from pyte.screens import Char
 
-from .emulator import Emulator
+from .views.emulator import Emulator
 
 Want = str | re.Pattern[str] | Callable[[list[str]], bool]
 

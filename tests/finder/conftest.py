@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from fakes.journals import make_journal
+from fakes.in_process.journals import make_journal
 from fakes.web.site import Site
 from finder.working import KEY, KEY_NAME
 

@@ -187,7 +187,7 @@ def test_a_journal_of_an_earlier_version_opens_and_its_checksums_start_with_the_
 
 
 def test_a_transaction_that_was_rolled_back_leaves_the_chain_whole(tmp_path: Path):
-    from fakes.journals import make_journal
+    from fakes.in_process.journals import make_journal
 
     journal = make_journal(tmp_path / "a.db")
     journal.append(TextArrived(text="one"))

@@ -56,7 +56,7 @@ def main() -> None:
         case "import":
             asyncio.run(_merge(place, ws.leftovers))
         case "journal":
-            from fakes.journals import make_journal
+            from fakes.in_process.journals import make_journal
 
             make_journal(runs / "new.db").close()
         case _:

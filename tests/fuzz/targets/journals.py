@@ -7,7 +7,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from fakes.journals import make_journal
+from fakes.in_process.journals import make_journal
 
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.journal import Journal
