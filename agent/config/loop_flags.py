@@ -10,8 +10,10 @@ import msgspec
 
 from ..protocol import (
     CACHE_TTL,
+    CONSTRAINED,
     Better,
     Branch,
+    GoalTries,
     ImproveSpec,
     IntervalSpec,
     LoopKind,
@@ -42,8 +44,6 @@ def loop_by_flags(settings: Settings, asked: LoopKind | None) -> LoopKind | None
     loop = picked if flags or asked is None else asked
     if settings["worktree"].value and settings["worktree"].source == "flag" and not _is_committing(loop):
         raise UserError("--worktree is for runs whose passes are committed: give --every or --score too")
-    if settings["tries"].source == "flag" and loop is not LoopKind.IMPROVE:
-        raise UserError("--tries is for a run with a score: give --score CMD too")
     return loop
 
 
@@ -95,6 +95,34 @@ def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
 def budget_is_set(settings: Settings) -> bool:
     """Return whether the user set at least one finite limit of the budget."""
     return any(settings[name].value is not None for name in FIELDS if settings.is_set(name))
+
+
+def goal_tries_of(settings: Settings, spec: RunSpec) -> GoalTries | None:
+    """Return the settings of the tries of a goal run, or None. Raises UserError if `--tries` does not fit the run."""
+    asked = settings["tries"]
+    if asked.source != "flag" or spec.loop is LoopKind.IMPROVE:
+        return None  # the config sets the tries of improve runs only
+    option, wanted = f"--tries {asked.value}", spec.predicates
+    if spec.loop is not LoopKind.GOAL or not (wanted.until or wanted.until_file):
+        raise UserError(f"{option}: something must select a try: give --until CMD (a check) or --score CMD (a number)")
+    tries = settings.need("tries", int)
+    if tries < 2:
+        raise UserError(f"{option}: give at least 2, or leave it out for a run in the workspace itself")
+    if other := _about_one_conversation(spec):
+        raise UserError(f"{option}: {other} needs a single conversation, so leave it out; --until CMD selects a try")
+    if spec.commit and settings["commit"].source == "flag":
+        raise UserError(f"{option}: tries do not commit, so leave --commit out")
+    return GoalTries(
+        tries=tries, concurrency=settings.need("concurrency", int), pass_steps=settings.get("pass_steps", int)
+    )
+
+
+def _about_one_conversation(spec: RunSpec) -> str | None:
+    """Return an option that is judged by the conversation of the run, of which a run with tries has several."""
+    wanted = spec.predicates
+    given: dict[str, object] = {"--until-py": wanted.until_py, "--schema": wanted.schema, "--require": wanted.require}
+    given["--edit-format constrained"] = spec.edit_format == CONSTRAINED
+    return next((option for option, value in given.items() if value), None)
 
 
 def _missing(loop: LoopKind) -> str:

@@ -30,6 +30,7 @@ from .limits import FIELDS, default_budget
 from .loop_flags import (
     commit_hooks,
     commits,
+    goal_tries_of,
     improve_of,
     in_worktree,
     interval_of,
@@ -87,7 +88,7 @@ def to_spec(
 def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
     """Add what depends on the kind of loop. Raises UserError for options that do not fit the loop."""
     loop = spec.loop
-    return msgspec.structs.replace(
+    made = msgspec.structs.replace(
         spec,
         budget=budget_of(settings, loop),
         predicates=_confirmed(settings, loop),
@@ -98,6 +99,8 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
     )
+    tries = goal_tries_of(settings, made)
+    return made if tries is None else msgspec.structs.replace(made, tries=tries, commit=False)
 
 
 def _stalls(settings: Settings) -> StallLimits:

@@ -70,6 +70,8 @@ class PassFacts:
     """Candidates whose runner died while they worked; their worktrees may still exist."""
     last: PassStarted | None = None
     done: list[PassFinished] = field(default_factory=list[PassFinished])
+    concluded: PassFinished | None = None
+    """The end of the newest pass; None: the run was resumed after its end, and no pass has ended since."""
     changes: dict[str, int] = field(default_factory=dict[str, int])
     """Hash of a change to the first pass that made it."""
     said: list[str] = field(default_factory=list[str])
@@ -96,6 +98,8 @@ class PassFacts:
     """Tokens of the newest call's prompt."""
     _at_start: tuple[int, int, float, float | None, int] = (0, 0, 0.0, None, 0)
     """Number of scores, `stale`, `reference`, `best_noise` and `unmeasured` when the open pass started."""
+    _has_ended: bool = False
+    """The run ended and was not resumed yet."""
     _started: dict[int, TryStarted] = field(default_factory=dict[int, TryStarted])
     _calls: dict[str, RequestedDelay] = field(default_factory=dict[str, RequestedDelay])
 
@@ -139,15 +143,22 @@ class PassFacts:
                 self.skipped = 0
             case HandoffClosed() | QuestionAnswered():
                 self.silences = 0
-            case Unpaused() | RunEnded(reason=Reason.ERROR):
-                self.unmeasured = 0
-                self.tries = {number: end for number, end in self.tries.items() if end is None or end.fault is None}
+            case Unpaused() | RunEnded():
+                self._apply_end(stamped.event)
             case TryStarted() | TryFinished() | TryMeasured() | TryChosen() | RunResumed():
                 self._apply_try(stamped.event)
             case ToolCalled() | ToolFinished() | Sleeping() | Woken():
                 self._apply_sleep(stamped.event)
             case _:
                 pass
+
+    def _apply_end(self, event: Unpaused | RunEnded) -> None:
+        if isinstance(event, RunEnded):
+            self._has_ended = True
+            if event.reason is not Reason.ERROR:
+                return
+        self.unmeasured = 0  # after an error, or a pause because of one, work that failed is done again
+        self.tries = {number: end for number, end in self.tries.items() if end is None or end.fault is None}
 
     def _apply_sleep(self, event: ToolCalled | ToolFinished | Sleeping | Woken) -> None:
         match event:
@@ -179,6 +190,8 @@ class PassFacts:
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
                 self._forget_tries()
                 self._forget_measurement()
+                self.concluded = None if self._has_ended else self.concluded
+                self._has_ended = False
 
     def _forget_tries(self) -> None:
         self.tries.clear()
@@ -204,6 +217,7 @@ class PassFacts:
         self.open = self.rolling_back = self.chosen = None
         self._forget_tries()
         self.done.append(finished)
+        self.concluded = finished
         if finished.change:
             self.changes.setdefault(finished.change, finished.number)
         self.skipped = self.skipped + 1 if finished.verdict == "skipped" else 0
@@ -222,7 +236,7 @@ class PassFacts:
 
 def passing_of(spec: RunSpec) -> PassFacts | None:
     """Return the state of passes; None: the run's loop does not have such passes."""
-    return PassFacts() if spec.loop.traits.has_passes else None
+    return PassFacts() if spec.loop.traits.has_passes or spec.tries is not None else None
 
 
 def _requested_delay(arguments: Any) -> RequestedDelay:  # noqa: ANN401 - as the model gave them; the tool judged them before they count

@@ -48,10 +48,15 @@ class Gate:
         self._others: list[Gate] = []
         """Gates of other worktrees of this run."""
 
-    def for_worktree(self, workspace: Workspace, guard: Callable[[str], bool], who: str) -> Gate:
-        """Return the gate of another worktree of this run, for `who`. The person and the rules are the same."""
+    def for_worktree(
+        self, workspace: Workspace, guard: Callable[[str], bool], who: str, *, reviews_result: bool = False
+    ) -> Gate:
+        """Return the gate of another worktree of this run, for `who`. The person and the rules are the same.
+
+        `reviews_result`: as in `GatedTree`.
+        """
         other = Gate(
-            replace(self._tree, workspace=workspace, guard=guard, who=who),
+            replace(self._tree, workspace=workspace, guard=guard, who=who, reviews_result=reviews_result),
             self.policy,
             keep=self._keep,
             attended=self._attended,

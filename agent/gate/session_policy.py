@@ -25,6 +25,8 @@ class GatedTree:
     """Kind of the sandbox in which its commands run; None: they are not confined."""
     who: str = ""
     """Name of the try that works in it, for the person; empty: the run itself."""
+    reviews_result: bool = False
+    """The gate shows the whole change before it reaches the workspace, so that single edits in it do not wait."""
 
 
 class SessionPolicy:
@@ -54,11 +56,12 @@ class SessionPolicy:
 
     def judge(self, draft: Draft, tree: GatedTree) -> Verdict:
         """Return the verdict for a draft in that tree."""
+        mode = GateMode.EDITS if tree.reviews_result and self.mode is GateMode.ASK else self.mode
         return judge(
             draft,
             PolicyContext(
                 workspace=tree.workspace,
-                mode=self.mode,
+                mode=mode,
                 rules=self.rules,
                 guard=tree.guard,
                 sandbox=tree.sandbox,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..protocol import Decision, LoopKind
-from . import chat, fix, goal, improve, interval, naive, paced, until_dry
+from . import chat, fix, goal_tries, improve, interval, naive, paced, until_dry
 from .state import LoopState, met, never_started
 
 __all__ = ["LoopState", "decider", "met", "never_started"]
@@ -17,7 +17,7 @@ def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
         case LoopKind.CHAT:
             return chat.decide
         case LoopKind.GOAL:
-            return goal.decide
+            return goal_tries.decide
         case LoopKind.NAIVE:
             return naive.decide
         case LoopKind.UNTIL_DRY:

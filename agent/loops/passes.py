@@ -26,10 +26,10 @@ def pass_facts(state: LoopState) -> PassFacts:
     return state.facts.pass_facts
 
 
-def continue_pass(state: LoopState, passing: PassFacts, cap: int) -> Decision:
+def continue_pass(state: LoopState, passing: PassFacts, cap: int | None) -> Decision:
     """Return the next step of the open pass, the work that closes it, or the end of the run.
 
-    `cap`: the maximum number of steps of a pass.
+    `cap`: the maximum number of steps of a pass; None: there is none.
     """
     if passing.rolling_back is not None:
         return Again([Work(kind=CLOSE)])
@@ -45,7 +45,7 @@ def continue_pass(state: LoopState, passing: PassFacts, cap: int) -> Decision:
     return Again([Work(prompt=text, prompt_kind=kind)])
 
 
-def pass_end_reason(state: LoopState, passing: PassFacts, cap: int, met_conditions: str | None) -> str | None:
+def pass_end_reason(state: LoopState, passing: PassFacts, cap: int | None, met_conditions: str | None) -> str | None:
     """Return why the open pass ends, or None if it continues. `met_conditions`: the predicates that hold, in words."""
     facts = state.facts
     if met_conditions is not None and passing.steps and passing.open is not None and not passing.open.green:
@@ -54,9 +54,14 @@ def pass_end_reason(state: LoopState, passing: PassFacts, cap: int, met_conditio
         return "the model called finish"
     if passing.silences >= SILENCES:
         return "the model stopped calling tools"
-    if passing.steps >= cap:
-        return f"it used its {cap} steps"
+    if cap is not None and passing.steps >= cap:
+        return steps_used(cap)
     return None
+
+
+def steps_used(cap: int) -> str:
+    """Return the reason for the end of a pass or a try that reached its limit of steps."""
+    return f"it used its {cap} steps"
 
 
 def budget_end(state: LoopState) -> Finish | None:

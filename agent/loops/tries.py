@@ -20,8 +20,13 @@ def decide_tries(state: LoopState, passing: PassFacts, started: PassStarted, spe
         idle = [candidate for candidate in left if names[candidate] not in state.busy]
         free = max(0, spec.concurrency - len(state.busy))
         return Again([Work(kind=TRY, work=names[one], about=str(one)) for one in idle[:free]])
+    return all_failed(passing, started) or Again([Work(kind=CLOSE, about="all tries ended")])
+
+
+def all_failed(passing: PassFacts, started: PassStarted) -> Finish | None:
+    """Return the end of the run if every try failed because of a fault, or None."""
     faults = [end for end in passing.tries.values() if end is not None and end.fault is not None]
-    if len(faults) == started.tries:
-        detail = f"no try of pass {started.number} succeeded: {faults[0].fault}"
-        return Finish(reason=Reason.ERROR, detail=detail, retryable=any(one.retryable for one in faults))
-    return Again([Work(kind=CLOSE, about="all tries ended")])
+    if len(faults) < started.tries:
+        return None
+    detail = f"no try of pass {started.number} succeeded: {faults[0].fault}"
+    return Finish(reason=Reason.ERROR, detail=detail, retryable=any(one.retryable for one in faults))

@@ -302,6 +302,7 @@ from .loops import (
     Better as Better,
     Branch as Branch,
     FixSpec as FixSpec,
+    GoalTries as GoalTries,
     ImproveSpec as ImproveSpec,
     IntervalSpec as IntervalSpec,
     LoopKind as LoopKind,

@@ -30,6 +30,7 @@ class Limit:
 
 
 _SEARCH = "a search (rundry find)"
+_POOL = "a search (rundry find) or a run with --score or --tries"
 _SCORE = "a run with --score"
 LIMITS: Mapping[str, Limit] = {
     "window": Limit("window", ("stalls",)),
@@ -42,8 +43,10 @@ LIMITS: Mapping[str, Limit] = {
     "dry_passes": Limit("dry_passes", ("finder",), of=_SEARCH),
     "refuters": Limit("sceptics", ("finder",), of=_SEARCH),
     "retries": Limit("retries", ("finder",), of=_SEARCH),
-    "concurrency": Limit("concurrency", ("finder", "improve"), of="a search (rundry find) or a run with --score"),
-    "pass_steps": Limit("pass_steps", ("interval", "improve"), of="a run with --every or --score"),
+    "concurrency": Limit(
+        "concurrency", ("finder", "improve", "tries"), of=f"{_SEARCH}, or a run with --score or --tries"
+    ),
+    "pass_steps": Limit("pass_steps", ("interval", "improve", "tries"), of="a run with --every, --score or --tries"),
     "patience": Limit("patience", ("improve",), of=_SCORE),
     "min_delta": Limit("min_delta", ("improve",), of=_SCORE),
     "repeat": Limit("repeat", ("improve",), of=_SCORE),

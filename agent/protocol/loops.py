@@ -182,6 +182,22 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of steps of one pass."""
 
 
+class GoalTries(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a goal run with `--tries N`: candidates in worktrees, of which the check selects one."""
+
+    tries: int
+    concurrency: int = 8
+    """Maximum number of tries that run at the same time."""
+    pass_steps: int | None = None
+    """Maximum number of steps of one try; None: an equal share of the run's limit."""
+
+    def most_steps(self, limit: int | None) -> int | None:
+        """Return the maximum number of steps of one try. `limit`: that of the run; None: there is no limit."""
+        if self.pass_steps is not None or limit is None:
+            return None if self.pass_steps is None else int(self.pass_steps)
+        return max(1, limit // self.tries)
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """What one child run works on: a finding of a search."""
 

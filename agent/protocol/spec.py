@@ -9,7 +9,7 @@ import msgspec
 
 from .budget import Budget
 from .finder import FinderSpec
-from .loops import FixSpec, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
+from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
 
 EditFormat = Literal["tools", "constrained"]
@@ -211,6 +211,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a `paced` run."""
     improve: ImproveSpec | None = None
     """Settings of an `improve` run."""
+    tries: GoalTries | None = None
+    """Settings of a `goal` run with tries; None: it works in the workspace itself."""
     fix: FixSpec | None = None
     """Settings of a `fix` run."""
     parent: ParentRef | None = None

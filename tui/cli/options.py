@@ -96,7 +96,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "repeat": _option("--repeat", metavar="N", help="With --score: measure N times and compare the medians (1)."),
     "tries": _option(
-        "--tries", metavar="N", help="With --score: N candidates per pass in worktrees; keep the best (1)."
+        "--tries", metavar="N", help="With --until or --score: N candidates in worktrees; keep the best one (1)."
     ),
     "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),

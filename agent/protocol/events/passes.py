@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ..outcome import Reason
 from .base import EventBase
 
 DelayMoved = Literal["inside", "out", ""]
@@ -92,6 +93,8 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     """As in `PassStarted`."""
     candidate: int = 0
     """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
+    ends: Reason | None = None
+    """In a goal run with tries: the reason with which the run ends after this pass; None: the verdict decides."""
 
 
 class Sleeping(EventBase, frozen=True, kw_only=True):

@@ -44,6 +44,8 @@ class TryFinished(EventBase, frozen=True, kw_only=True):
     retryable: bool = False
     lost: bool = False
     """The runner died while the candidate was working. The candidate is started again."""
+    exhausted: bool = False
+    """A limit of the budget ended it."""
 
 
 class TryMeasured(EventBase, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     candidate: int
     tries: int
     score: float | None
-    """None: not measured, or the command printed no usable number."""
+    """None: not measured, or the command printed no usable number, or the run has no score."""
     why: str = ""
     """Why the candidate cannot be chosen; empty: it can be chosen."""
     not_measured: bool = False
@@ -62,6 +64,8 @@ class TryMeasured(EventBase, frozen=True, kw_only=True):
     """As in `ScoreMeasured`."""
     noise: float | None = None
     seconds: float = 0.0
+    lines: int | None = None
+    """In a goal run: number of lines that it added and removed; None: its check does not pass."""
 
 
 class TryChosen(EventBase, frozen=True, kw_only=True):
@@ -70,8 +74,8 @@ class TryChosen(EventBase, frozen=True, kw_only=True):
     number: int
     candidate: int
     tries: int
-    score: float
-    """The score in its own worktree."""
+    score: float | None = None
+    """The score in its own worktree; None: the run has no score."""
     world: str
     """The snapshot of its worktree."""
     base: str
@@ -79,6 +83,8 @@ class TryChosen(EventBase, frozen=True, kw_only=True):
     files: list[str]
     said: str = ""
     """As in `TryFinished`."""
+    lines: int | None = None
+    """As in `TryMeasured`."""
 
 
 def try_name(number: int, candidate: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from statistics import median
 
-from ...protocol import ImproveSpec, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
+from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step import PersonInterrupted, RunContext
 from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
@@ -23,6 +23,8 @@ class Measured:
     why: str
     is_measured: bool = True
     """False: the score command printed no valid number."""
+    ends: Reason | None = None
+    """The reason with which a goal run ends, if its tries cannot reach the goal; None: it is that of the verdict."""
 
 
 async def measure_baseline(ctx: RunContext, spec: ImproveSpec) -> WorkResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...facts.passes import PassFacts
-from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept
+from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept, Reason
 from ...step import RunContext
 from ...workspace import Change
 from ...workspace.snapshots.patches import patch_of
@@ -89,6 +89,7 @@ class PassEnd:
         commit: str | None = None,
         change: str = "",
         left: Sequence[str] = (),
+        ends: Reason | None = None,
     ) -> None:
         """Record the verdict. `left`: a line for each thing that could not be rolled back."""
         self._ctx.events.record(
@@ -104,6 +105,7 @@ class PassEnd:
                 left=list(left),
                 tries=started.tries,
                 candidate=self._facts.chosen.candidate if self._facts.chosen is not None else 0,
+                ends=ends,
             ),
             durable=True,
         )

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from ...facts.passes import PassFacts
 from ...facts.verdicts import result_of
 from ...loops import LoopState
@@ -16,6 +14,7 @@ from ...loops.passes import BEGIN, CLOSE, TRY
 from ...loops.state import met, suspects_left
 from ...protocol import (
     Branch,
+    GoalTries,
     ImproveSpec,
     IntervalSpec,
     PassFinished,
@@ -33,17 +32,18 @@ from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
 from ..tries import Candidates
 from ..tries.verdict import predicates_met
-from .measure import Measured, judge_score, measure_baseline, record_no_score
+from .measure import Measured, judge_score, measure_baseline
 from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import commit_message, describe_failure, first_message, pass_summary
+from .tries_end import TriesEnd, applied_to
 
 CUT = "the run ended during the pass"
 
 
 def has_passes(spec: RunSpec) -> bool:
     """Return whether the loop of this run has passes."""
-    return spec.interval is not None or spec.improve is not None
+    return spec.interval is not None or spec.improve is not None or spec.tries is not None
 
 
 class Passes:
@@ -54,6 +54,7 @@ class Passes:
         self.candidates = Candidates(ctx, tools)
         self._repository = PassRepository(ctx, self._branch)
         self._end = PassEnd(ctx, self._repository)
+        self._tries_end = TriesEnd(ctx, self.candidates, self._repository, self._end, self._keep_or_roll_back)
         self._asks = True
         """Whether a user is asked about a suspect check before the pass is closed."""
 
@@ -65,6 +66,10 @@ class Passes:
     def _improve(self) -> ImproveSpec | None:
         """The spec with its current limits."""
         return self.ctx.facts.spec.improve
+
+    @property
+    def _goal_tries(self) -> GoalTries | None:
+        return self.ctx.facts.spec.tries
 
     @property
     def facts(self) -> PassFacts:
@@ -107,6 +112,10 @@ class Passes:
         """
         if self.facts.open is None:
             return
+        if self._goal_tries is not None:  # a change that waits for its review stays so
+            if self.facts.chosen is None:
+                await self._close(CUT, is_whole=False, judged=False)
+            return
         self._asks = asks
         with self.ctx.activity.in_progress():
             try:
@@ -127,10 +136,12 @@ class Passes:
         began = ctx.clock.now()
         world = await ctx.fingerprint.take()
         ctx.files.forget_changed()
-        await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
+        if self._goal_tries is None:  # a goal run has just checked its tree
+            await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
-        tries = 1 if self._improve is None else self._improve.tries
+        having = self._goal_tries or self._improve
+        tries = 1 if having is None else having.tries
         text, images = first_message(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
         with ctx.events.together():
             ctx.events.record(
@@ -145,7 +156,8 @@ class Passes:
                     tries=tries,
                 )
             )
-            ctx.events.record(Prompted(kind="task", text=text, images=images))
+            if self._goal_tries is None:
+                ctx.events.record(Prompted(kind="task", text=text, images=images))
 
     async def _find_base(self) -> tuple[str | None, str | None, str | None]:
         """Return the commit to build on (None: no commits), the repository's state, and why no pass can start."""
@@ -158,6 +170,8 @@ class Passes:
 
     async def _head(self, found: Repository | None) -> tuple[str | None, str | None]:
         root, protected = self.ctx.workspace.root, self._branch.protected
+        if self._goal_tries is not None:
+            return None, None
         if self._interval is not None:
             why = await why_no_pass(found, root, protected)
             return (None, why) if why or found is None else (await found.head(), None)
@@ -179,44 +193,12 @@ class Passes:
         started = self.facts.open
         assert started is not None  # only an open pass is closed
         if self.facts.rolling_back is not None:
-            await self._end.roll_back(self._from(started), self.facts.rolling_back)
+            await self._end.roll_back(applied_to(started, self.facts.chosen), self.facts.rolling_back)
         elif started.tries == 1:
             await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
         else:
-            return await self._close_tries(started, why, is_whole=is_whole, judged=judged)
+            return await self._tries_end.close(started, why, is_whole=is_whole, judged=judged)
         return WorkResult()
-
-    async def _close_tries(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
-        """Apply the best try to the run's tree, and close the pass. Without a chosen try, the tree is unchanged."""
-        found: Measured | WorkResult | None = None
-        if self.facts.chosen is None:
-            found = await self.candidates.choose(started, why, judged=judged, may_hand_over=is_whole)
-        if isinstance(found, WorkResult):
-            return found
-        await self.candidates.clear()  # also removes the branches and tags that they made
-        if self.facts.chosen is not None:
-            assert self._improve is not None  # other loops have no tries
-            if (failed := await self.candidates.apply(self.facts.chosen)) is not None:
-                why_not = f"cannot run on it: {failed}"
-                found = record_no_score(self.ctx, self._improve, started.number, why_not)
-        if found is None:
-            await self._keep_or_roll_back(self._from(started), why, is_whole=True, judged=judged)
-            return WorkResult()
-        moved = await self._repository.moved(started)
-        if moved is not None and moved.history:  # a try changed the run's own HEAD or refs
-            world = await self.ctx.snapshots.take()
-            kept = await self._end.keep_patch(started, [], moved, world, found, "")
-            await self._end.roll_back(msgspec.structs.replace(started, world=world), kept)
-            return WorkResult()
-        changed = [end for end in self.facts.tries.values() if end is not None and end.files]
-        verdict = "unmeasured" if not found.is_measured else "reverted" if changed else "unchanged"
-        self._end.finish(started, verdict, found.why)
-        return WorkResult()
-
-    def _from(self, started: PassStarted) -> PassStarted:
-        """Return the start of the pass; with tries, its snapshot is that before the chosen try was applied."""
-        chosen = self.facts.chosen
-        return started if chosen is None else msgspec.structs.replace(started, world=chosen.base)
 
     async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
         """Keep the changes of the pass or roll them back."""
@@ -284,7 +266,7 @@ class Passes:
     ) -> tuple[str | None, str]:
         """Commit a kept pass. Returns the commit, if the repository has any, and the reason. Raises GitFailed."""
         if started.head is None:
-            return None, f"{why}; not committed"
+            return None, why if self._goal_tries is not None else f"{why}; not committed"
         words = commit_message(self.ctx.facts, started.number, pass_summary(self.ctx.facts), why)
         commit, remark = await self._repository.commit(started, moved, changes, words)
         return commit, f"{why}; {remark}" if remark else why

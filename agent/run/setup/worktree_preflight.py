@@ -10,11 +10,14 @@ import msgspec
 
 from ...facts.facts import RunFacts
 from ...loops.improve import NO_BUDGET, is_finite
-from ...protocol import Branch, Predicates, Refusal, RunSpec
+from ...protocol import Branch, GoalTries, Predicates, Refusal, RunSpec
 from ...workspace import Snapshots
-from ...workspace.git.pass_preflight import why_no_pass
+from ...workspace.git.pass_preflight import ignored_paths, why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
+
+_NAMED = 6
+"""Number of ignored paths that a note names."""
 
 
 def branch_of(spec: RunSpec) -> Branch | None:
@@ -29,6 +32,8 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
     branch, improve = branch_of(spec), spec.improve
     if improve is not None and not facts.started and not (improve.bounded and is_finite(spec.budget)):
         raise Refusal(NO_BUDGET)
+    if spec.tries is not None and not facts.started:
+        return await _check_for_tries(Path(spec.workspace), spec.tries, env)
     if branch is None:
         return []
     try:
@@ -87,11 +92,11 @@ async def check_size(spec: RunSpec) -> None:
 
 
 def _is_parallel(spec: RunSpec) -> bool:
-    return spec.finder is not None and spec.finder.parallel > 1
+    return spec.tries is not None or (spec.finder is not None and spec.finder.parallel > 1)
 
 
 def _no_merge(why: str) -> str:
-    return f"{why}, so worktrees could not be merged: leave --parallel out, or add what is not needed to .gitignore"
+    return f"{why}, so no change of a worktree could be applied: add what the task does not need to .gitignore"
 
 
 def _no_roll_back(why: str) -> str:
@@ -114,6 +119,25 @@ async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) ->
     if spec.interval is not None:
         raise Refusal(why)
     return [f"kept changes are not committed: {why}"]
+
+
+async def _check_for_tries(folder: Path, spec: GoalTries, env: Mapping[str, str]) -> list[str]:
+    """Check that worktrees can be made, and return the note about what they lack. Raises Refusal."""
+    option = f"--tries {spec.tries}"
+    try:
+        found = await Repository.find(folder, env)
+        if found is None:
+            raise Refusal(f"{option}: {folder} is not in a git repository: `git init` and commit first")
+        if await found.head() is None:
+            raise Refusal(f"{option}: {folder} has no commit yet: commit once first")
+        if (busy := await found.operation()) is not None:
+            raise Refusal(f"{option}: {busy} is in progress: finish or abort it first")
+        if missing := await ignored_paths(found, folder):
+            named = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" * (len(missing) > _NAMED))
+            return [f"git ignores {named}: the worktrees of the tries do not have them"]
+    except GitFailed as error:
+        raise Refusal(str(error)) from error
+    return []
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:

@@ -60,9 +60,9 @@ class Attempt:
 
     def _decide(self, results: Sequence[WorkResult]) -> Again | TryEnd:
         """Return the next step, by the rules of a pass."""
-        spec, passing = self.facts.spec.improve, self.facts.pass_facts
-        assert spec is not None and passing is not None  # only loops with passes have tries
-        decision = continue_pass(LoopState(self.facts, results), passing, spec.pass_steps)
+        passing = self.facts.pass_facts
+        assert passing is not None  # only loops with passes have tries
+        decision = continue_pass(LoopState(self.facts, results), passing, self._most_steps())
         if isinstance(decision, Finish):
             fault = next((one for one in results if one.fault is not None), None)
             exhausted = decision.detail if decision.reason is Reason.BUDGET else None
@@ -72,6 +72,13 @@ class Attempt:
         assert isinstance(decision, Again)  # a pass does not wait in the middle
         closing = next((work for work in decision.works if work.kind == CLOSE), None)
         return decision if closing is None else TryEnd(closing.about)
+
+    def _most_steps(self) -> int | None:
+        spec = self.facts.spec
+        if spec.tries is not None:
+            return spec.tries.most_steps(self.facts.budget.steps)
+        assert spec.improve is not None  # the other loop with tries
+        return spec.improve.pass_steps
 
     def _deliver(self) -> None:
         """Send to this try the messages that the user sent to the run."""
@@ -101,6 +108,7 @@ class Attempt:
                 change=change_hash(changes),
                 fault=over.fault,
                 retryable=over.retryable,
+                exhausted=over.exhausted is not None,
             ),
             durable=True,
         )

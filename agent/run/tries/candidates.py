@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ...facts.passes import PassFacts
 from ...protocol import (
-    ImproveSpec,
     PassStarted,
     Prompted,
     TryChosen,
@@ -20,16 +19,15 @@ from ...protocol import (
     try_name,
 )
 from ...step import RunContext, file_changed
-from ...stops.score import is_better
 from ...workspace import SnapshotDamaged, Snapshots, Workspace
 from ...workspace.git.repository import GitFailed
 from ...workspace.snapshots.patches import patch_of
-from ..passes.measure import Measured, Score, measure, record_no_score, record_score
+from ..passes.measure import Measured
 from .attempt import Attempt, TryEnd
+from .choice import best_try, measure_try, record_none, record_not_applied
 from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
 from .try_context import context_of_try, drop_context
-from .try_texts import first_message_of_try, summary, system_prompt_of_try
-from .verdict import why_failing
+from .try_texts import first_message_of_try, system_prompt_of_try
 from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
 
 
@@ -44,11 +42,6 @@ class Candidates:
     def _facts(self) -> PassFacts:
         assert self._ctx.facts.pass_facts is not None  # only loops with passes have tries
         return self._ctx.facts.pass_facts
-
-    @property
-    def _spec(self) -> ImproveSpec:
-        assert self._ctx.facts.spec.improve is not None  # other loops have no tries
-        return self._ctx.facts.spec.improve
 
     async def work(self, work: Work) -> WorkResult:
         """Perform the work order of a try: begin it, or continue it after an interruption."""
@@ -115,12 +108,12 @@ class Candidates:
         for attempt in sorted(self._live.values(), key=lambda one: one.candidate):
             end = self._facts.tries.get(attempt.candidate)
             if end is not None and end.files and attempt.candidate not in self._facts.measured:
-                await self._measure(attempt, end)
-        best = self._best()
+                await measure_try(self._ctx, attempt, end)
+        best = best_try(self._ctx)
         if best is None:
-            return self._record_none(started)
+            return record_none(self._ctx, started)
         end = self._facts.tries[best.candidate]
-        assert end is not None and end.world is not None and best.score is not None  # it was measured
+        assert end is not None and end.world is not None  # it was measured
         base = self._ctx.facts.world = await self._ctx.snapshots.take()
         edited = await edited_since(self._ctx.snapshots, started, end, base)
         if edited:
@@ -128,12 +121,12 @@ class Candidates:
             if decision == "hand over":
                 return WorkResult(handoff=why_handed_over(best, edited))
             if decision == "keep":
-                return record_no_score(self._ctx, self._spec, started.number, why_kept(best, edited), best.seconds)
+                return record_not_applied(self._ctx, started, why_kept(best, edited), best.seconds)
         self._record_choice(started, best, end, base)
         return None
 
     def _record_choice(self, started: PassStarted, best: TryMeasured, end: TryFinished, base: str) -> None:
-        assert end.world is not None and best.score is not None  # it was measured
+        assert end.world is not None  # it was measured
         self._ctx.events.record(
             TryChosen(
                 number=started.number,
@@ -144,70 +137,10 @@ class Candidates:
                 base=base,
                 files=end.files,
                 said=end.said,
+                lines=best.lines,
             ),
             durable=True,
         )
-
-    async def _measure(self, attempt: Attempt, end: TryFinished) -> None:
-        ctx, why = attempt.ctx, await self._why_not(attempt, end)
-        score = await measure(ctx, self._spec) if why is None else None
-        if score is not None and score.value is None:
-            why = f"the score could not be measured: the command {score.why_not}"
-        ctx.events.record(
-            TryMeasured(
-                number=attempt.number,
-                candidate=attempt.candidate,
-                tries=attempt.tries,
-                score=None if score is None else score.value,
-                why=why or "",
-                not_measured=score is not None and score.value is None,
-                values=[] if score is None else score.values,
-                noise=None if score is None else score.noise,
-                seconds=0.0 if score is None else score.seconds,
-            )
-        )
-
-    async def _why_not(self, attempt: Attempt, end: TryFinished) -> str | None:
-        """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
-        changes = await attempt.ctx.snapshots.changes(attempt.base, end.world or "")
-        for change in changes:
-            if self._ctx.guard.matches(change.path) or attempt.ctx.guard.matches(change.path):
-                return f"it changed {change.path}, which decides the score or a check"
-            if change.kind == "large":
-                return f"it changed {change.path}, which is too large for a snapshot"
-        attempt.facts.world = end.world
-        return await why_failing(attempt.ctx)
-
-    def _best(self) -> TryMeasured | None:
-        """Return the try with the best score, if it is better than the best score so far; the first of equal tries."""
-        found: TryMeasured | None = None
-        threshold = self._facts.best
-        assert threshold is not None  # the baseline is measured first
-        for _, one in sorted(self._facts.measured.items()):
-            if one.score is not None and not one.why and is_better(one.score, threshold, self._spec.goal):
-                found, threshold = one, one.score
-        return found
-
-    def _record_none(self, started: PassStarted) -> Measured:
-        """Record that no try is chosen, and return why. Only a measured score makes the pass stale."""
-        ctx, spec, facts = self._ctx, self._spec, self._facts
-        results = summary(facts, started.tries)
-        scored = [one for one in facts.measured.values() if one.score is not None]
-        if scored:
-            highest = spec.goal.value == "max"
-            nearest = max(scored, key=lambda one: (one.score or 0.0) if highest else -(one.score or 0.0))
-            score = Score(
-                nearest.score, nearest.values, nearest.noise, nearest.seconds, "", started.tries, nearest.candidate
-            )
-            record_score(ctx, spec, started.number, score)
-            return Measured(False, f"no try was better than {facts.best:g}: {results}")
-        failed = [one for _, one in sorted(facts.measured.items()) if one.not_measured]
-        if failed:
-            why = failed[0].why.rpartition("the command ")[2]
-            seconds = sum(one.seconds for one in failed)
-            record_no_score(ctx, spec, started.number, f"{why} (no try could be measured)", seconds)
-            return Measured(False, f"no try could be measured: {results}", is_measured=False)
-        return Measured(False, results or "no try ended")
 
     async def apply(self, chosen: TryChosen) -> str | None:
         """Write the files of the chosen try into the run's tree. Returns None, or why that failed."""

@@ -56,12 +56,13 @@ def why_handed_over(best: TryMeasured, edited: list[str]) -> str:
 
 
 def why_kept(best: TryMeasured, edited: list[str]) -> str:
-    """Return why the try is not applied, as a text that continues "the command"."""
-    return f"cannot run on it: try {best.candidate} of {best.tries} was not applied, because {_listed(edited)}"
+    """Return why the try is not applied."""
+    return f"try {best.candidate} of {best.tries} was not applied, because {_listed(edited)}"
 
 
 def _question(best: TryMeasured, edited: list[str]) -> str:
-    found = f"Try {best.candidate} of {best.tries} is the best one (score {best.score:g})."
+    score = "" if best.score is None else f" (score {best.score:g})"
+    found = f"Try {best.candidate} of {best.tries} is the best one{score}."
     return f"{found} It conflicts with edits: {_listed(edited)}. Keep the edits and drop the try, or replace them?"
 
 

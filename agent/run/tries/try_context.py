@@ -52,7 +52,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
         sandbox=folder.sandbox,
         env=ctx.env,
         guard=guard,
-        gate=ctx.gate.for_worktree(workspace, guard.matches, who),
+        gate=ctx.gate.for_worktree(workspace, guard.matches, who, reviews_result=facts.spec.tries is not None),
         files=ChangeTracker(),
     )
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)

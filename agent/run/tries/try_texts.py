@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from ...facts.facts import RunFacts
 from ...facts.passes import PassFacts
+from ...loops.state import failing_checks
 from ...protocol import TryFinished, TryMeasured
-from ...step import RunContext, system_prompt
+from ...step import RunContext, feedback, system_prompt
 from ..passes.pass_texts import first_message
 
 _TASK = """\
@@ -15,6 +16,11 @@ You are try {candidate} of {tries} of this pass. All tries work on the same task
 worktree of its own, and do not see each other. The program measures them afterwards and keeps the best one. So the \
 tries should differ: choose an approach that the other tries probably do not choose. {approach} Change only files in \
 {root}."""
+_GOAL = """\
+You are try {candidate} of {tries}. All tries work on the same task at the same time, each in a git worktree of its \
+own, and do not see each other. The program then keeps the smallest change that reaches the goal. So the tries should \
+differ: choose an approach that the other tries probably do not choose. {approach} Change no more than the task needs. \
+Change only files in {root}."""
 _APPROACHES = (
     "As try 1, choose the most direct approach.",
     "As try 2, look for a different algorithm or data structure.",
@@ -35,7 +41,10 @@ def first_message_of_try(ctx: RunContext, made: RunContext, number: int, candida
     approach = (
         _APPROACHES[candidate - 1] if candidate <= len(_APPROACHES) else _OTHER_APPROACH.format(candidate=candidate)
     )
-    task = _TASK.format(candidate=candidate, tries=tries, approach=approach, root=made.workspace.root)
+    form = _TASK if ctx.facts.spec.tries is None else _GOAL
+    task = form.format(candidate=candidate, tries=tries, approach=approach, root=made.workspace.root)
+    if ctx.facts.spec.tries is not None:
+        return "\n\n".join([ctx.facts.spec.task, *(feedback(check) for check in failing_checks(ctx.facts)), task])
     return f"{first_message(ctx.facts, ctx.facts.pass_facts, number)}\n\n{task}"
 
 
@@ -50,6 +59,10 @@ def summary(passing: PassFacts, tries: int) -> str:
 
 def _result_of(end: TryFinished, measured: Mapping[int, TryMeasured]) -> str:
     found = measured.get(end.candidate)
+    if found is None and end.exhausted:
+        return end.why
     if found is None:
-        return end.fault or ("not measured" if end.files else "nothing was changed")
+        return end.fault or ("not measured" if end.files else f"nothing was changed ({end.why})")
+    if found.lines is not None:
+        return f"{found.lines} changed lines"
     return found.why if found.score is None or found.why else f"score {found.score:g}"

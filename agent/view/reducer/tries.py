@@ -8,6 +8,7 @@ from ...facts.search.worktrees import WorktreeEvent
 from ...protocol import (
     JoinFinished,
     JoinStarted,
+    LoopKind,
     Stamped,
     TryChosen,
     TryFinished,
@@ -49,9 +50,14 @@ def show_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished
         case TryMeasured():
             spread = "" if event.noise is None else f" ± {event.noise:g} (median of {len(event.values)})"
             score = "not measured" if event.score is None else f"score {event.score:g}{spread}"
+            if state.loop is LoopKind.GOAL:
+                score = "not usable" if event.lines is None else f"passed, {plural(event.lines, 'changed line')}"
             note(state, stamped, f"{who}: {score}", right=event.why)
         case TryChosen():
-            note(state, stamped, f"{who} is the best: its change is applied and measured again")
+            what = "is the best: its change is applied and measured again"
+            if event.lines is not None:
+                what = f"is chosen: it passed with the smallest change ({plural(event.lines, 'line')})"
+            note(state, stamped, f"{who} {what}")
         case _:
             assert_never(event)
 

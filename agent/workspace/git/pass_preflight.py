@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,6 +35,16 @@ async def why_no_pass(found: Repository | None, folder: Path, protected: Sequenc
     if dirt:
         return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or use --worktree"
     return None
+
+
+async def ignored_paths(found: Repository, folder: Path) -> list[str]:
+    """Return the paths in the folder that git ignores; a folder ends with `/` and stands for its content.
+
+    Raises GitFailed.
+    """
+    argv = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    listed = await found.at(folder).run_checked(*argv)
+    return sorted(os.fsdecode(path) for path in listed.out.split(b"\0") if path)
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from .snapshots import Change
 _LONGEST = 400_000
 """Maximum bytes of a file that is compared line by line; a larger one is written as a whole."""
 _PER_LINE = 52
+_BINARY_LINE = 80
+"""Bytes of a binary file that count as one changed line."""
 _NOBODY = "0" * 40
 
 
@@ -38,6 +40,17 @@ def change_hash(changes: Sequence[Change]) -> str:
         else:
             found.update(blob_id(change.before or b"").encode() + blob_id(change.after or b"").encode())
     return found.hexdigest()
+
+
+def changed_lines(changes: Sequence[Change]) -> int:
+    """Return the number of added and removed lines; in a binary file, 80 bytes count as one line."""
+    return sum(_size(change) for change in changes)
+
+
+def _size(change: Change) -> int:
+    if _is_text(change):
+        return sum(line[:1] in (b"+", b"-") for line in _lines_of(change))
+    return 1 + (len(change.before or b"") + len(change.after or b"")) // _BINARY_LINE
 
 
 def _one(change: Change) -> Iterator[bytes]:

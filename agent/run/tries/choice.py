@@ -1,0 +1,130 @@
+"""Choose a try: by its score, or in a goal run the smallest change among those that pass the check."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+
+from ...facts.passes import PassFacts
+from ...loops.passes import steps_used
+from ...protocol import ImproveSpec, PassStarted, Reason, TryFinished, TryMeasured
+from ...step import RunContext
+from ...stops.score import is_better
+from ...workspace import Change
+from ...workspace.snapshots.patches import changed_lines
+from ..passes.measure import Measured, Score, measure, record_no_score, record_score
+from .attempt import Attempt
+from .try_texts import summary
+from .verdict import why_failing
+
+
+async def measure_try(ctx: RunContext, attempt: Attempt, end: TryFinished) -> None:
+    """Check a try in its worktree, measure its score if the run has one, and record both. `ctx`: the run's.
+
+    Raises PersonInterrupted.
+    """
+    own, spec = attempt.ctx, ctx.facts.spec.improve
+    changes = await own.snapshots.changes(attempt.base, end.world or "")
+    why = await _why_not(ctx, attempt, end, changes)
+    score = await measure(own, spec) if why is None and spec is not None else None
+    if score is not None and score.value is None:
+        why = f"the score could not be measured: the command {score.why_not}"
+    own.events.record(
+        TryMeasured(
+            number=attempt.number,
+            candidate=attempt.candidate,
+            tries=attempt.tries,
+            score=None if score is None else score.value,
+            why=why or "",
+            not_measured=score is not None and score.value is None,
+            values=[] if score is None else score.values,
+            noise=None if score is None else score.noise,
+            seconds=0.0 if score is None else score.seconds,
+            lines=changed_lines(changes) if spec is None and why is None else None,
+        )
+    )
+
+
+async def _why_not(ctx: RunContext, attempt: Attempt, end: TryFinished, changes: Sequence[Change]) -> str | None:
+    """Return why this try cannot be chosen, whatever its score, or None. Raises PersonInterrupted."""
+    for change in changes:
+        if ctx.guard.matches(change.path) or attempt.ctx.guard.matches(change.path):
+            return f"it changed {change.path}, which decides the score or a check"
+        if change.kind == "large":
+            return f"it changed {change.path}, which is too large for a snapshot"
+        if ctx.facts.spec.tries is not None and (hidden := _hidden_in_diff(change)):
+            return f"it changed {hidden} {change.path}, which the gate cannot show"
+    attempt.facts.world = end.world
+    return await why_failing(attempt.ctx)
+
+
+def _hidden_in_diff(change: Change) -> str | None:
+    """Return what of a change a diff of texts does not show, as words before the path; None: it shows all."""
+    if any(mode is not None and stat.S_ISLNK(mode) for mode in (change.before_mode, change.after_mode)):
+        return "the link"
+    return "only the mode of" if change.before == change.after else None
+
+
+def best_try(ctx: RunContext) -> TryMeasured | None:
+    """Return the try to apply, or None. Of equal tries, it is the first one."""
+    passing, spec = _pass_facts(ctx), ctx.facts.spec.improve
+    if spec is not None:
+        return _best_score(passing, spec)
+    able = [one for _, one in sorted(passing.measured.items()) if not one.why and one.lines is not None]
+    return min(able, key=lambda one: one.lines or 0, default=None)
+
+
+def _best_score(passing: PassFacts, spec: ImproveSpec) -> TryMeasured | None:
+    """Return the try with the best score, if it is better than the best score so far."""
+    found: TryMeasured | None = None
+    threshold = passing.best
+    assert threshold is not None  # the baseline is measured first
+    for _, one in sorted(passing.measured.items()):
+        if one.score is not None and not one.why and is_better(one.score, threshold, spec.goal):
+            found, threshold = one, one.score
+    return found
+
+
+def record_none(ctx: RunContext, started: PassStarted) -> Measured:
+    """Record that no try is chosen, and return why. Only a measured score makes the pass stale."""
+    spec, facts = ctx.facts.spec.improve, _pass_facts(ctx)
+    results = summary(facts, started.tries)
+    if spec is None:
+        ends = Reason.BUDGET if _is_limited(ctx, facts) else Reason.STAGNATION
+        return Measured(False, f"no try reached the goal: {results or 'none ended'}", ends=ends)
+    scored = [one for one in facts.measured.values() if one.score is not None]
+    if scored:
+        highest = spec.goal.value == "max"
+        nearest = max(scored, key=lambda one: (one.score or 0.0) if highest else -(one.score or 0.0))
+        score = Score(
+            nearest.score, nearest.values, nearest.noise, nearest.seconds, "", started.tries, nearest.candidate
+        )
+        record_score(ctx, spec, started.number, score)
+        return Measured(False, f"no try was better than {facts.best:g}: {results}")
+    failed = [one for _, one in sorted(facts.measured.items()) if one.not_measured]
+    if failed:
+        why = failed[0].why.rpartition("the command ")[2]
+        seconds = sum(one.seconds for one in failed)
+        record_no_score(ctx, spec, started.number, f"{why} (no try could be measured)", seconds)
+        return Measured(False, f"no try could be measured: {results}", is_measured=False)
+    return Measured(False, results or "no try ended")
+
+
+def _is_limited(ctx: RunContext, facts: PassFacts) -> bool:
+    """Return whether a limit ended a try: of the budget, or its share of the steps."""
+    spec, ended = ctx.facts.spec.tries, [end for end in facts.tries.values() if end is not None]
+    most = None if spec is None else spec.most_steps(ctx.facts.budget.steps)
+    return any(end.exhausted or (most is not None and end.why == steps_used(most)) for end in ended)
+
+
+def record_not_applied(ctx: RunContext, started: PassStarted, why: str, seconds: float = 0.0) -> Measured:
+    """Record that the chosen try is not in the run's tree. `why`: a text that continues "the command cannot run"."""
+    spec = ctx.facts.spec.improve
+    if spec is None:
+        return Measured(False, why)
+    return record_no_score(ctx, spec, started.number, f"cannot run on it: {why}", seconds)
+
+
+def _pass_facts(ctx: RunContext) -> PassFacts:
+    assert ctx.facts.pass_facts is not None  # tries belong to a pass
+    return ctx.facts.pass_facts
