@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .config import (
+        CLUSTER_CHECKS,
         CLUSTER_CONCURRENCY,
         SearchRequest,
         Setting,

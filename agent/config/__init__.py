@@ -1,6 +1,6 @@
 """Read options from flags, environment and config files, build run specs, and check whether a folder is trusted."""
 
-from .finder.executor import CLUSTER_CONCURRENCY, read_executor
+from .finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
 from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_search_limits
 from .finder.spec_file import read_finder
 from .handoff_tiers import same_server_model
@@ -15,6 +15,7 @@ from .trust import Trust
 from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 __all__ = [
+    "CLUSTER_CHECKS",
     "CLUSTER_CONCURRENCY",
     "EVERY_FILE",
     "KEYS",

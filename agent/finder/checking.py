@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from ..protocol import CheckFinished, Record
 from ..step import RunContext
@@ -16,6 +17,40 @@ from ..workspace import FileGlob, Ignore, PathRefused, Workspace
 from .items.keys import file_of, item_key
 
 FILE = "{file}"
+
+
+class ChecksUnavailable(Exception):
+    """Nothing can run checks now; the message is one line for a person."""
+
+
+class CheckRunner(Protocol):
+    """Runs command lines of checks."""
+
+    async def run(self, ctx: RunContext, line: str, environment: CheckEnvironment) -> CheckResult:
+        """Run a command line in the workspace of this context. Raises ChecksUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """End everything. May be called twice."""
+        ...
+
+
+class LocalChecks:
+    """Runs checks on this machine."""
+
+    async def run(self, ctx: RunContext, line: str, environment: CheckEnvironment) -> CheckResult:
+        """Run a command line in the sandbox and the workspace of this context."""
+        return await run_check(
+            line,
+            ctx.workspace,
+            env=environment.env,
+            timeout=ctx.facts.spec.predicates.timeout,
+            sandbox=ctx.sandbox,
+            empty=environment.empty,
+        )
+
+    async def close(self) -> None:
+        """Do nothing: no process lives longer than its check."""
 
 
 def check_of(command: str, path: str) -> str:
@@ -29,22 +64,17 @@ def check_of(command: str, path: str) -> str:
     return whole
 
 
-async def check(ctx: RunContext, command: str, path: str, record: Record, *, full: bool = True) -> CheckFinished:
+async def check(
+    ctx: RunContext, command: str, path: str, record: Record, *, checks: CheckRunner, full: bool = True
+) -> CheckFinished:
     """Run the check on approved content, with its own time-out. The caller keeps the run's deadline.
 
-    `full`: guarded files are compared by content before and after the check.
+    `full`: guarded files are compared by content before and after the check. Raises ChecksUnavailable.
     """
     line = check_of(command, path)
 
     async def run(environment: CheckEnvironment) -> CheckResult:
-        return await run_check(
-            line,
-            ctx.workspace,
-            env=environment.env,
-            timeout=ctx.facts.spec.predicates.timeout,
-            sandbox=ctx.sandbox,
-            empty=environment.empty,
-        )
+        return await checks.run(ctx, line, environment)
 
     result, uncounted = await run_guarded_check(
         ctx, line, run, lambda result: result.passed, record, full=full, whole=False

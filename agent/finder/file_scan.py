@@ -27,7 +27,7 @@ from ..step import PersonInterrupted, RunContext
 from ..step.checks.guarded_check import TRIES
 from ..workspace.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
-from .checking import check, files_of, no_file_matches
+from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches
 from .items.item_intake import ItemIntake
 from .items.item_state import Candidate, Row, State
 
@@ -86,10 +86,12 @@ class _Tally:
 class FileScan:
     """Checks every file of a migration."""
 
-    def __init__(self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, acceptance: Acceptance) -> None:
+    def __init__(
+        self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, acceptance: Acceptance, checks: CheckRunner
+    ) -> None:
         assert spec.check is not None  # the migrate recipe sets one
         self._ctx, self._spec, self._intake, self._command = ctx, spec, intake, spec.check
-        self._acceptance = acceptance
+        self._acceptance, self._checks = acceptance, checks
 
     async def run(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
@@ -127,11 +129,11 @@ class FileScan:
             tally.arrived.clear()
             await self._check_all(record, tally)
             found = await guarded.tolerate_outputs(await guarded.differences(full=True))
-            if not found:
+            if not found or tally.broken is not None:
                 break
         if found or guarded.unrestored:
             await guarded.keep_or_restore(record, self._command, full=True)
-            tally.broken = guarded.why_not() or f"{found[0].path} changes whenever the check runs"
+            tally.broken = tally.broken or guarded.why_not() or f"{found[0].path} changes whenever the check runs"
 
     async def _check_all(self, record: Record, tally: _Tally) -> None:
         files, unmet = await asyncio.to_thread(files_of, self._spec.globs, self._ctx.workspace)
@@ -149,9 +151,13 @@ class FileScan:
     async def _check_some(self, rest: Iterator[tuple[int, tuple[str, str]]], record: Record, tally: _Tally) -> None:
         """Check files. Results are taken in the order of the paths, so that the files are fixed in this order."""
         for number, (key, path) in rest:
-            if len(tally.unstartable) > _MOST_UNSTARTABLE:
+            if len(tally.unstartable) > _MOST_UNSTARTABLE or tally.broken is not None:
                 return
-            checked = await check(self._ctx, self._command, path, record, full=False)
+            try:
+                checked = await check(self._ctx, self._command, path, record, checks=self._checks, full=False)
+            except ChecksUnavailable as why:
+                tally.broken = str(why)
+                return
             tally.checked += 1
             tally.arrived[number] = key, path, checked
             while (one := tally.arrived.pop(tally.following, None)) is not None:

@@ -18,6 +18,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..step import RunContext
+from .checking import CheckRunner, LocalChecks
 from .file_scan import SCAN
 from .item_trees import ItemTrees
 from .items.frontier import CHUNK, Frontier
@@ -53,6 +54,7 @@ class Finder:
         has_model: bool,
         open_model: Callable[[ModelSpec], Awaitable[Model]],
         trees: ItemTrees | None = None,
+        checks: CheckRunner | None = None,
     ) -> None:
         self.ctx = ctx
         self.frontier = Frontier(ctx.journal)
@@ -64,7 +66,8 @@ class Finder:
         self._items = ItemWorks(ctx, self.intake, worker, self._model_work)
         self._worker = worker
         self._trees = trees
-        self._migrate = Migrate(ctx, spec, self.intake, trees) if spec.check is not None else None
+        self._checks = checks or LocalChecks()
+        self._migrate = Migrate(ctx, spec, self.intake, trees, self._checks) if spec.check is not None else None
 
     @property
     def spec(self) -> FinderSpec:
@@ -119,9 +122,7 @@ class Finder:
         state = self._look(busy, None)
         seq = self.ctx.facts.last_seq
         self._record_due(state)
-        if self.ctx.facts.last_seq == seq and exhausted is None:
-            return state
-        return self._look(busy, exhausted)
+        return state if self.ctx.facts.last_seq == seq and exhausted is None else self._look(busy, exhausted)
 
     async def perform(self, work: Work) -> WorkResult:
         """Do one work order from start to end. Its result is in the journal when this returns."""
@@ -163,11 +164,9 @@ class Finder:
     async def close(self) -> None:
         """Stop the worker's processes, remove the worktrees, and return the items that nobody worked to the queue."""
         self.frontier.roll_back(list(self._items.offered))
-        if self._trees is not None:
-            await self._trees.close()
-        await self._scope.close()
-        if self._worker is not None:
-            await self._worker.close()
+        for one in (self._trees, self._scope, self._checks, self._worker):
+            if one is not None:
+                await one.close()
 
     def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
         now = self.ctx.clock.now()

@@ -22,7 +22,7 @@ from ..protocol import (
 )
 from ..step import PersonInterrupted, RunContext, perform
 from .budget_check import OUT_OF_TIME, no_room
-from .checking import check, check_of, path_of
+from .checking import CheckRunner, ChecksUnavailable, check, check_of, path_of
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed
 from .fixing import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_words
 from .item_trees import ItemTree, ItemTrees, TreeFailed
@@ -33,12 +33,14 @@ from .items.item_state import Item
 class Migrate:
     """Scan for failing files and fix them. Only the check decides what is done."""
 
-    def __init__(self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, trees: ItemTrees | None) -> None:
+    def __init__(
+        self, ctx: RunContext, spec: FinderSpec, intake: ItemIntake, trees: ItemTrees | None, checks: CheckRunner
+    ) -> None:
         assert spec.check is not None  # the migrate recipe sets one
         self._ctx, self._spec, self._intake, self._command = ctx, spec, intake, spec.check
-        self._trees = trees
+        self._trees, self._checks = trees, checks
         self._acceptance = Acceptance(ctx)
-        self._scan = FileScan(ctx, spec, intake, self._acceptance)
+        self._scan = FileScan(ctx, spec, intake, self._acceptance, checks)
 
     async def scan(self, work: Work) -> WorkResult:
         """Check every file, several at the same time. Queue new failures, and queue done files that fail again."""
@@ -57,7 +59,7 @@ class Migrate:
         except TimeoutError:
             end = no_room(ctx) or OUT_OF_TIME
             return self._return_to_queue(item, record, WorkResult(work=work.work, exhausted=end))
-        except TreeFailed as error:
+        except (TreeFailed, ChecksUnavailable) as error:
             return self._return_to_queue(item, record, WorkResult(work=work.work, fault=str(error)))
 
     async def _fix(self, work: Work, item: Item, record: Record) -> WorkResult:
@@ -172,7 +174,7 @@ class Migrate:
     async def _run_check(self, ctx: RunContext, path: str, record: Record) -> CheckFinished:
         with ctx.usage.running():
             async with asyncio.timeout(ctx.usage.seconds_for_work()):
-                return await ctx.activity.interruptible(check(ctx, self._command, path, record))
+                return await ctx.activity.interruptible(check(ctx, self._command, path, record, checks=self._checks))
 
     def _order(self, ctx: RunContext, work: Work, prompt: str) -> Work:
         return msgspec.structs.replace(

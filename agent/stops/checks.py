@@ -48,15 +48,19 @@ async def run_check(
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
     empty: Path | None = None,
+    shown_as: Path | None = None,
 ) -> CheckResult:
     """Run the check with `bash --noprofile --norc -c` in the sandbox; `timeout` in seconds. Never raises OSError.
 
-    `empty`: a private folder in the sandbox's temp folder.
+    `empty`: a private folder in the sandbox's temp folder. `shown_as`: the path that the output shows instead of that
+    of the workspace, if this is a copy.
     """
     finished = await sandbox.run(
         command, workspace.root, Access(empty=empty), cwd=workspace.root, env=env, timeout=timeout
     )
     whole = plain(finished.full.decode("utf-8", "replace"))
+    if shown_as is not None and shown_as != workspace.root:
+        whole = whole.replace(str(workspace.root), str(shown_as))
     counted = await asyncio.to_thread(count_tests, whole)
     failing = failing_of(counted)
     need = sandbox.refused(finished, workspace.root) if failing is None else None

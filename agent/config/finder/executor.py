@@ -13,6 +13,8 @@ from ...protocol import UserError
 
 CLUSTER_CONCURRENCY = 256
 """Default number of items that a cluster works at the same time."""
+CLUSTER_CHECKS = 64
+"""Number of checks of a migration that a cluster runs at the same time during a scan of all files."""
 _FORMS = "dask, dask:WORKERSxTHREADS, dask://127.0.0.1:8786 or tls://HOST:8786"
 _LOCAL = re.compile(r"dask(?::([0-9]{1,4})x([0-9]{1,4}))?")
 _THREADS = 8

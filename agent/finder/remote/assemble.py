@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import msgspec
 
 from ...config import config_file
-from ...config.finder.executor import read_executor
-from ...protocol import ClusterWorker, FinderSpec, UserError, WorkersSeen
+from ...config.finder.executor import Executor, read_executor
+from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
 from ...step import RunContext
+from ...workspace import Sandbox, path_globs
 from ..crawl import Crawler
+from .batch_pool import BatchPool
+from .checks import RemoteChecks
 from .cluster import Cluster
 from .order import CrawlJob, Job, SandboxJob, own_versions
 from .remote_worker import RemoteWorker
@@ -27,15 +31,34 @@ def remote_worker(
     """
     executor = read_executor(spec.executor or "")
     job = _page_job(ctx, spec, crawler) if crawler is not None else _command_job(ctx, spec, provider_key_names)
-
-    def seen(workers: list[ClusterWorker]) -> None:
-        ctx.events.record(WorkersSeen(workers=workers))
-
     try:
         encoded = msgspec.json.encode(job)
     except UnicodeEncodeError:
         raise UserError(f"--executor {executor.text}: a path of this search is not UTF-8; rename it") from None
-    return RemoteWorker(Cluster(executor, ctx.env, ctx.workspace.root), encoded, crawler, seen)
+    return RemoteWorker(_pool(ctx, executor), encoded, crawler)
+
+
+def remote_checks(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iterable[str]) -> RemoteChecks:
+    """Return what runs the checks of a migration with an executor. Raises UserError if it cannot be parsed.
+
+    The workers of a local cluster share the workspace. Others get its files.
+    """
+    executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
+
+    def job_of(used: RunContext) -> Job:
+        job = _confined_job(used, keys)
+        assert job.sandbox is not None  # a check needs one
+        sandbox = msgspec.structs.replace(job.sandbox, not_held=names_not_held(used.sandbox, used.facts.rules))
+        return msgspec.structs.replace(job, sandbox=sandbox, checks=True, is_shared=executor.address is None)
+
+    return RemoteChecks(_pool(ctx, executor), job_of, is_shared=executor.address is None)
+
+
+def _pool(ctx: RunContext, executor: Executor) -> BatchPool:
+    def seen(workers: list[ClusterWorker]) -> None:
+        ctx.events.record(WorkersSeen(workers=workers))
+
+    return BatchPool(Cluster(executor, ctx.env, ctx.workspace.root), seen)
 
 
 def _page_job(ctx: RunContext, spec: FinderSpec, crawler: Crawler) -> Job:
@@ -45,25 +68,39 @@ def _page_job(ctx: RunContext, spec: FinderSpec, crawler: Crawler) -> Job:
 
 def _command_job(ctx: RunContext, spec: FinderSpec, provider_key_names: Iterable[str]) -> Job:
     assert spec.worker is not None  # without a worker, a model works the items in the runner
-    gate = ctx.facts.spec.gate
-    named = gate.sandbox.env
-    sandbox = SandboxJob(
-        is_required=ctx.sandbox.kind is not None,
-        network=gate.network,
-        hosts=gate.sandbox.hosts,
-        own=[str(ctx.journal.path.parent), str(config_file(os.environ).parent)],
-        hide=gate.sandbox.hide,
-        show=gate.sandbox.show,
-        rules=list(ctx.facts.rules),
-    )
+    job = _confined_job(ctx, provider_key_names)
+    worker = spec.worker
+    return msgspec.structs.replace(job, seconds=worker.timeout, command=worker.command, function=worker.python)
+
+
+def _confined_job(ctx: RunContext, provider_key_names: Iterable[str]) -> Job:
+    """Return a job without content, with the sandbox and the environment of this context."""
+    named = ctx.facts.spec.gate.sandbox.env
     return Job(
         versions=own_versions(),
         workspace=str(ctx.workspace.root),
-        seconds=spec.worker.timeout,
-        command=spec.worker.command,
-        function=spec.worker.python,
-        sandbox=sandbox,
+        sandbox=sandbox_job(ctx.sandbox, ctx.facts.spec.gate, ctx.facts.rules, ctx.journal.path.parent),
         keys=sorted(provider_key_names),
         named=named,
         env={name: value for name, value in ctx.env.items() if any(fnmatchcase(name, one) for one in named)},
     )
+
+
+def sandbox_job(sandbox: Sandbox, gate: GatePolicy, rules: Sequence[Rule], runs: Path) -> SandboxJob:
+    """Return what the sandbox of a worker must hold. `sandbox`: that of the runner, `runs`: the folder of journals."""
+    return SandboxJob(
+        is_required=sandbox.kind is not None,
+        network=gate.network,
+        hosts=gate.sandbox.hosts,
+        own=[str(runs), str(config_file(os.environ).parent)],
+        hide=gate.sandbox.hide,
+        show=gate.sandbox.show,
+        rules=list(rules),
+    )
+
+
+def names_not_held(sandbox: Sandbox, rules: Sequence[Rule]) -> list[str] | None:
+    """Return the names of the guarantees that a probed sandbox does not give; None: there is no sandbox."""
+    if sandbox.kind is None:
+        return None
+    return [one.name for one in sandbox.missing(denied=bool(path_globs(rules)))]

@@ -33,8 +33,11 @@ def require_dask(executor: Executor) -> None:
         raise UserError(f"--executor {executor.text}: Dask is not installed; run pip install 'rundry[dask]'")
 
 
-async def check_cluster(executor: Executor) -> None:
-    """Raise UserError if the cluster cannot work items: it does not answer, or it has other versions."""
+async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> None:
+    """Raise UserError if the cluster cannot work: it does not answer, or it has other versions.
+
+    `sandbox`: an encoded `SandboxJob` that each worker must hold.
+    """
     require_dask(executor)
     if executor.address is None:
         return
@@ -42,6 +45,8 @@ async def check_cluster(executor: Executor) -> None:
         connection = await Connection.open(executor, None, _CONNECT_SECONDS)
         try:
             await _require_same(executor, connection)
+            if sandbox is not None:
+                await _require_sandboxes(executor, connection, sandbox)
         finally:
             await connection.close()
     except ConnectionLost as lost:
@@ -57,6 +62,13 @@ async def _require_same(executor: Executor, connection: Connection) -> None:
             theirs = msgspec.structs.replace(theirs, rundry=ours.rundry)
         if (why := ours.difference(theirs)) is not None:
             raise UserError(f"--executor {executor.text}: {place} has {why}; install the same version on both")
+
+
+async def _require_sandboxes(executor: Executor, connection: Connection, sandbox: bytes) -> None:
+    """Raise UserError for the first worker whose sandbox does not hold what the runner's holds."""
+    for place, why in sorted((await connection.refused(sandbox)).items()):
+        if why:
+            raise UserError(f"--executor {executor.text}: the worker {place} cannot be used: {why}")
 
 
 class Cluster:

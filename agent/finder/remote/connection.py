@@ -15,7 +15,7 @@ import msgspec
 from ...config.finder.executor import Executor, is_loopback
 from ...protocol import UserError
 from .local_cluster import Started
-from .on_worker import cancel_batches, work_batch
+from .on_worker import cancel_batches, check_sandbox, lacking_pieces, put_pieces, work_batch
 from .order import Versions
 
 T = TypeVar("T")
@@ -65,9 +65,19 @@ class _Client(Protocol):
 
     def __await__(self) -> Generator[Any, None, object]: ...
 
-    def submit(self, function: object, *arguments: object, key: str, pure: bool) -> _Future: ...
+    def submit(
+        self,
+        function: object,
+        *arguments: object,
+        key: str,
+        pure: bool,
+        workers: Sequence[str] | None,
+        allow_other_workers: bool,
+    ) -> _Future: ...
 
-    def run(self, function: object, *arguments: object, on_error: str) -> Awaitable[dict[str, Any]]: ...
+    def run(
+        self, function: object, *arguments: object, on_error: str, workers: Sequence[str] | None = None
+    ) -> Awaitable[dict[str, Any]]: ...
 
     def processing(self) -> Awaitable[Mapping[str, Sequence[str]]]: ...
 
@@ -132,13 +142,19 @@ class Connection:
         given = await self._ask(self._client.processing())
         return [_load(address, one, given.get(address, ())) for address, one in identity["workers"].items()]
 
-    async def submit(self, batch: str, job: bytes, items: bytes) -> bytes:
-        """Return the result of `work_batch` on any worker. Raises ConnectionLost, WorkerDied."""
+    async def submit(self, batch: str, job: bytes, orders: bytes, tree: str = "", worker: str = "") -> bytes:
+        """Return the result of `work_batch`, on this worker if it lives. Raises ConnectionLost, WorkerDied."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
         try:
-            future = self._client.submit(work_batch, job, items, batch, key=f"{_KEY}{batch}", pure=False)
+            future = self._client.submit(
+                *(work_batch, job, orders, batch, tree),
+                key=f"{_KEY}{batch}",
+                pure=False,
+                workers=[worker] if worker else None,
+                allow_other_workers=bool(worker),
+            )
         except Exception as error:  # noqa: BLE001 - the border to Dask: a closed client raises several kinds
             raise ConnectionLost(self._lost(error)) from None
         try:
@@ -154,6 +170,32 @@ class Connection:
         finally:
             with suppress(Exception):  # the client may be closed by now, and then nothing is left to release
                 future.release()
+
+    async def lacking(self, worker: str, digests: Sequence[str]) -> list[str]:
+        """Return which of these pieces the worker lacks. Raises WorkerDied."""
+        return cast("list[str]", await self._on(worker, lacking_pieces, list(digests)))
+
+    async def put(self, worker: str, pieces: Sequence[tuple[str, bytes]]) -> None:
+        """Store pieces on the worker. Raises WorkerDied."""
+        await self._on(worker, put_pieces, list(pieces))
+
+    async def refused(self, sandbox: bytes) -> dict[str, str]:
+        """Return for each worker why its sandbox cannot be used for this `SandboxJob`; empty if it can.
+
+        Raises ConnectionLost.
+        """
+        return await self._ask(self._client.run(check_sandbox, sandbox, on_error="raise"))
+
+    async def _on(self, worker: str, function: object, argument: object) -> object:
+        """Call a function on one worker. Raises WorkerDied, also if the connection is lost."""
+        try:
+            async with asyncio.timeout(_ANSWER):
+                found = await self._client.run(function, argument, on_error="raise", workers=[worker])
+                return found[worker]
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the border to Dask
+            raise WorkerDied(f"the Dask worker {worker} did not take files: {_one_line(error)}") from None
 
     async def cancel(self, batches: Sequence[str]) -> None:
         """End these batches wherever they are, as far as the cluster answers in a few seconds."""

@@ -11,7 +11,6 @@ import msgspec
 
 from ...protocol import Rule
 from ...version import VERSION
-from ..workers.worker import ItemResult, WorkItem
 
 LARGEST = 16_000_000
 """Most bytes of one item's result. All results of a batch pass the scheduler, whose memory they take."""
@@ -35,10 +34,14 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class SandboxJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The sandbox of a user's command or function on a worker."""
+    """The sandbox of a user's command, function or check on a worker."""
 
     is_required: bool
     """Whether the runner has a sandbox: then a worker without one refuses the items."""
+    not_held: list[str] | None = None
+    """Names of the guarantees that the runner's sandbox does not give: a worker's sandbox must give all others. None:
+    any sandbox will do.
+    """
     network: bool
     hosts: list[str]
     own: list[str]
@@ -56,17 +59,31 @@ class CrawlJob(msgspec.Struct, frozen=True, kw_only=True):
     exclude: list[str]
 
 
+class CheckOrder(msgspec.Struct, frozen=True):
+    """A check of one file."""
+
+    line: str
+    """Command line of the check."""
+    seconds: float
+    """Time limit."""
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """How the items of one search are worked. It is the same for all batches, and a worker keeps what it made of it."""
+    """How the orders of one search are worked. A worker keeps what it made of it for the next batches."""
 
     versions: Versions
     workspace: str
+    """Path of the workspace in the runner."""
+    is_shared: bool = True
+    """Whether the worker has the same folder at that path. If not, each batch names the tree of its files."""
+    checks: bool = False
+    """Whether the orders are checks."""
     seconds: float = 30.0
     """Time limit of one item."""
     crawl: CrawlJob | None = None
     command: list[str] = []
     function: str | None = None
-    """`module:function`, if neither a crawl nor a command."""
+    """`module:function`."""
     sandbox: SandboxJob | None = None
     keys: list[str] = []
     """Names of variables that hold keys of providers. Commands on a worker do not get them."""
@@ -77,19 +94,28 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The result of one item of a batch."""
+    """The result of one order of a batch."""
 
-    worked: ItemResult | None
-    """None: the batch took too long, so the item was not begun. It did not cost an attempt."""
+    worked: msgspec.Raw = msgspec.Raw(b"")
+    """The encoded result. Empty: the order was not worked."""
     seconds: float = 0.0
+    error: str = ""
+    """Why the order could not be worked. Both empty: it was not begun, which does not cost an attempt."""
+
+    @property
+    def is_worked(self) -> bool:
+        """Whether there is a result."""
+        return bool(bytes(self.worked))
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """The results of a batch, in the order of its items."""
+    """The results of a batch, in the order of its orders."""
 
     by: str
     """Address of the worker."""
     answers: list[Answer]
+    needs: list[str] = []
+    """Digests of what the worker needs before it can begin the batch."""
 
 
 def own_versions() -> Versions:
@@ -101,32 +127,44 @@ def own_versions() -> Versions:
     return Versions(VERSION, f"{sys.version_info.major}.{sys.version_info.minor}", distributed)
 
 
-def encode_items(items: Sequence[WorkItem]) -> bytes:
-    """Encode items as ASCII: the name of a file may hold bytes that are not UTF-8, as lone surrogates."""
-    return json.dumps([msgspec.to_builtins(item) for item in items]).encode()
+def encode_order(order: msgspec.Struct) -> bytes:
+    """Encode an order as ASCII: the name of a file may hold bytes that are not UTF-8, as lone surrogates."""
+    return json.dumps(msgspec.to_builtins(order)).encode()
 
 
-def decode_items(data: bytes) -> list[WorkItem]:
-    """Return what `encode_items` encoded."""
-    return msgspec.convert(json.loads(data), list[WorkItem])
+def join_orders(orders: Sequence[bytes]) -> bytes:
+    """Encode the orders of a batch."""
+    return b"[" + b",".join(orders) + b"]"
 
 
-def encode_answer(worked: ItemResult, seconds: float) -> bytes:
-    """Encode the result of an item; one that is too large becomes an error of the item."""
+def split_orders(data: bytes) -> list[object]:
+    """Return the orders of a batch, for `msgspec.convert`."""
+    return json.loads(data)
+
+
+def encode_answer(worked: msgspec.Struct, seconds: float) -> bytes:
+    """Encode the result of an order; one that is too large becomes an error."""
     try:
-        data = msgspec.json.encode(Answer(worked, seconds))
+        data = msgspec.json.encode({"worked": worked, "seconds": seconds})
     except UnicodeEncodeError:
-        data = msgspec.json.encode(Answer(ItemResult(error="the result has text that is not UTF-8"), seconds))
+        return encode_error("the result has text that is not UTF-8", seconds)
     if len(data) <= LARGEST:
         return data
-    error = f"the result has {len(data):,} bytes: a worker of --executor may return {LARGEST:,} for an item"
-    return msgspec.json.encode(Answer(ItemResult(error=error), seconds))
+    return encode_error(
+        f"the result has {len(data):,} bytes: a worker of --executor may return {LARGEST:,} for an item", seconds
+    )
 
 
-NOT_BEGUN = msgspec.json.encode(Answer(None))
-"""The answer for an item that was not begun."""
+def encode_error(error: str, seconds: float = 0.0) -> bytes:
+    """Encode the reason why an order could not be worked."""
+    return msgspec.json.encode({"seconds": seconds, "error": error.encode("utf-8", "replace").decode()})
 
 
-def join_answers(by: str, answers: Sequence[bytes]) -> bytes:
+NOT_BEGUN = b"{}"
+"""The answer for an order that was not begun."""
+
+
+def join_answers(by: str, answers: Sequence[bytes], needs: Sequence[str] = ()) -> bytes:
     """Encode the result of a batch from encoded answers."""
-    return b'{"by":' + msgspec.json.encode(by) + b',"answers":[' + b",".join(answers) + b"]}"
+    head = b'{"by":' + msgspec.json.encode(by) + b',"needs":' + msgspec.json.encode(list(needs))
+    return head + b',"answers":[' + b",".join(answers) + b"]}"

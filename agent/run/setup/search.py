@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from ...finder.checking import CheckRunner
 from ...finder.finder import Finder
 from ...finder.workers import Worker
 from ...model import NO_MODEL
 from ...protocol import FinderSpec, RunSpec
 from ...step import RunContext
+from ...workspace import Workspace
 from ..item_trees import Worktrees
 from .inputs import ProcessContext
-from .surroundings import key_names
+from .surroundings import detect_sandbox, key_names
 
 if TYPE_CHECKING:
     from ...finder.crawl import Crawler
@@ -25,7 +31,15 @@ def search_of(ctx: RunContext, process: ProcessContext) -> Finder | None:
     has_model = ctx.models.of_run.name != NO_MODEL
     trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
     worker = worker_of(ctx, spec.finder)
-    return Finder(ctx, spec.finder, worker, has_model=has_model, open_model=process.open_model, trees=trees)
+    return Finder(
+        ctx,
+        spec.finder,
+        worker,
+        has_model=has_model,
+        open_model=process.open_model,
+        trees=trees,
+        checks=_remote_checks(ctx, spec.finder),
+    )
 
 
 def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:
@@ -72,9 +86,48 @@ async def check_executor(spec: RunSpec) -> None:
     if spec.finder is None or spec.finder.executor is None:
         return
     from ...config.finder.executor import read_executor
-    from ...finder.remote.cluster import check_cluster
+    from ...finder.remote.cluster import check_cluster, require_dask
 
-    await check_cluster(read_executor(spec.finder.executor))
+    executor = read_executor(spec.finder.executor)
+    require_dask(executor)
+    if not _is_confined_as_here(spec.finder):
+        await check_cluster(executor)
+        return
+    if executor.address is not None:
+        await asyncio.to_thread(_check_size, Path(spec.workspace))
+        await check_cluster(executor, await _wanted_sandbox(spec))
+
+
+def _is_confined_as_here(finder: FinderSpec) -> bool:
+    """Return whether the workers run what the runner would run, so that their sandboxes must hold the same."""
+    return finder.check is not None
+
+
+def _check_size(root: Path) -> None:
+    """Raise UserError if the workspace is too large to be sent to workers."""
+    from ...finder.remote.trees.scan import TreeReader
+
+    TreeReader(Workspace(root), lambda: ()).read()
+
+
+async def _wanted_sandbox(spec: RunSpec) -> bytes:
+    """Return the encoded `SandboxJob` for the workers of this run."""
+    from ...finder.remote.assemble import names_not_held, sandbox_job
+
+    root, runs, gate = Path(spec.workspace), Path(spec.workspace), spec.gate
+    sandbox = await detect_sandbox(gate, root, runs)
+    await sandbox.probe(root)
+    job = sandbox_job(sandbox, gate, gate.rules, runs)
+    return msgspec.json.encode(msgspec.structs.replace(job, own=[], not_held=names_not_held(sandbox, gate.rules)))
+
+
+def _remote_checks(ctx: RunContext, spec: FinderSpec) -> CheckRunner | None:
+    """Return what runs the checks of a migration on a Dask cluster, or None."""
+    if spec.executor is None or spec.check is None:
+        return None
+    from ...finder.remote.assemble import remote_checks
+
+    return remote_checks(ctx, spec, provider_key_names=key_names(ctx.facts.spec.model, ctx.facts.model_spec))
 
 
 def _remote(ctx: RunContext, spec: FinderSpec, crawler: Crawler | None) -> Worker:

@@ -21,8 +21,11 @@ WAIT = 60.0
 class DaskCluster:
     """A scheduler at a fixed port of loopback, and workers with two threads each."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, threads: int = 2) -> None:
-        self._folder, self._threads = folder, threads
+    def __init__(
+        self, folder: Path, *, workers: int = 2, threads: int = 2, env: Mapping[str, str] | None = None
+    ) -> None:
+        """`env`: further variables of the workers."""
+        self._folder, self._threads, self._env = folder, threads, env or {}
         self.port = _free_port()
         self.scheduler = self._start_scheduler()
         self.workers = [self.add_worker() for _ in range(workers)]
@@ -53,7 +56,7 @@ class DaskCluster:
             f"tcp://127.0.0.1:{self.port}",
             *("--host", "127.0.0.1", "--nthreads", str(self._threads), "--no-dashboard", "--no-nanny"),
             *("--local-directory", str(self._folder)),
-            env=env,
+            env={**self._env, **(env or {})},
         )
 
     def add_other(self, env: Mapping[str, str]) -> None:

@@ -13,10 +13,11 @@ from rundry.agent.finder.remote.order import (
     NOT_BEGUN,
     BatchResult,
     Versions,
-    decode_items,
     encode_answer,
-    encode_items,
+    encode_order,
     join_answers,
+    join_orders,
+    split_orders,
 )
 from rundry.agent.finder.workers import ItemResult, WorkItem
 from rundry.agent.protocol import UserError
@@ -99,14 +100,17 @@ def test_the_size_follows_items_that_become_slower():
 
 def test_an_item_whose_name_is_not_utf8_arrives_unchanged():
     items = [WorkItem("file", "a\udcff", "/w/a\udcff", 2, "seed")]
-    assert decode_items(encode_items(items)) == items
+    sent = join_orders([encode_order(item) for item in items])
+    assert msgspec.convert(split_orders(sent), list[WorkItem]) == items
 
 
 def test_results_travel_in_the_order_of_the_items():
     worked = ItemResult(items=[Candidate("value", "é")], found_new=True, reason="r", retry_after=2.0)
     result = msgspec.json.decode(join_answers("tls://w", [encode_answer(worked, 0.5), NOT_BEGUN]), type=BatchResult)
     assert result.by == "tls://w"
-    assert [answer.worked for answer in result.answers] == [worked, None]
+    first, second = result.answers
+    assert msgspec.json.decode(first.worked, type=ItemResult) == worked
+    assert (first.is_worked, second.is_worked, second.error) == (True, False, "")
     assert result.answers[0].seconds == 0.5
 
 

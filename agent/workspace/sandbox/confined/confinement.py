@@ -145,6 +145,10 @@ class Confinement:
         env = self._egress.env if self._egress is not None and joined else {}
         return bubblewrap(self._program, argv, layout, access, processes=_PROCESSES, joined=joined, env=env)
 
+    def hidden_below(self, ws: Path) -> list[Path]:
+        """Return the places in this folder that commands cannot read."""
+        return [place for place in self._hidden_places(ws).hidden if place.is_relative_to(ws)]
+
     def _hidden_places(self, ws: Path) -> HiddenPlaces:
         seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else None
         return self._settings.hide_rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))

@@ -1,0 +1,283 @@
+"""Send orders in batches to a Dask cluster, and answer each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from ...protocol import ClusterWorker, UserError
+from .batches import BatchSize
+from .cluster import Cluster
+from .connection import Connection, ConnectionLost, WorkerDied, WorkerLoad
+from .loads import described
+from .order import BatchResult, join_orders
+from .supply import Supply
+from .trees.scan import TreeChanged, WorkspaceTree
+
+_POLL_SECONDS = 1.0
+"""Seconds between two queries for the workers of the cluster."""
+_RECORD_SECONDS = 2.0
+"""Seconds between two events with the load of the workers."""
+_NO_WORKER_SECONDS = 30.0
+"""Seconds without any worker after which the waiting orders fail and are tried again later."""
+_MOST_SUPPLIES = 20
+"""How often files are sent for one order. Two times are enough, unless Dask moves it from worker to worker."""
+
+
+class NotWorked(Exception):
+    """The order could not be worked; the message is one line for a person."""
+
+
+class ClusterAway(NotWorked):
+    """The cluster did not answer for a while, or cannot be used any more."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What a worker has to do."""
+
+    job: bytes
+    """The encoded `Job`. Orders of one batch have the same."""
+    data: bytes
+    """The order as `encode_order` returns it."""
+    label: str
+    """What it is about, for people."""
+    is_alone: bool = False
+    """Whether its batch has no other order: it may be what ends its worker."""
+    tree: WorkspaceTree | None = None
+    """The files that the worker needs; None: it shares the workspace, or needs none."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """An order that was not answered yet."""
+
+    order: Order
+    answer: asyncio.Future[msgspec.Raw]
+    worker: str = ""
+    """Address of the worker that has its files."""
+    supplies: int = 0
+    """How often files were sent for it."""
+
+    def fits(self, other: _Waiting) -> bool:
+        """Return whether both can be in one batch."""
+        ours, theirs = self.order, other.order
+        same_files = (ours.tree and ours.tree.digest) == (theirs.tree and theirs.tree.digest)
+        return same_files and ours.job == theirs.job and self.worker == other.worker and not theirs.is_alone
+
+    def settle(self, outcome: msgspec.Raw | Exception) -> None:
+        """Set the answer, unless the order was cancelled."""
+        if self.answer.done():
+            return
+        if isinstance(outcome, Exception):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Orders that are worked together."""
+
+    name: str
+    members: list[_Waiting]
+    task: asyncio.Task[None] | None = field(default=None)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether someone waits for an order of it."""
+        return any(not one.answer.done() for one in self.members)
+
+
+class Orders(Protocol):
+    """What works orders."""
+
+    async def work(self, order: Order) -> msgspec.Raw:
+        """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
+        ...
+
+    async def close(self) -> None:
+        """End everything. May be called twice."""
+        ...
+
+
+class BatchPool:
+    """Works orders on the cluster, as many batches at the same time as it has threads, and a few that wait there."""
+
+    def __init__(
+        self, cluster: Cluster, on_seen: Callable[[list[ClusterWorker]], object] = lambda workers: None
+    ) -> None:
+        """`on_seen` gets the workers when they changed."""
+        self._cluster, self._on_seen = cluster, on_seen
+        self._run = secrets.token_hex(6)
+        self._number = 0
+        self._queue: deque[_Waiting] = deque()
+        self._batches: set[_Batch] = set()
+        self._size = BatchSize()
+        self._supply = Supply()
+        self._changed = asyncio.Event()
+        self._threads = 0
+        self._loops: list[asyncio.Task[None]] = []
+        self._seen: list[ClusterWorker] = []
+        self._recorded_at = float("-inf")
+
+    async def work(self, order: Order) -> msgspec.Raw:
+        """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
+        if not self._loops:
+            self._loops = [asyncio.create_task(self._send_all()), asyncio.create_task(self._poll_workers())]
+        waiting = _Waiting(order, asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self._changed.set()
+        try:
+            return await waiting.answer
+        except asyncio.CancelledError:
+            await self._cancel(waiting)
+            raise
+
+    async def close(self) -> None:
+        """End all batches and close the cluster. May be called twice."""
+        loops, self._loops = self._loops, []
+        tasks = [*loops, *(batch.task for batch in self._batches if batch.task is not None)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._cluster.close()
+
+    async def _cancel(self, waiting: _Waiting) -> None:
+        """Withdraw a cancelled order. If no order of its batch is wanted any more, end the batch."""
+        if waiting in self._queue:
+            self._queue.remove(waiting)
+        for batch in [one for one in self._batches if waiting in one.members and not one.is_wanted]:
+            if batch.task is not None:
+                batch.task.cancel()
+                await asyncio.wait([batch.task])
+
+    async def _send_all(self) -> None:
+        """Send waiting orders whenever a thread of the cluster is free."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await asyncio.sleep(0)  # orders that begin in the same turn share batches
+            if not self._queue:
+                continue
+            try:
+                connection = await self._cluster.connected()
+                await self._wait_for_workers(connection)
+            except (ConnectionLost, UserError) as lost:
+                self._fail_waiting(str(lost))
+                continue
+            while self._queue and (free := self._most_batches - len(self._batches)) > 0:
+                self._send(connection, self._next_batch(free))
+
+    @property
+    def _most_batches(self) -> int:
+        """How many batches are sent: one for each thread and as many that wait, so that none waits for the runner."""
+        return 2 * self._threads
+
+    def _next_batch(self, free: int) -> list[_Waiting]:
+        """Take the next orders."""
+        members = [self._queue.popleft()]
+        size = self._size.size(len(self._queue) + 1, free)
+        while len(members) < size and self._queue and not members[0].order.is_alone and members[0].fits(self._queue[0]):
+            members.append(self._queue.popleft())
+        return members
+
+    def _send(self, connection: Connection, members: list[_Waiting]) -> None:
+        self._number += 1
+        batch = _Batch(f"{self._run}-{self._number}", members)
+        self._batches.add(batch)
+        batch.task = asyncio.create_task(self._perform(connection, batch))
+
+    async def _perform(self, connection: Connection, batch: _Batch) -> None:
+        """Work a batch and answer its orders. Orders that were not begun return to the front of the queue."""
+        first, orders = batch.members[0], join_orders([one.order.data for one in batch.members])
+        tree = first.order.tree
+        try:
+            digest = "" if tree is None else tree.digest
+            data = await connection.submit(batch.name, first.order.job, orders, digest, first.worker)
+            result = msgspec.json.decode(data, type=BatchResult)
+            if result.needs and tree is not None:
+                await self._send_files(connection, batch, tree, result)
+            else:
+                self._answer(batch, result)
+        except ConnectionLost:
+            await self._cluster.drop(connection)
+            self._return(batch.members)
+        except WorkerDied as died:
+            for one in batch.members:
+                one.settle(NotWorked(str(died)))
+        except TreeChanged as changed:
+            for one in batch.members:
+                one.settle(changed)
+        except asyncio.CancelledError:
+            await connection.cancel([batch.name])
+            raise
+        finally:
+            self._batches.discard(batch)
+            self._changed.set()
+
+    async def _send_files(
+        self, connection: Connection, batch: _Batch, tree: WorkspaceTree, result: BatchResult
+    ) -> None:
+        """Send the worker what it lacks, and return the orders to the queue for this worker. Raises TreeChanged."""
+        problem = await self._supply.send(connection, result.by, tree, result.needs)
+        for one in batch.members:
+            one.worker, one.supplies = ("" if problem else result.by), one.supplies + 1
+            if one.supplies > _MOST_SUPPLIES:
+                one.settle(NotWorked(f"its files did not arrive on the workers: {problem or 'they need them again'}"))
+        self._return(batch.members)
+
+    def _answer(self, batch: _Batch, result: BatchResult) -> None:
+        done = [answer for answer in result.answers if answer.is_worked]
+        self._size.note(len(done), sum(answer.seconds for answer in done))
+        later: list[_Waiting] = []
+        for one, answer in zip(batch.members, result.answers, strict=True):
+            if answer.is_worked:
+                one.settle(answer.worked)
+            elif answer.error:
+                one.settle(NotWorked(answer.error))
+            else:
+                later.append(one)
+        self._return(later)
+
+    def _return(self, members: Sequence[_Waiting]) -> None:
+        self._queue.extendleft(one for one in reversed(members) if not one.answer.done())
+
+    async def _wait_for_workers(self, connection: Connection) -> None:
+        """Query the workers, and wait while there are none. Raises ConnectionLost."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _NO_WORKER_SECONDS
+        while self._threads == 0:
+            self._update_workers(await connection.workers())
+            if self._threads == 0:
+                if loop.time() >= until:
+                    raise ConnectionLost("the Dask scheduler has no workers; start some with `dask worker`")
+                await asyncio.sleep(_POLL_SECONDS / 4)
+
+    async def _poll_workers(self) -> None:
+        """Query the workers from time to time: some may have come or gone."""
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            try:
+                self._update_workers(await self._cluster.workers())
+            except ConnectionLost:
+                continue  # the batches notice it too, and they decide what to do
+            self._changed.set()
+
+    def _update_workers(self, loads: Sequence[WorkerLoad]) -> None:
+        self._threads = sum(load.threads for load in loads)
+        now = asyncio.get_running_loop().time()
+        seen = described(loads, {batch.name: [one.order.label for one in batch.members] for batch in self._batches})
+        if seen != self._seen and (now >= self._recorded_at + _RECORD_SECONDS or len(seen) != len(self._seen)):
+            self._seen, self._recorded_at = seen, now
+            self._on_seen(seen)
+
+    def _fail_waiting(self, why: str) -> None:
+        waiting, self._queue = self._queue, deque()
+        for one in waiting:
+            one.settle(ClusterAway(why))

@@ -1,0 +1,27 @@
+"""Describe the workers of a cluster for the events of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...protocol import ClusterWorker
+from .connection import WorkerLoad
+
+
+def described(loads: Sequence[WorkerLoad], labels: Mapping[str, Sequence[str]]) -> list[ClusterWorker]:
+    """Return the workers with what this run gave them. `labels`: what each batch of this run is about."""
+    found: list[ClusterWorker] = []
+    for load in sorted(loads, key=lambda one: one.name):
+        given = [label for name in load.batches for label in labels.get(name, ())]
+        found.append(
+            ClusterWorker(
+                name=load.name,
+                threads=load.threads,
+                batches=sum(name in labels for name in load.batches),
+                items=len(given),
+                doing=given[0] if given else "",
+                cpu=round(load.cpu),
+                memory=load.memory // 1_000_000 * 1_000_000,
+            )
+        )
+    return found
