@@ -234,6 +234,12 @@ from .events.tries import (
 from .events.union import (
     KnownEvent as KnownEvent,
 )
+from .events.waits import (
+    SHELL_CALL as SHELL_CALL,
+    LockAwaited as LockAwaited,
+    LockObtained as LockObtained,
+    OutputArrived as OutputArrived,
+)
 from .events.wheel import (
     BackgroundEnded as BackgroundEnded,
     BackgroundSaid as BackgroundSaid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -49,14 +49,21 @@ async def run_check(
     sandbox: Sandbox,
     empty: Path | None = None,
     shown_as: Path | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> CheckResult:
     """Run the check with `bash --noprofile --norc -c` in the sandbox; `timeout` in seconds. Never raises OSError.
 
     `empty`: a private folder in the sandbox's temp folder. `shown_as`: the path that the output shows instead of that
-    of the workspace, if this is a copy.
+    of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
     finished = await sandbox.run(
-        command, workspace.root, Access(empty=empty), cwd=workspace.root, env=env, timeout=timeout
+        command,
+        workspace.root,
+        Access(empty=empty),
+        cwd=workspace.root,
+        env=env,
+        timeout=timeout,
+        on_output=on_output,
     )
     whole = plain(finished.full.decode("utf-8", "replace"))
     if shown_as is not None and shown_as != workspace.root:

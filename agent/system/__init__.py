@@ -4,6 +4,7 @@ from .crash import crash_point
 from .hosts import Target, read_host, read_target, split_host
 from .inotify import Inotify
 from .internet import address_in_entry, may_resolve_to
+from .lock_holder import lock_holder
 from .memory import return_freed_memory
 from .plain_files import read_plain, walk_folders
 from .programs import find_program, path_outside
@@ -18,6 +19,7 @@ __all__ = [
     "crash_point",
     "find_program",
     "import_aiohttp",
+    "lock_holder",
     "may_resolve_to",
     "path_outside",
     "read_host",

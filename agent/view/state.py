@@ -35,6 +35,7 @@ from ..protocol import (
     TierAsked,
     WaitsFor,
 )
+from .lock_wait import LockWait
 from .progress import Progress
 from .stopwatch import Stopwatch
 from .transcript import Blocks
@@ -171,6 +172,10 @@ class Shown:
     at_question: dict[str, int] = field(default_factory=dict[str, int])
     growing: dict[tuple[str | None, str], int] = field(default_factory=dict[tuple[str | None, str], int])
     """Work and block kind to the index of the growing block."""
+    printed: dict[int, str] = field(default_factory=dict[int, str])
+    """Index of a running command's block to its newest line of output."""
+    locks: list[LockWait] = field(default_factory=list[LockWait])
+    """Locks that steps wait for, oldest first."""
 
     @property
     def changeable(self) -> set[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .block import Block
 from .reducer.numbers import clock
@@ -10,6 +10,8 @@ from .state import ViewState
 
 SHOW_WAIT_SECONDS = 2.0
 """Seconds after which a wait is worth a line."""
+_TIME = 12
+"""Cells for the time and the gaps around it."""
 _RUNS = ("command", "tool", "edit", "check")
 
 
@@ -25,13 +27,21 @@ class Wait:
     """Unix time at which it ends; None: unknown."""
     others: int = 0
     """Number of further things that run at the same time."""
+    line: str = ""
+    """Raw text: the newest line that it printed."""
+    is_lock: bool = False
+    """It is a lock that someone else holds."""
 
-    def words(self, now: float) -> str:
-        """Return the line: `pytest -q  0:34`, or with the time that is left: `... again in 0:12`."""
+    def words(self, now: float, most: int = 0) -> str:
+        """Return the line: `pytest -q  0:34  12 passed`, or with the time that is left: `... again in 0:12`.
+
+        `most`: cells for the line; a long name is shortened to leave a part of them to what it printed. 0: no limit.
+        """
         more = f" (and {self.others} more)" if self.others else ""
         if self.until is not None:
             return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}"
-        return f"{self.what}{more}  {clock(max(0.0, now - self.since))}"
+        what = _shortened(self.what, most - min(most // 2, len(self.line) + _TIME)) if most and self.line else self.what
+        return f"{what}{more}  {clock(max(0.0, now - self.since))}  {self.line}".rstrip()
 
 
 def waiting_for(state: ViewState) -> Wait | None:
@@ -41,18 +51,31 @@ def waiting_for(state: ViewState) -> Wait | None:
     if state.retrying is not None and not state.admitted:
         why, since, seconds = state.retrying
         return Wait(why, since, since + seconds)
+    if state.locks:
+        first = state.locks[0]
+        what = f"waiting for {first.lock}, held by {first.holder or 'an unknown process'}"
+        return Wait(what, first.since, others=len(state.locks) - 1, is_lock=True)
     found = [*_running(state), *_silent(state)]
     if not found:
         return None
     oldest = min(found, key=lambda wait: wait.since)
-    return Wait(oldest.what, oldest.since, others=len(found) - 1)
+    return replace(oldest, others=len(found) - 1)
 
 
 def _running(state: ViewState) -> list[Wait]:
     """Return the commands, tools and checks that run."""
-    places = {*state.at_call.values(), *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm"))}
-    blocks = (state.blocks.in_memory_at(at) for at in places)
-    return [Wait(_title(block), block.at) for block in blocks if block.status == "running" and block.kind in _RUNS]
+    running = (*state.at_call.values(), *state.at_shell.values())
+    places = {*running, *(at for (_, kind), at in state.growing.items() if kind in ("check", "confirm"))}
+    blocks = ((at, state.blocks.in_memory_at(at)) for at in places)
+    return [
+        Wait(_title(block), block.at, line=state.printed.get(at, ""))
+        for at, block in blocks
+        if block.status == "running" and block.kind in _RUNS
+    ]
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(0, most - 1)]}…"
 
 
 def _title(block: Block) -> str:

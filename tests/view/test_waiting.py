@@ -17,8 +17,13 @@ from rundry.agent import (
     CheckStarted,
     ConfirmationStarted,
     Fault,
+    LockAwaited,
+    LockObtained,
+    OutputArrived,
+    ProposalDecided,
     ProposalOpened,
     RunEnded,
+    ShellStarted,
     Sleeping,
     StepStarted,
     TextArrived,
@@ -55,6 +60,7 @@ def after(*events: object) -> tuple[ViewState, float]:
         ((ASKS, TextArrived(text="a"), PAID, RUNS, OPENED), "make all"),
         ((RUNS, ToolFinished(call_id="c", tool="run_command", ok=True, result="")), None),
         ((CheckStarted(command="pytest -q"),), "running pytest -q"),
+        ((ShellStarted(shell_id=3, command="make", told=True),), "running ! make"),
         ((CheckStarted(command="pytest -q"), CHECKED), None),
         ((ConfirmationStarted(command="pytest -q"),), "in a clean checkout: pytest -q"),
         ((Sleeping(asked=9, seconds=9, why="x"),), None),
@@ -84,6 +90,50 @@ def test_a_rate_limit_says_when_the_next_attempt_is_made():
     assert "first token" in retried.what
 
 
+def test_a_wait_shows_the_newest_line_that_the_command_printed_until_it_ends():
+    printed = OutputArrived(command="make all", line="CC main.o", call_id="c")
+    state, at = after(RUNS, OPENED, ProposalDecided(proposal_id="p", decision="approve", by="policy"), printed)
+    wait = waiting_for(state)
+    assert wait is not None and wait.words(at + 34).endswith("0:34  CC main.o")
+    reduce_all(state, Script(at=at).stamp())
+    state, _ = after(RUNS, printed, ToolFinished(call_id="c", tool="run_command", ok=True, result=""))
+    assert waiting_for(state) is None and not state.printed
+
+
+def test_a_long_command_leaves_half_of_the_line_to_what_it_printed():
+    command = "pytest -q tests/" + "long/" * 30
+    state, at = after(CheckStarted(command=command), OutputArrived(command=command, line="12 passed " * 9))
+    wait = waiting_for(state)
+    assert wait is not None
+    line = wait.words(at + 34, 80)
+    assert line.startswith("running pytest -q") and "…  0:34  12 passed 12 passed" in line[:80]
+
+
+def test_a_lock_is_named_with_its_holder_before_anything_else():
+    awaited = LockAwaited(lock="/w/.git/index.lock", holder="process 7 (git commit)")
+    state, at = after(CheckStarted(command="pytest -q"), awaited)
+    wait = waiting_for(state)
+    assert wait is not None and wait.is_lock
+    assert wait.words(at + 3) == "waiting for /w/.git/index.lock, held by process 7 (git commit)  0:03"
+    state, _ = after(awaited, LockObtained(lock="/w/.git/index.lock"))
+    assert waiting_for(state) is None
+    state, _ = after(LockAwaited(lock="the files"))
+    wait = waiting_for(state)
+    assert wait is not None and "held by an unknown process" in wait.what
+
+
+def test_without_a_screen_a_lock_is_reported_immediately(capsys: pytest.CaptureFixture[str]):
+    state, at = after(LockAwaited(lock="the files", holder="an undo"))
+    lines = WaitLines()
+    for second in range(8):
+        lines.update(state, at + second)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "waiting for the files, held by an undo  0:00",
+        "still waiting for the files, held by an undo  0:05",
+    ]
+
+
 def test_without_a_screen_a_long_wait_is_a_line_at_growing_intervals(capsys: pytest.CaptureFixture[str]):
     state, at = after(CheckStarted(command="pytest -q"))
     lines = WaitLines()
@@ -101,6 +151,9 @@ async def test_the_session_shows_a_wait_after_two_seconds_and_moves_no_row():
         await stage.caught_up(pilot)
         rows = len(stage.text().splitlines())
         await until(pilot, lambda: "── running pytest -q" in stage.text())
+        assert len(stage.text().splitlines()) == rows
+        stage.play(OutputArrived(command="pytest -q", line="tests/test_calc.py \x1b[31m..F\u202e"))
+        await until(pilot, lambda: "tests/test_calc.py ⟨ESC⟩[31m..F⟨U+202E⟩ ──" in stage.text())
         assert len(stage.text().splitlines()) == rows
         stage.play(CHECKED)
         await until(pilot, lambda: "── running" not in stage.text())

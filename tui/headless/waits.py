@@ -20,9 +20,10 @@ Result = TypeVar("Result")
 
 
 class WaitLines:
-    """Prints a line for a wait that is long, and further ones at growing intervals."""
+    """Prints a line for a wait that is long, and further ones at growing intervals. A lock gets one immediately."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = say_line) -> None:
+        self._say = say
         self._since = 0.0
         self._due = AT_SECONDS[0]
 
@@ -32,12 +33,12 @@ class WaitLines:
         if wait is None:
             return
         if wait.since != self._since:
-            self._since, self._due = wait.since, AT_SECONDS[0]
+            self._since, self._due = wait.since, 0.0 if wait.is_lock else AT_SECONDS[0]
         waited = now - wait.since
         if waited < self._due:
             return
         self._due = next((at for at in AT_SECONDS if at > waited), waited - waited % _EVERY + _EVERY)
-        say_line(f"still {wait.words(now)}")
+        self._say(f"still {wait.words(now)}" if waited >= AT_SECONDS[0] else wait.words(now))
 
 
 async def with_waits(work: Awaitable[Result], look: Callable[[float], None]) -> Result:

@@ -79,7 +79,7 @@ class MessageRow(Vertical):
         `offers_choices`: keys of the empty box move the mark of the first screen. `at_rest`: no runner drives the run,
         and background commands ended with the last one.
         """
-        self._rule.show("" if at_rest else _wait_words(state, now))
+        self._rule.show("" if at_rest else _wait_words(state, now, self.size.width - 6))
         running = background_lines([] if at_rest else list(state.background.values()), now, self.size.width - 2)
         queue = tuple((m.queued_id, m.text) for m in state.queue)
         is_busy = bool(state.activity) and not at_rest
@@ -103,10 +103,14 @@ class MessageRow(Vertical):
         self._queued.update(Content("  ").join(words))
 
 
-def _wait_words(state: ViewState, now: float) -> str:
-    """Return what the run waits for and for how long, once that takes a while."""
+def _wait_words(state: ViewState, now: float, most: int) -> str:
+    """Return what the run waits for, for how long, and what it printed last, once that takes a while.
+
+    `most`: the cells that there are. A lock is shown immediately: it was waited for before.
+    """
     wait = waiting_for(state)
-    return "" if wait is None or now - wait.since < SHOW_WAIT_SECONDS else one_line(wait.words(now))
+    patience = 0.0 if wait is not None and wait.is_lock else SHOW_WAIT_SECONDS
+    return "" if wait is None or now - wait.since < patience else one_line(wait.words(now, most))
 
 
 class Rule(Static):

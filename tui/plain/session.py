@@ -12,6 +12,7 @@ from collections.abc import Callable
 from rundry.agent import Interrupt, Refusal, RundryError, StopHow, Unreachable
 
 from ..app import ViewResult
+from ..headless.waits import WaitLines
 from ..run_controller import RunController
 from ..screens.follower import BEAT_SECONDS, STILL_SECONDS
 from ..screens.leaving import Leaving
@@ -42,6 +43,7 @@ class PlainSession:
         self._reason = ""
         self._part_line = b""
         self._startup_status = ""
+        self._waits = WaitLines(self._say)
         self._once: set[str] = set()
         """Lines that are printed only once."""
 
@@ -98,6 +100,8 @@ class PlainSession:
         for why in self._controller.state.refused.values():
             self._say_once(f"refused: {why}")
         self._narrator.update()
+        if self._controller.begun and not self._controller.status.is_at_rest:
+            self._waits.update(self._controller.state, time.time())
         self._leaving.go_once_over()
 
     def _read(self) -> None:

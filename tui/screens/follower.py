@@ -150,7 +150,8 @@ class RunFollower:
         if not controller.begun or controller.status.is_at_rest:
             return False
         state = controller.state
-        return state.busy.since is not None or bool(state.sleeping or state.background or state.finder)
+        is_waiting = state.sleeping or state.background or state.finder or state.locks
+        return state.busy.since is not None or bool(is_waiting)
 
     def _until_redraw(self) -> float:
         left = self._drawn_at + self._redraw_after() - time.monotonic()

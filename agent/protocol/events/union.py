@@ -11,6 +11,7 @@ from .person import PersonEvent
 from .run import RunEvent
 from .step import StepEvent
 from .tries import TriesEvent
+from .waits import WaitsEvent
 from .wheel import WheelEvent
 from .worktrees import WorktreesEvent
 
@@ -24,6 +25,7 @@ KnownEvent = (
     | RunEvent
     | StepEvent
     | TriesEvent
+    | WaitsEvent
     | WheelEvent
     | WorktreesEvent
 )

@@ -18,7 +18,7 @@ async def compact(run: LiveRun, command: Compact) -> str | None:
         return "a step runs: interrupt it first, or wait until it ends"
     if command.undo:
         return _restore_rounds(run.facts, run.ctx.events)
-    async with run.files_lock:
+    async with run.files_lock.held("a compaction"):
         if ctx.activity.is_running or run.facts.main.unanswered():
             return "a step runs: interrupt it first, or wait until it ends"
         with ctx.activity.in_progress():

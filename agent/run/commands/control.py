@@ -61,7 +61,7 @@ async def return_control(run: LiveRun, note: str) -> str | None:
         return "you are not in control"
     if run.ctx.activity.is_running:
         return "your last action still runs: interrupt it first"
-    async with run.files_lock:
+    async with run.files_lock.held("a return of control"):
         await end_control(run.ctx, note, by="person")
     run.pauses.unpause()
     run.ctx.activity.wake()
@@ -78,7 +78,7 @@ async def act(run: LiveRun, command: Act) -> str | None:
         return f"{run.facts.spec.loop.a_run} has no `finish`: /control returns control"
     if run.ctx.activity.is_running:
         return "your last action still runs: interrupt it first"
-    async with run.files_lock:
+    async with run.files_lock.held("an action of yours"):
         with run.ctx.activity.in_progress():
             return await _UserAction(run).use(command)
 

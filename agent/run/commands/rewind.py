@@ -20,7 +20,7 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
-    async with run.files_lock:
+    async with run.files_lock.held("a rewind"):
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ...protocol import Prompted, Shell, ShellFinished, ShellStarted
+from ...protocol import SHELL_CALL, Prompted, Shell, ShellFinished, ShellStarted
+from ...step.resources.last_line import output_reported
 from ...stops import head_and_tail
 from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
 from ..live.live_run import LiveRun
@@ -29,13 +30,10 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
     ctx.events.record(ShellStarted(shell_id=command_id, command=command.command, told=command.tell))
     kept = HeadTail(_KEPT)
     began = ctx.clock.monotonic()
-    running = asyncio.ensure_future(
-        run_process(command.command, cwd=ctx.workspace.root, env=ctx.env, timeout=SECONDS, on_output=kept.add)
-    )
     done: Finished | None = None
     how = "ended with the run"
     try:
-        done = await _until_ended(running, run.shells)
+        done = await _until_ended(_started(run, command_id, command, kept), run.shells)
         how = "interrupted" if done is None else _how(done)
     finally:
         ctx.files.mark_changed()
@@ -56,6 +54,24 @@ async def run_for_person(run: LiveRun, command_id: int, command: Shell) -> str |
             said = f"The person ran `{command.command}` ({how}):\n{output or '(no output)'}"
             run.messages.send(Prompted(kind="shell", text=said))
     return None
+
+
+def _started(run: LiveRun, command_id: int, command: Shell, kept: HeadTail) -> asyncio.Task[Finished]:
+    """Start the command. Its newest line of output is recorded while it runs."""
+    ctx = run.ctx
+
+    async def work() -> Finished:
+        with output_reported(ctx.events.bound(None, None), command.command, f"{SHELL_CALL}{command_id}") as report:
+
+            def on_output(piece: bytes) -> None:
+                kept.add(piece)
+                report(piece)
+
+            return await run_process(
+                command.command, cwd=ctx.workspace.root, env=ctx.env, timeout=SECONDS, on_output=on_output
+            )
+
+    return asyncio.ensure_future(work())
 
 
 async def _until_ended(running: asyncio.Task[Finished], shells: set[asyncio.Task[Finished]]) -> Finished | None:

@@ -42,7 +42,7 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
     ctx = run.ctx
     if ctx.activity.is_running:
         return MID_STEP
-    async with run.files_lock:
+    async with run.files_lock.held("an undo"):
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
         taking = asyncio.ensure_future(

@@ -26,7 +26,7 @@ _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 async def confirm(run: LiveRun) -> None:
     """Run the confirming commands once and record the result. The user can interrupt them."""
     ctx = run.ctx
-    async with run.files_lock:
+    async with run.files_lock.held("the check in a clean checkout"):
         with ctx.activity.in_progress():
             try:
                 await ctx.activity.interruptible(ctx.before_acting())
@@ -63,7 +63,8 @@ async def _confirm(ctx: RunContext) -> None:
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
     with ctx.usage.running():
-        trial = await ctx.activity.interruptible(run_trial(result, wanted.confirming, seconds, any_=wanted.any))
+        trying = run_trial(result, wanted.confirming, seconds, any_=wanted.any, record=ctx.events.bound(None, None))
+        trial = await ctx.activity.interruptible(trying)
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the time budget left only {seconds:.0f} s for it")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import msgspec
 
-from ...protocol import Confirmed
+from ...protocol import Confirmed, Record
 from ...step.checks.guarded_check import prepared_environment
+from ...step.resources.last_line import output_reported
 from ...stops import CheckResult, run_check
 from ...stops.counting import Counted, compare
 from .checkout import Checkout, Result, checkout
@@ -27,22 +29,29 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
 
 
-async def run_trial(result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False) -> Trial:
-    """Run the commands. Each (with `any_`: one of them) must pass within `seconds`. Never raises CheckoutFailed."""
+async def run_trial(
+    result: Result, commands: Sequence[str], seconds: float, *, any_: bool = False, record: Record | None = None
+) -> Trial:
+    """Run the commands. Each (with `any_`: one of them) must pass within `seconds`. Never raises CheckoutFailed.
+
+    `record` gets the newest line of output while they run.
+    """
     try:
-        return await _tried(result, commands, seconds, any_=any_)
+        return await _tried(result, commands, seconds, any_=any_, record=record)
     except CheckoutFailed as why:
         return Trial(result=Confirmed.NOT_CONFIRMED, detail=str(why))
 
 
-async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any_: bool) -> Trial:
+async def _tried(
+    result: Result, commands: Sequence[str], seconds: float, *, any_: bool, record: Record | None
+) -> Trial:
     root = str(result.workspace.root)
     async with checkout(result) as made:
         if made.original is not None and (named := next((command for command in commands if root in command), None)):
             raise CheckoutFailed(
                 f"`{named}` names the workspace by its absolute path, and only bubblewrap can replace that"
             )
-        ran = [await _run(made, command, seconds) for command in commands]
+        ran = [await _run(made, command, seconds, record) for command in commands]
     failed = [one for one in ran if not one.passed]
     if not failed or (any_ and len(failed) < len(ran)):
         _refuse_fewer_tests(result, [one for one in ran if one.passed], any_=any_)
@@ -54,10 +63,17 @@ async def _tried(result: Result, commands: Sequence[str], seconds: float, *, any
     return Trial(result=Confirmed.FAILED, detail=_why(first), output=first.output)
 
 
-async def _run(made: Checkout, command: str, seconds: float) -> CheckResult:
-    with prepared_environment(made.sandbox, made.env) as environment:
+async def _run(made: Checkout, command: str, seconds: float, record: Record | None) -> CheckResult:
+    reporting = nullcontext() if record is None else output_reported(record, command)
+    with prepared_environment(made.sandbox, made.env) as environment, reporting as report:
         return await run_check(
-            command, made.workspace, env=environment.env, timeout=seconds, sandbox=made.sandbox, empty=environment.empty
+            command,
+            made.workspace,
+            env=environment.env,
+            timeout=seconds,
+            sandbox=made.sandbox,
+            empty=environment.empty,
+            on_output=report,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...finder.item_trees import TreeFailed
 from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
 from ...step import RunContext
+from ...step.resources.watched_lock import WatchedLock
 from ...system import crash_point
 from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
 from ...workspace.files.write import write_any_file
@@ -26,7 +27,7 @@ class Shared:
 
     ctx: RunContext
     """Context of the run itself, for work on its own tree."""
-    lock: asyncio.Lock
+    lock: WatchedLock
     """Held while the whole tree of the run is read or written."""
 
 
@@ -64,7 +65,7 @@ class WorktreeInUse:
         """
         await self.ctx.background.end_all("its file is done")
         try:
-            async with self._shared.lock:
+            async with self._shared.lock.held(f"the merge of {self._key}"):
                 return await self._merge()
         except (SnapshotDamaged, WriteFailed, OSError) as error:
             raise TreeFailed(f"its changes could not be merged: {error}") from error
@@ -102,7 +103,7 @@ class WorktreeInUse:
         run, ctx = self._shared.ctx, self.ctx
         folder = WorkFolder(ctx.workspace, ctx.sandbox, ctx.snapshots)
         try:
-            async with self._shared.lock:
+            async with self._shared.lock.held(f"the update of the worktree for {self._key}"):
                 left = await update(run, folder, await run.snapshots.take())
             if left:
                 raise TreeFailed(f"the worktree could not be updated: {left[0]}")

@@ -9,6 +9,7 @@ from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...protocol import WorktreeStarted, item_tree_name
 from ...step import RunContext
+from ...step.resources.watched_lock import WatchedLock
 from ...workspace import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
 from ..tries.try_context import WorkFolder, context_in, drop_context, work_folder
@@ -23,7 +24,7 @@ class Worktrees:
     def __init__(self, ctx: RunContext, count: int) -> None:
         """`ctx`: the run's. `count`: how many worktrees there may be."""
         self._ctx = ctx
-        self._shared = Shared(ctx, asyncio.Lock())
+        self._shared = Shared(ctx, WatchedLock("the tree of the run", ctx.events.bound(None, None)))
         self._free: asyncio.PriorityQueue[int] = asyncio.PriorityQueue()
         for number in range(1, count + 1):
             self._free.put_nowait(number)
@@ -49,7 +50,7 @@ class Worktrees:
         ctx, place, name = self._ctx, self._place(number), item_tree_name(number, key)
         ctx.events.record(WorktreeStarted(tree=number, key=key, place=str(place)), work=work, durable=True)
         self._is_used = True
-        async with self._shared.lock:
+        async with self._shared.lock.held(f"the preparation of the worktree for {path}"):
             folder = await self._folder(number, place)
         facts = ItemFacts(ctx.facts, str(folder.workspace.root))
         made = await context_in(ctx, folder, facts, name, f"worktree {number}, {path}")

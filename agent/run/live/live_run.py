@@ -11,6 +11,7 @@ from ...finder.finder import Finder
 from ...protocol import Work, WorkResult
 from ...step import PersonInterrupted, RunContext, perform, verify
 from ...step.resources.program_messages import ProgramMessages
+from ...step.resources.watched_lock import WatchedLock
 from ...workspace import Finished
 from ..children.child_runs import ChildRuns
 from ..passes.passes import Passes, has_passes
@@ -46,7 +47,7 @@ class LiveRun:
     queue: MessageQueue
     shells: set[asyncio.Task[Finished]]
     """Running shell commands of the user."""
-    files_lock: asyncio.Lock
+    files_lock: WatchedLock
     """Held while files are restored or a person acts, so that no step begins."""
 
     @property
@@ -73,7 +74,7 @@ def live_run(
     children: ChildRuns | None = None,
 ) -> LiveRun:
     """Build the parts of a run."""
-    files_lock = asyncio.Lock()
+    files_lock = WatchedLock("the files of the workspace", ctx.events.bound(None, None))
     passes = Passes(ctx, tools) if has_passes(ctx.facts.spec) else None
     pool = Pool(_Performer(ctx, tools, finder, passes, children, files_lock).perform)
     requests = UserRequests(ctx.activity, ctx.gate)
@@ -108,11 +109,11 @@ class _Performer:
     finder: Finder | None
     passes: Passes | None
     children: ChildRuns | None
-    files_lock: asyncio.Lock
+    files_lock: WatchedLock
 
     async def perform(self, work: Work) -> WorkResult:
         """Perform a work order, once `files_lock` is free."""
-        async with self.files_lock:
+        async with self.files_lock.held("a step"):
             pass
         with self.ctx.activity.in_progress():
             if self.children is not None:
@@ -126,7 +127,7 @@ class _Performer:
 
 async def check_predicates(run: LiveRun) -> None:
     """Check the predicates outside of a step: before the first step, and after an undo."""
-    async with run.files_lock:
+    async with run.files_lock.held("a check"):
         with run.ctx.activity.in_progress():
             try:
                 await run.ctx.fingerprint.refresh()

@@ -10,6 +10,7 @@ import msgspec
 
 from ...protocol import Branch, PassStarted, PatchKept
 from ...step import RunContext
+from ...step.resources.watched_lock import LockEvents
 from ...workspace import Change, Snapshots
 from ...workspace.git import (
     GitState,
@@ -42,6 +43,7 @@ class PassRepository:
     def __init__(self, ctx: RunContext, branch: Branch) -> None:
         self._ctx, self._branch = ctx, branch
         self._states: dict[str, GitState] = {}
+        self._watcher = LockEvents(ctx.events.bound(None, None))
 
     async def find(self) -> Repository | None:
         """Return the repository of the workspace, or None. Raises GitFailed."""
@@ -51,7 +53,7 @@ class PassRepository:
         """Store the state of the repository and return its id; None without a repository. Raises GitFailed."""
         if found is None:
             return None
-        await wait_for_locks(await places_of(found))
+        await wait_for_locks(await places_of(found), self._watcher)
         return await self._record(found)
 
     async def moved(self, started: PassStarted) -> RepositoryChange | None:
@@ -128,7 +130,8 @@ class PassRepository:
         aside = self._ctx.journal.path.with_suffix(".kept") / f"pass-{started.number}"
         want, have = self._state(started.git), self._state(after)
         load = self._ctx.snapshots.load
-        return await rewind(found, want, have, load, aside=aside, history_only=history_only)
+        watcher = self._watcher
+        return await rewind(found, want, have, load, aside=aside, history_only=history_only, watcher=watcher)
 
     async def _restore_branches(self, found: Repository, start: GitState, have: GitState, tip: str) -> list[str]:
         """After a commit, end a git operation of the pass, and restore the branch and the protected branches."""
@@ -148,7 +151,8 @@ class PassRepository:
         want = msgspec.structs.replace(now, refs=refs, operations=start.operations)
         if want == now:
             return []
-        left = await rewind(found, want, now, self._ctx.snapshots.load, aside=Path(), history_only=True)
+        load, watcher = self._ctx.snapshots.load, self._watcher
+        left = await rewind(found, want, now, load, aside=Path(), history_only=True, watcher=watcher)
         return [*(f"the protected branch {name.removeprefix('refs/heads/')} was restored" for name in moved), *left]
 
     async def _record(self, found: Repository) -> str:

@@ -26,6 +26,7 @@ from ...stops import (
 from ...workspace import Workspace
 from ..resources.change_tracker import ChangeTracker
 from ..resources.context import RunContext
+from ..resources.last_line import output_reported
 from ..resources.usage import Usage
 from .guarded_check import CheckEnvironment, run_guarded_check
 from .loose_files import loose_mark
@@ -95,7 +96,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
     record(CheckStarted(command=command))
 
     async def run(environment: CheckEnvironment) -> CheckResult:
-        with ctx.usage.running():
+        with ctx.usage.running(), output_reported(record, command) as report:
             checking = run_check(
                 command,
                 ctx.workspace,
@@ -103,6 +104,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
                 timeout=_seconds(ctx.facts, ctx.usage),
                 sandbox=ctx.sandbox,
                 empty=environment.empty,
+                on_output=report,
             )
             return await ctx.activity.interruptible(checking)
 

@@ -14,6 +14,7 @@ from ...workspace import Access, Change, MissingAccess, Sandbox, Workspace
 from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
+from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
@@ -35,9 +36,11 @@ class CommandEnded(PersonInterrupted):
         """Text for the model: what the command printed and changed before its end."""
 
 
-async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def run_at_gate(
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str = ""
+) -> ToolResult:
     """Run the command. If the sandbox refuses something that a user then allows, run it again with that permission."""
-    result = await _run(ctx, draft, ruling, record)
+    result = await _run(ctx, draft, ruling, record, call_id)
     for _ in range(_MOST_NEEDS):
         need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, result)
         if need is None:
@@ -52,7 +55,7 @@ async def run_at_gate(ctx: RunContext, draft: CommandDraft, ruling: Ruling, reco
         if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
             return result.with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
         draft = ruling.draft
-        result = await _run(ctx, draft, ruling, record)
+        result = await _run(ctx, draft, ruling, record, call_id)
         result = msgspec.structs.replace(
             result, text=f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n{result.text}"
         )
@@ -93,7 +96,7 @@ def _not_allowed(ruling: Ruling) -> str:
     return ruling.note_for_model
 
 
-async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record) -> ToolResult:
+async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
@@ -101,8 +104,13 @@ async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Rec
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
-        with ctx.usage.running():
-            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, printed.feed))
+        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
+
+            def on_output(piece: bytes) -> None:
+                printed.feed(piece)
+                report(piece)
+
+            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, on_output))
     except PersonInterrupted as how:
         changes = await record_changes(ctx, before, record)
         notes = await restore_guarded(ctx, changes, before, record)

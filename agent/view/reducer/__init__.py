@@ -24,7 +24,7 @@ from .handoff import HANDOFF, show_handoff
 from .manual import ManualEvent, show_manual
 from .person import PersonEvent, show_person
 from .run import RunFrame, show_run
-from .step import CALL, NOT_SHOWN, STEP, TOOL, show_call, show_step, show_tool, show_words
+from .step import CALL, NOT_SHOWN, STEP, TOOL, WAITS, show_call, show_step, show_tool, show_wait, show_words
 from .tries import TRIES, WORKTREES, show_try, show_worktree
 
 __all__ = ["reduce", "reduce_all", "show"]
@@ -49,6 +49,7 @@ _REDUCERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(TOOL, show_tool),
     **dict.fromkeys(CHECKS, show_check),
     **dict.fromkeys(STEP, show_step),
+    **dict.fromkeys(WAITS, show_wait),
     **dict.fromkeys(NOT_SHOWN, _show_nothing),
     TextArrived: show_words,
     ReasoningArrived: show_words,

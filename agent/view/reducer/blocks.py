@@ -81,6 +81,8 @@ def end_all_blocks(state: ViewState) -> None:
             block.live = False
             _note_text(state, block)
     state.growing.clear()
+    state.printed.clear()
+    state.locks.clear()
     state.at_call.clear()
     state.at_shell.clear()
     state.at_proposal.clear()

@@ -55,6 +55,7 @@ def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) ->
     if index is None:
         add(state, stamped, "check", title=f"check {event.command}")
         index = len(state.blocks) - 1
+    state.printed.pop(index, None)
     block = touch(state, index)
     block.status, block.right, block.seconds = (
         "passed" if event.passed else "failed",

@@ -45,6 +45,7 @@ def show_confirming(state: ViewState, stamped: Stamped, event: Confirming) -> No
                 who = "verify: " if isinstance(event, RunVerified) else ""
                 add(state, stamped, "check", title=f"{who}check in a clean checkout: {event.command}")
                 index = len(state.blocks) - 1
+            state.printed.pop(index, None)
             block = touch(state, index)
             block.status, block.right, block.seconds = _STATUS[event.result], confirming_words(event), event.seconds
             block.detail = event.output

@@ -70,6 +70,7 @@ def _shell_finished(state: ViewState, stamped: Stamped, event: ShellFinished) ->
     if index is None:
         add(state, stamped, "command", title="!")
         index = len(state.blocks) - 1
+    state.printed.pop(index, None)
     block = touch(state, index)
     block.status, block.seconds = "ok" if event.ok else "failed", event.seconds
     files = f", {plural(len(event.files), 'file')} changed" if event.files else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never, get_args
 
 from ...protocol import (
+    SHELL_CALL,
     CallAdmitted,
     ChangeCommitted,
     Charged,
@@ -15,6 +16,9 @@ from ...protocol import (
     GuardSealed,
     HoldReleased,
     ImagesRefused,
+    LockAwaited,
+    LockObtained,
+    OutputArrived,
     Prompted,
     PromptShortened,
     ReasoningArrived,
@@ -30,6 +34,7 @@ from ...protocol import (
     ToolFinished,
     Unknown,
 )
+from ..lock_wait import LockWait
 from ..state import ViewState
 from .blocks import add, end_blocks, grow, is_short, note, touch
 from .numbers import short
@@ -55,6 +60,7 @@ StepEvent = (
 )
 
 CALL: tuple[type[CallEvent], ...] = get_args(CallEvent)
+WAITS = (OutputArrived, LockAwaited, LockObtained)
 TOOL: tuple[type[ToolEvent], ...] = get_args(ToolEvent)
 STEP: tuple[type[StepEvent], ...] = get_args(StepEvent)
 NOT_SHOWN = (Charged, HoldReleased)
@@ -95,6 +101,30 @@ def show_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
                 note(state, stamped, f"{event.path} changed by {event.command or event.by}", right=counts)
         case _:
             assert_never(event)
+
+
+def show_wait(state: ViewState, stamped: Stamped, event: OutputArrived | LockAwaited | LockObtained) -> None:
+    """Note the newest output of a running command, or a lock. The line of the wait shows both."""
+    match event:
+        case OutputArrived(call_id=call_id):
+            index = _printing(state, stamped.work, call_id)
+            if index is not None:
+                state.printed[index] = event.line
+        case LockAwaited():
+            state.locks.append(LockWait(stamped.work, event.lock, event.holder, stamped.at))
+        case LockObtained():
+            state.locks = [one for one in state.locks if (one.work, one.lock) != (stamped.work, event.lock)]
+        case _:
+            assert_never(event)
+
+
+def _printing(state: ViewState, work: str | None, call_id: str) -> int | None:
+    """Return the index of the block of the command that printed; None: it has ended."""
+    if not call_id:
+        return state.growing.get((work, "check"), state.growing.get((None, "confirm")))
+    if call_id.startswith(SHELL_CALL):
+        return state.at_shell.get(int(call_id.removeprefix(SHELL_CALL)))
+    return state.at_call.get(call_id)
 
 
 def show_words(state: ViewState, stamped: Stamped, event: TextArrived | ReasoningArrived) -> None:
@@ -203,6 +233,7 @@ def _tool_finished(state: ViewState, stamped: Stamped, event: ToolFinished) -> N
         index = len(state.blocks) - 1
     if state.at_proposal:
         state.at_proposal = {name: at for name, at in state.at_proposal.items() if at != index}
+    state.printed.pop(index, None)
     block = touch(state, index)
     block.seconds = event.seconds
     if block.status not in ("rejected", "part"):

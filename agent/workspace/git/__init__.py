@@ -1,7 +1,7 @@
 """Record, compare and restore the state of a git repository, and commit passes."""
 
 from .commits import bundle_of, commit_pass
-from .locks import wait_for_locks
+from .locks import LockWatcher, wait_for_locks
 from .places import GitPlaces, places_of
 from .record import record_state
 from .refs import commits_of_head
@@ -12,6 +12,7 @@ from .worktree_refs import drop_refs_made_in
 __all__ = [
     "GitPlaces",
     "GitState",
+    "LockWatcher",
     "bundle_of",
     "commit_pass",
     "commits_of_head",

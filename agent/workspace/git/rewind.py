@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...system import read_plain
 from .index import restore_index
-from .locks import wait_for_locks
+from .locks import LockWatcher, wait_for_locks
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
 from .record import nested_in, open_submodule
 from .refs import restore_refs
@@ -43,6 +43,7 @@ async def rewind(
     *,
     aside: Path,
     history_only: bool = False,
+    watcher: LockWatcher | None = None,
 ) -> list[str]:
     """Restore the state `want`. Return a line for each part that was not restored. Does not raise for git errors.
 
@@ -51,7 +52,7 @@ async def rewind(
     """
     try:
         places = await places_of(repository)
-        await wait_for_locks(places)
+        await wait_for_locks(places, watcher)
         rewinding = Rewinding(repository.at(places.top), places, want, have, load)
         left: list[str] = []
         if not history_only:

@@ -172,6 +172,24 @@ async def test_a_lock_of_another_git_process_skips_the_pass_with_the_reason(cloc
     assert "index.lock" in outcome.detail and (work / ".git" / "index.lock").exists()
 
 
+async def test_a_wait_for_gits_lock_names_the_process_that_holds_it(clocked: Make, work: Path):
+    lock = work / ".git" / "index.lock"
+    held = f"exec 3>{lock}; echo held; read -r _; rm {lock}"
+    other = subprocess.Popen(["bash", "-c", held, "git"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdin is not None and other.stdout is not None
+    try:
+        assert other.stdout.readline() == b"held\n"
+        run = clocked(say("a"), say("b"), steps=2)
+        outcome = await through_hours(run, ManualClock())
+    finally:
+        other.communicate(b"\n")
+    waits, ends = run.of("lock_awaited"), run.of("lock_obtained")
+    assert waits and all(one["lock"] == str(lock) for one in waits), run.story()
+    assert f"process {other.pid} (bash -c" in waits[0]["holder"]
+    assert len(ends) == len(waits) and not ends[0]["obtained"]
+    assert f"({waits[0]['holder']})" in outcome.detail
+
+
 @pytest.fixture
 def improving(driven: Make, work: Path) -> Make:
     """An improve run whose score is the number in a file, in a repository."""

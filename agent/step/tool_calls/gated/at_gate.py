@@ -96,7 +96,7 @@ async def _pass_gate(
             return gated
         gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"
         if ruling.approved and isinstance(ruling.draft, CommandDraft):
-            gated.result = await _run(ctx, arguments, ruling.draft, ruling, record)
+            gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, record)
             return gated
         result = await _land(ctx, draft, ruling, record)
         if not result.stale or isinstance(ruling.draft, CommandDraft):
@@ -125,11 +125,11 @@ def _drafted(
 
 
 async def _run(
-    ctx: RunContext, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record
+    ctx: RunContext, call_id: str, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record
 ) -> ToolResult:
     if isinstance(arguments, StartCommand):
         return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, record))
-    return await run_at_gate(ctx, draft, ruling, record)
+    return await run_at_gate(ctx, draft, ruling, record, call_id)
 
 
 async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -> ToolResult:
