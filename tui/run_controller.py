@@ -192,10 +192,7 @@ class RunController:
 
     def rewind(self, command: Rewind) -> None:
         """Go back to before a message or step, with or without a runner. Raises RundryError."""
-        if self.status.is_orphaned:
-            self.link.put_without_runner(command)
-        else:
-            self.put(command)
+        self._put_anywhere(command)
 
     def is_the_task(self, text: str) -> bool:
         """Return whether a text is the task of a run that is not a chat; rewinding it restarts the run."""
@@ -203,13 +200,13 @@ class RunController:
 
     def undo(self, command: Undo) -> None:
         """Undo changes, with or without a runner. Raises RundryError."""
-        if self.status.is_orphaned:
-            self.link.put_without_runner(command)
-        else:
-            self.put(command)
+        self._put_anywhere(command)
 
     def judge(self, command: Judge | Merge) -> int:
         """Give a verdict on a finding, with or without a runner. Raises RundryError."""
+        return self._put_anywhere(command)
+
+    def _put_anywhere(self, command: Undo | Rewind | Judge | Merge) -> int:
         return self.link.put_without_runner(command) if self.status.is_orphaned else self.put(command)
 
     def decide(self, command: Decide) -> int | None:
@@ -290,6 +287,13 @@ class RunController:
             self.state = self.start.preview()
         else:
             self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok, settle=settle))
+
+    def set_check(self, command: str | None) -> None:
+        """Set the check that decides when the next task is done; None: no check. Raises RundryError."""
+        if self.begun or self.start is None:
+            raise RundryError("the check of a run cannot change after its start: use --until CMD for the next run")
+        self.start.set_check(command)
+        self.state = self.start.preview()
 
     def _attach(self, text: str) -> list[ImageRef]:
         """Return the images that the text names, after storing their bytes. Raises RundryError."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import ItemsView, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -76,6 +77,12 @@ class Settings:
     def is_set(self, name: str) -> bool:
         """Return whether the option was set, instead of having its default."""
         return self[name].source != "default"
+
+    def without(self, name: str) -> Settings:
+        """Return these settings with the default of one option."""
+        made = copy(self)
+        made._all = {**self._all, name: Setting(OPTIONS[name].default, "default")}
+        return made
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
         """Return the value, which must be of that type, or None."""

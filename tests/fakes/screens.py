@@ -9,7 +9,7 @@ from typing import Any
 from painted import painted, until
 from textual.pilot import Pilot
 
-from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, ViewState
+from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, UserError, ViewState
 from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
@@ -37,6 +37,11 @@ class PlayedStart:
     def set(self, name: str, value: object) -> None:
         self.options[name] = value
 
+    def set_check(self, command: str | None) -> None:
+        if command == "missing":
+            raise UserError("--until 'missing' cannot be started: missing: command not found")
+        self.options["until"] = () if command is None else (command,)
+
     def remember(self, model: ModelSpec) -> None:
         self.model = model
         self.remembered.append(model.name)
@@ -50,7 +55,8 @@ class PlayedStart:
     def preview(self, task: str = "") -> ViewState:
         model = self.model
         return ViewState(
-            loop=LoopKind.CHAT,
+            loop=LoopKind.GOAL if self.options.get("until") else LoopKind.CHAT,
+            goals=list(self.options.get("until", ())),  # type: ignore[arg-type]
             task=task,
             budget=Budget(),
             gate_mode=GateMode(self.options.get("gate", "ask")),

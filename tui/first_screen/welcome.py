@@ -88,7 +88,8 @@ class Welcome(Widget):
         """Redraw if something changed. `wanted`: nothing else is shown in the middle."""
         self.display = wanted
         start = self._controller.start
-        now = (self._controller.begun, self._controller.status.is_gone, start and start.model)
+        goals = tuple(self._controller.state.goals)
+        now = (self._controller.begun, self._controller.status.is_gone, start and start.model, goals)
         if wanted and now != self._drawn:
             self._drawn = now
             self._build()
@@ -145,12 +146,26 @@ class Welcome(Widget):
         if start is None:
             return Content("")
         rows = [Content.styled(one_line(note), "$verdict-partly") for note in start.notes]
+        rows += self._check()
         self._lines = [None] * len(rows)
         if self._controller.begun:
             rows.append(self._waiting(start))
         else:
             self._add_sections(rows)
         return Content("\n").join(rows)
+
+    def _check(self) -> list[Content]:
+        """Return the line about the check that decides when the next task is done."""
+        goals = self._controller.state.goals
+        if not goals:
+            return []
+        command = one_line(" and ".join(goals))
+        line = Content.assemble(
+            (f"{' ' * INDENT}Done when  ", "$dim"),
+            (command, "bold $bright"),
+            ("  passes   /until none removes it", "$dim"),
+        )
+        return [line.truncate(self.size.width, ellipsis=True)]
 
     def _waiting(self, start: Start) -> Content:
         if self._controller.status.is_gone:

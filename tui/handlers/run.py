@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 
 from rundry.agent import (
@@ -62,6 +63,7 @@ class RunHandlers:
             "stop": self._stop,
             "wake": self._wake,
             "queue": self._queue,
+            "until": self._until,
         }
 
     def _interrupt(self, _argument: str) -> None:
@@ -134,6 +136,18 @@ class RunHandlers:
             return
         self._controller.set_limit(*parse_limit(name, value))
 
+    def _until(self, argument: str) -> None:
+        controller = self._controller
+        if argument:
+            controller.set_check(None if argument == "none" else _unquoted(argument))
+        goals = controller.state.goals
+        if not goals:
+            how = "" if controller.begun else "; /until CMD sets the one that decides when the next task is done"
+            self._prompt.tell(f"no check is set{how}")
+            return
+        what = f"{'the run' if controller.begun else 'the next task'} is done when {' and '.join(goals)} passes"
+        self._prompt.tell(what if controller.begun else f"{what}; /until none removes the check")
+
     def _effort(self, argument: str) -> None:
         if not argument:
             self._prompt.fill("/effort ")
@@ -161,3 +175,12 @@ class RunHandlers:
         self._controller.put(Unqueue(queued_id=queue[-1].queued_id))
         draft = self._prompt.text
         self._prompt.fill(queue[-1].text + (f"\n{draft}" if draft.strip() else ""))
+
+
+def _unquoted(argument: str) -> str:
+    """Return the command without the quotes that it would need as the value of an option."""
+    try:
+        words = shlex.split(argument)
+    except ValueError:  # the quotes belong to the command
+        return argument
+    return words[0] if len(words) == 1 and argument[0] in "'\"" else argument

@@ -81,7 +81,8 @@ class PlainSession:
         model = f", model {one_line(state.model)}" if state.model else ""
         self._say(f"rundry in {where}{model}, gate {state.gate_mode.value}. Type help for the words to use.")
         if not self._controller.begun and state.model:
-            self._say("Your turn: type a task.")
+            check = f" It is done when {one_line(' and '.join(state.goals))} passes." if state.goals else ""
+            self._say(f"Your turn: type a task.{check}")
 
     def _look(self) -> None:
         try:

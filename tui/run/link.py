@@ -120,6 +120,10 @@ class Start(Protocol):
         """Set an option to another value. Raises UserError."""
         ...
 
+    def set_check(self, command: str | None) -> None:
+        """Use this command as the only check; None: no check. Raises UserError, and then changes nothing."""
+        ...
+
     async def survey(self) -> Survey:
         """Look for keys and local servers; takes about a second."""
         ...

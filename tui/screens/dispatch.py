@@ -31,9 +31,14 @@ class Dispatcher:
     def do(self, name: str, argument: str = "") -> None:
         """Run the handler of an action."""
         try:
-            self._handlers[name](argument)
+            self._call(name, argument)
         except RundryError as error:
             self._prompt.tell(str(error))
+
+    def _call(self, name: str, argument: str) -> None:
+        self._handlers[name](argument)
+        if name == "until" and argument:
+            self._check = ""  # the user's own check replaces that of an example, and is kept
 
     def choose(self, choice: Choice) -> None:
         """Carry out a choice of the first screen, and show the error if it fails."""
@@ -90,7 +95,7 @@ class Dispatcher:
         action, argument = parse_slash(text)
         if action is None:
             raise RundryError(f"{text.split()[0]}: no such command; /help lists them")
-        self._handlers[action.name](argument)
+        self._call(action.name, argument)
 
     def send_from_board(self, search: BoardPanel, event: BoardPanel.Asked) -> None:
         """Send a command of the board to the run."""

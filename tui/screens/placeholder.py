@@ -7,6 +7,7 @@ from rundry.agent import LoopKind, ViewState
 from ..keyboard.keymap import Keymap
 from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
+from ..text import one_line
 
 
 def placeholder(controller: RunController, keymap: Keymap) -> str:
@@ -17,7 +18,7 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
     if state.question is not None:
         return "your answer"
     if not controller.begun:
-        return "what should be done?"
+        return _before_begin(state)
     if state.is_user_in_control:
         return "a command for the model's tool; /control returns control"
     if controller.status.is_over and state.loop is LoopKind.CHAT:
@@ -30,6 +31,15 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
         child = "/ for commands; {child} opens the child run that works"
         return keymap.named(child if state.child_phase else "a message, or / for commands; {to_gate} opens the board")
     return "a message for after this step" if state.activity and not controller.status.is_at_rest else "a message"
+
+
+def _before_begin(state: ViewState) -> str:
+    """Ask for the task, and name the check that decides when it is done."""
+    if state.loop is None or not state.loop.traits.ends_on_predicates:
+        return "what should be done?   /until CMD adds a check"
+    if not state.goals:
+        return "what should be done?"
+    return f"what should be done until {one_line(' and '.join(state.goals))} passes?"
 
 
 def _after_end(state: ViewState) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
+    LoopKind,
     ModelSpec,
     RunLine,
     RunSpec,
@@ -77,6 +78,8 @@ class Setup:
         self.workspace = workspace_of(flags)
         self._headless, self._prints_answer = headless, prints_answer
         self._flags = dict(flags)
+        self._has_no_check = False
+        """The check of the config was removed on the screen."""
         self.settings = self._load()
         self.folder = runs_dir(self.settings.get("runs_dir", str), os.environ)
         if begins:
@@ -92,6 +95,22 @@ class Setup:
                 "name another one with --runs-dir DIR (RUNDRY_RUNS_DIR)"
             )
 
+    def set_check(self, command: str | None) -> None:
+        """Use this command as the only check of the run; None: the run has no check.
+
+        Raises UserError for a command that can never pass, and for a chat; then nothing is changed.
+        """
+        before = self._flags.get("until"), self._has_no_check, self.settings
+        self._flags["until"], self._has_no_check = () if command is None else (command,), command is None
+        try:
+            self.settings = self._load()
+            if command is not None and self._spec("-", ModelSpec(name="none")).loop is LoopKind.CHAT:
+                raise UserError("a chat does not end on a check: start without --loop chat")
+            self._refuse_what_never_holds()
+        except UserError:
+            self._flags["until"], self._has_no_check, self.settings = before
+            raise
+
     def _refuse_what_never_holds(self) -> None:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
@@ -101,7 +120,8 @@ class Setup:
             validate_spec(spec, os.environ)
 
     def _load(self) -> Settings:
-        return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
+        found = load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
+        return found.without("until") if self._has_no_check and not self._flags.get("until") else found
 
     @property
     def notes(self) -> list[str]:

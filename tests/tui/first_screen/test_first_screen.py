@@ -5,12 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from fakes.played import started
 from fakes.providers.surveys import FOUND
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 import rundry.agent.model
-from rundry.agent import ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
+from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
 from rundry.agent.config import load_settings
 
 UNFINISHED = RunLine(
@@ -206,3 +207,79 @@ async def test_the_name_of_a_key_that_is_sent_is_a_message(tmp_path: Path):
         stage.screen.prompt.fill("F4")
         await pilot.press("enter")
         await until(pilot, lambda: [spec.task for spec in stage.link.begun] == ["F4"])
+
+
+async def test_a_check_that_was_typed_is_shown_and_decides_the_next_task(tmp_path: Path):
+    start = Offering(tmp_path)
+    stage = Stage(start=start)
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        await shows(pilot, "/until CMD adds a check")
+        stage.screen.prompt.fill("/until")
+        await pilot.press("enter")
+        await shows(pilot, "no check is set; /until CMD sets the one")
+        stage.screen.prompt.fill('/until "make \x1b[31m check"')
+        await pilot.press("enter")
+        await shows(pilot, "Done when  make ⟨ESC⟩[31m check  passes   /until none removes it")
+        assert "what should be done until make ⟨ESC⟩[31m check passes?" in stage.text()
+        stage.screen.prompt.fill("/until make check")
+        await pilot.press("enter")
+        await shows(pilot, "Done when  make check  passes")
+        assert "goal  make check" in stage.text().splitlines()[0]
+        stage.screen.prompt.fill("repair the parser")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(stage.link.begun))
+        assert start.options["until"] == ("make check",)
+
+
+async def test_a_typed_check_can_be_removed_and_one_that_cannot_start_changes_nothing(tmp_path: Path):
+    start = Offering(tmp_path)
+    stage = Stage(start=start)
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        await shows(pilot, "/until CMD adds a check")
+        stage.screen.prompt.fill("/until make check")
+        await pilot.press("enter")
+        await shows(pilot, "Done when  make check")
+        stage.screen.prompt.fill("/until missing")
+        await pilot.press("enter")
+        await shows(pilot, "missing: command not found")
+        assert "Done when  make check" in stage.text()
+        stage.screen.prompt.fill("/until none")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Done when" not in stage.text())
+        assert start.options["until"] == ()
+
+
+async def test_a_typed_check_replaces_the_one_of_a_refused_example(tmp_path: Path):
+    (tmp_path / "Cargo.toml").touch()
+    start = Refusing(tmp_path)
+    stage = Stage(start=start)
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        await shows(pilot, "until cargo test")
+        stage.screen.prompt.fill("fix the failing tests")
+        await pilot.press("enter")
+        await shows(pilot, "refused")
+        start.is_refused = False
+        stage.screen.prompt.fill("/until cargo test")
+        await pilot.press("enter")
+        await shows(pilot, "Done when  cargo test")
+        stage.screen.prompt.fill("explain it")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(stage.link.begun))
+        assert start.options["until"] == ("cargo test",)
+
+
+async def test_the_check_of_a_run_that_has_begun_is_shown_and_cannot_change():
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(
+            started(),
+            CheckFinished(command="make", passed=False, exit_code=1, timed_out=False, failing=None, output=""),
+        )
+        await stage.caught_up(pilot)
+        stage.screen.prompt.fill("/until")
+        await pilot.press("enter")
+        await shows(pilot, "the run is done when make passes")
+        stage.screen.prompt.fill("/until true")
+        await pilot.press("enter")
+        await shows(pilot, "the check of a run cannot change after its start")
+        assert not stage.link.commands
