@@ -27,7 +27,7 @@ from ..border.json_out import print_json
 from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
 from ..setup.survey import survey_lines
 from ..text import one_line
-from .about.config import config_mistakes, setting_lines, settings_as_data
+from .about.config import MISTAKES, config_mistakes, setting_lines, settings_as_data
 
 
 def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
@@ -103,13 +103,15 @@ def _print_models(models: Sequence[ModelLine]) -> None:
 def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Print what is set up, the origin of each value, what is missing and how to fix it.
 
-    Return 1 if something is missing.
+    Return 2 if the config, a key or a theme has a mistake, else 1 if something is missing, else 0.
     """
     setup = Setup(flags, headless=False)
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
     sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
-    missing = [*_missing(setup), *config_mistakes(setup)]
+    wrong = config_mistakes(setup)
+    missing = [*_missing(setup), *wrong]
+    code = MISTAKES if wrong else 1 if missing else 0
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
         print_json(
@@ -124,7 +126,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "missing": missing,
             }
         )
-        return 1 if missing else 0
+        return code
     _say(f"folder     {setup.workspace}")
     _say(f"journals   {setup.folder}")
     for line in _sandbox_lines(sandbox):
@@ -138,7 +140,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
         _say(line)
     for line in (*setup.notes, *missing):
         _say(f"!  {line}")
-    return 1 if missing else 0
+    return code
 
 
 async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:

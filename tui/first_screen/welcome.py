@@ -160,11 +160,8 @@ class Welcome(Widget):
         if not goals:
             return []
         command = one_line(" and ".join(goals))
-        line = Content.assemble(
-            (f"{' ' * INDENT}Done when  ", "$dim"),
-            (command, "bold $bright"),
-            ("  passes   /until none removes it", "$dim"),
-        )
+        before, after = f"{' ' * INDENT}Done when  ", "  passes   /until none removes it"
+        line = Content.assemble((before, "$dim"), (command, "bold $bright"), (after, "$dim"))
         return [line.truncate(self.size.width, ellipsis=True)]
 
     def _waiting(self, start: Start) -> Content:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +14,7 @@ from ...facts.checkpoint import facts_of
 from ...facts.facts import RunFacts
 from ...journal import Journal, claim
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
-from ...workspace import Snapshots, Workspace
+from ...workspace import SnapshotDamaged, Snapshots, Workspace
 from ..damaged.admission import require_undamaged
 from ..setup.surroundings import commands_env, detect_sandbox
 from ..setup.usable_commands import require_usable_command
@@ -44,8 +46,11 @@ async def verify_run(path: Path, command: str | None, env: Mapping[str, str]) ->
         require_undamaged(journal)
         facts = facts_of(journal)
         commands = _commands(journal.spec, facts, command)
-        if command is not None and "/" not in command:  # a path may exist only in the checkout
-            require_usable_command("--with", command, Path(journal.spec.home), env)
+        if command is not None:
+            home = Path(journal.spec.home)
+            await asyncio.to_thread(
+                require_usable_command, "--with", command, home, env, lambda path: _is_in_result(journal, facts, path)
+            )
         verified = await _verify(journal, facts, commands, env)
         world = facts.world
     finally:
@@ -60,6 +65,20 @@ def _commands(spec: RunSpec, facts: RunFacts, command: str | None) -> list[str]:
     if not found:
         raise UserError(f"run {spec.run_id} has no check command: name one with --with CMD")
     return found
+
+
+def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
+    """Return whether the file is in the snapshot of the result, although it is no longer in the workspace."""
+    home = Path(journal.spec.home)
+    inside = Path(os.path.normpath(path))
+    if not (facts.world and inside.is_relative_to(home)):
+        return False
+    store = journal.path.with_suffix(".snapshots")
+    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+    try:
+        return Snapshots(workspace, store).has(facts.world, str(inside.relative_to(home)))
+    except SnapshotDamaged:
+        return False
 
 
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:

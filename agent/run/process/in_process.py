@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
 from ..setup.inputs import ProcessContext
 from ..setup.preflight import check_can_begin
+from .refused import remove_if_refused, without_refused_journal
 from .runner import run_order
 
 
@@ -26,6 +28,7 @@ async def begin_in_process(
 ) -> Outcome:
     """Create the journal of a new run, and drive it. Raises Refusal or UserError before the journal is created.
 
+    The journal of a run that is refused before its first step, because its check cannot be started, is deleted again.
     `tell` is called with a line when the user has to wait before that. `blobs`: the bytes of the task's images.
     """
     require_writable_folder(path)
@@ -36,7 +39,10 @@ async def begin_in_process(
             journal.keep(data)
     finally:
         journal.close()
-    return await run_in_process(path, on_event=on_event, notes=notes, process=checked, tell=tell)
+    outcome = await run_in_process(
+        path, on_event=without_refused_journal(on_event), notes=notes, process=checked, tell=tell
+    )
+    return await asyncio.to_thread(remove_if_refused, path, outcome, tell)
 
 
 async def run_in_process(

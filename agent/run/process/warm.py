@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -21,6 +22,7 @@ from ...protocol import Refusal, RundryError, Unreachable, UserError
 from ..client.start_request import Check, Order, Reply
 from ..setup.inputs import ProcessContext
 from ..setup.preflight import check_can_begin
+from .refused import is_unused, remove_if_refused
 from .runner import run_order
 
 
@@ -44,6 +46,16 @@ def serve() -> int:
     except RundryError as error:
         print(f"rundry: {error}", file=sys.stderr)
         return 1
+
+
+async def _run(order: Order, process: ProcessContext, replies: _Replies) -> int:
+    """Drive the run; after that, a new run that was refused leaves no journal. Returns the exit code."""
+    path = Path(order.journal)
+    is_new = is_unused(path)
+    outcome = await run_order(order, process=process, tell=replies.say)
+    if is_new:
+        remove_if_refused(path, outcome, lambda line: print(f"rundry: {line}", file=sys.stderr))
+    return outcome.exit_code
 
 
 class _Replies:
@@ -91,7 +103,7 @@ async def _serve(line: bytes, replies: _Replies) -> int:
             return 0
         line = following
     try:
-        return (await run_order(msgspec.json.decode(line, type=Order), process=process, tell=replies.say)).exit_code
+        return await _run(msgspec.json.decode(line, type=Order), process, replies)
     except (Refusal, UserError) as error:
         replies.refuse(error)
         raise

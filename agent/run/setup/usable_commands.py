@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ...protocol import RunSpec, UserError
@@ -46,12 +46,17 @@ def require_usable_commands(spec: RunSpec, env: Mapping[str, str]) -> None:
         require_usable_command(option, command, Path(spec.home), env)
 
 
-def require_usable_command(option: str, command: str, folder: Path, env: Mapping[str, str]) -> None:
-    """Raise UserError for one command of an option that would run in this folder."""
+def require_usable_command(
+    option: str, command: str, folder: Path, env: Mapping[str, str], exists: Callable[[Path], bool] = lambda path: False
+) -> None:
+    """Raise UserError for one command of an option that would run in this folder.
+
+    `exists`: whether a program that is not here will be there when the command runs.
+    """
     line = command.replace("{file}", "file")  # it is replaced by one quoted word
     if problem := _syntax_error(line, folder):
         raise UserError(f"{option} {command!r}: the shell cannot read this command: {problem}")
-    if missing := _missing_program(line, folder, command_env(env)["PATH"]):
+    if missing := _missing_program(line, folder, command_env(env)["PATH"], exists):
         raise UserError(f"{option} {command!r} cannot be started: {missing}")
 
 
@@ -75,7 +80,7 @@ def _syntax_error(line: str, folder: Path) -> str | None:
     return said[0].rpartition("-c: ")[2] if said else None
 
 
-def _missing_program(line: str, folder: Path, path: str) -> str | None:
+def _missing_program(line: str, folder: Path, path: str, exists: Callable[[Path], bool]) -> str | None:
     """Return why the first program of the line cannot run, if the line cannot exit with 0 without it.
 
     Later programs are not looked up: an earlier one may install them.
@@ -90,6 +95,8 @@ def _missing_program(line: str, folder: Path, path: str) -> str | None:
         name = _launched(simple.words)
         kind = None if name is None else _kind(name, folder, path)
         if name is not None and kind == "":
+            if exists(folder / name):
+                return None
             return _why_missing(name, folder) if simple.is_sure else None
         if kind != "builtin" or name in _UNCLEAR:
             return None

@@ -110,6 +110,11 @@ class Snapshots:
         """Return the state of these files in a tree; None for a file that is not in it. Raises SnapshotDamaged."""
         return await asyncio.to_thread(self._versions, tree, paths)
 
+    def has(self, tree: str, path: str) -> bool:
+        """Return whether a tree has a file or folder at this path. Raises SnapshotDamaged."""
+        with self._lock:
+            return _find(self._store(), tree, path) is not None
+
     async def write_to(self, tree: str, folder: Path) -> list[str]:
         """Write the files of a tree into an empty folder. Return the paths of those that were too large to store.
 

@@ -264,3 +264,21 @@ async def test_without_a_sandbox_only_a_project_without_dependency_folders_can_b
         assert (trial.result, "can mount node_modules read-only" in trial.detail) == ("not confirmed", True), trial
     else:
         assert trial.result == "passed", trial
+
+
+def test_verify_refuses_a_program_that_neither_the_folder_nor_the_result_has_and_writes_nothing(
+    home: Home, project: Path
+):
+    check = project / "check.sh"
+    check.write_text("#!/bin/sh\ntest -e calc/core.py\n")
+    check.chmod(0o755)
+    run_goal(home, project, [FIX_BOTH])
+    before = {path: path.read_bytes() for path in home.runs.rglob("*") if path.is_file()}
+    ran = verified(home, project, "--with", "missing/path --all")
+    (line,) = ran.stderr.splitlines()
+    assert (ran.exit_code, ran.stdout) == (2, ""), ran
+    assert "--with 'missing/path --all' cannot be started: missing/path: No such file or directory" in line
+    assert {path: path.read_bytes() for path in home.runs.rglob("*") if path.is_file()} == before
+    check.unlink()
+    found = verified(home, project, "--with", "./check.sh")
+    assert (found.exit_code, found.stderr) == (0, ""), found

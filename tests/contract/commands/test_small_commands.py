@@ -20,6 +20,20 @@ def test_doctor_says_what_is_set_and_where_each_value_came_from(home: Home, proj
     assert as_json.events, as_json
 
 
+def test_the_exit_code_of_doctor_tells_bad_input_from_something_that_is_missing(home: Home, project: Path):
+    model = ["--model", "ollama_chat/qwen3:8b"]
+    assert home.run("doctor", *model, cwd=project).exit_code == 0
+    assert home.run("doctor", cwd=project).exit_code == 1
+    home.config_file.parent.mkdir(parents=True, exist_ok=True)
+    home.config_file.write_text('theme = "no-such-theme"\n')
+    ran = home.run("doctor", *model, "--json", cwd=project)
+    assert ran.exit_code == 2 and "no-such-theme" in json.loads(ran.stdout)["missing"][0], ran
+    home.config_file.write_text("budget = 3\n")
+    ran = home.run("doctor", *model, cwd=project)
+    assert (ran.exit_code, ran.stdout, len(ran.stderr.splitlines())) == (2, "", 1), ran
+    assert "exit codes" in home.run("doctor", "--help", cwd=project).stdout.lower()
+
+
 def test_doctor_says_what_holds_commands_and_whether_they_reach_the_network(home: Home, project: Path):
     told = json.loads(home.run("doctor", "--json", cwd=project).stdout)
     opened = home.run("doctor", "--network", cwd=project).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_a_program_that_only_the_run_can_miss_refuses_it_before_any_call(home: H
         ran = home.run("run", "fix", "--headless", "--json", "--until", LATER, *argv, cwd=project)
         assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (2, "refused", 0), ran
         assert "prepared" in ran.outcome["detail"]
+        assert (ran.outcome["journal"], home.journals()) == ("", [])
         resumed = home.run("resume", ran.events[0]["run_id"], "--headless", cwd=project)
         assert resumed.exit_code == 2, resumed
         assert server.requests == []
@@ -81,6 +83,23 @@ def test_a_loop_of_passes_is_refused_too(home: Home, project: Path, loop: list[s
         ran = home.run("run", "fix", "--headless", "--json", *loop, *argv, cwd=project)
         assert (ran.exit_code, ran.outcome["reason"]) == (2, "refused"), ran
         assert server.requests == []
+        assert home.journals() == []
+
+
+def test_a_screen_that_shows_such_a_refusal_leaves_no_journal_either(home: Home, project: Path):
+    with (
+        ScriptedServer([say("never asked for")]) as server,
+        home.screen("fix", "--until", LATER, "--model", "fake", "--api-base", server.base_url, cwd=project) as terminal,
+    ):
+        terminal.wait_for("cannot be started (exit code 127)")
+        terminal.press("ctrl+q")
+        assert terminal.wait_for_exit() == 2
+        assert server.requests == []
+    until = time.monotonic() + 10
+    while home.journals() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert home.journals() == []
+    assert [path.name for path in home.runs.iterdir()] == ["runner.log"]
 
 
 def test_a_glob_without_a_file_is_one_line_and_leaves_no_journal(home: Home, project: Path):

@@ -271,10 +271,8 @@ async def test_a_typed_check_replaces_the_one_of_a_refused_example(tmp_path: Pat
 async def test_the_check_of_a_run_that_has_begun_is_shown_and_cannot_change():
     stage = Stage()
     async with stage.app.run_test(size=(100, 30)) as pilot:
-        stage.play(
-            started(),
-            CheckFinished(command="make", passed=False, exit_code=1, timed_out=False, failing=None, output=""),
-        )
+        failed = {"passed": False, "exit_code": 1, "timed_out": False, "failing": None, "output": ""}
+        stage.play(started(), CheckFinished(command="make", **failed))  # type: ignore[arg-type]
         await stage.caught_up(pilot)
         stage.screen.prompt.fill("/until")
         await pilot.press("enter")
