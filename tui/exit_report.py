@@ -35,7 +35,7 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     """Print what became of the run on the restored terminal, and return the exit code."""
     from rundry.agent import LoopKind, Refusal
 
-    from .headless.lines import end_line, outcome_line
+    from .headless.lines import end_line, outcome_line, say_end
     from .setup.resuming import way_on
     from .text import one_line
 
@@ -55,13 +55,13 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     if result.stop is not None and state.loop is LoopKind.CHAT:
         return 0  # the user knows that they left
     if state.outcome is not None and not result.failed:
-        print(outcome_line(state.outcome), file=sys.stderr)
-        print(one_line(end_line(state.outcome)), file=sys.stderr)
+        say_end(outcome_line(state.outcome))
+        say_end(end_line(state.outcome))
         waiting, on = state.proposals.values(), None
         if state.budget is not None and state.loop is not LoopKind.CHAT:
             on = way_on(state.outcome, state.run_id, state.budget, flags, attended=True, waiting=waiting)
         if on is not None:
-            print(one_line(on), file=sys.stderr)
+            say_end(on)
         return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
     if (result.stop is not None or controller.is_stopping) and not is_gone:
         print(f"the run is stopping but has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
+
+from rich.cells import cell_len
 
 from rundry.agent import (
     Block,
@@ -17,11 +20,16 @@ from rundry.agent import (
 
 from ..ended.words import changed_words, cost_words
 from ..text import one_line
+from ..wrapping import terminal_width, wrapped
 
 TEXT_WIDTH = 48
 """Characters of the model's own words in such a line."""
 WIDTH = 160
 """Longest line on stderr; the journal has the complete text."""
+END_WIDTH = 80
+"""Columns at which the end of a run is wrapped on a terminal, if that is not narrower."""
+_LABEL = re.compile(r"-> |(?:resume|decide) with: |[a-z]+: |read  | +")
+_COMMAND = "rundry "
 
 
 def outcome_line(ended: RunEnded | Outcome) -> str:
@@ -71,6 +79,25 @@ def block_words(block: Block) -> str:
             return f"asks: {one_line(block.text)}"
         case _:
             return ""
+
+
+def say_end(text: str) -> None:
+    """Write a text of the end of a run to stderr: wrapped on a terminal, else as one line, which programs read."""
+    width = terminal_width(sys.stderr)
+    rows = [one_line(text)] if width is None else end_rows(one_line(text), min(width, END_WIDTH))
+    print("\n".join(rows), file=sys.stderr, flush=True)
+
+
+def end_rows(line: str, width: int) -> list[str]:
+    """Break a line between words. Further rows are indented under the text that follows the label.
+
+    A command is never broken, because it is copied: if it does not fit after its label, it gets a row of its own.
+    """
+    found = _LABEL.match(line)
+    label = found[0] if found is not None else ""
+    if cell_len(line) > width and line[len(label) :].startswith(_COMMAND):
+        return [label.rstrip(), f"   {line[len(label) :]}"]
+    return list(wrapped(line, width, len(label)))
 
 
 def say_line(text: str) -> None:

@@ -61,7 +61,7 @@ from rundry.agent import (
 
 from ..setup.resuming import way_on
 from ..text import bare, one_line, show
-from .lines import block_words, model_words, outcome_line, say_line, search_lines
+from .lines import block_words, model_words, outcome_line, say_end, say_line, search_lines
 from .searching import SearchLines
 from .waits import WaitLines
 
@@ -188,12 +188,12 @@ class LinePrinter:
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
         if ended.evidence is not None:
-            say_line(f"evidence: {evidence_words(ended.evidence)}")
+            say_end(f"evidence: {evidence_words(ended.evidence)}")
         self._next_step(ended)
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):
-                say_line(line)
-        print(outcome_line(ended), file=sys.stderr, flush=True)
+                say_end(line)
+        say_end(outcome_line(ended))
 
     def _answer(self, ended: RunEnded) -> None:
         if ended.answer:
@@ -206,7 +206,7 @@ class LinePrinter:
             return
         on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
         if on is not None:
-            print(one_line(on), file=sys.stderr)
+            say_end(on)
 
 
 class AnswerPrinter(LinePrinter):
@@ -231,7 +231,7 @@ class AnswerPrinter(LinePrinter):
         self._answer(stamped.event)
         if exit_code(stamped.event.reason, complete=stamped.event.complete) != 0:
             self._next_step(stamped.event)
-            print(outcome_line(stamped.event), file=sys.stderr, flush=True)
+            say_end(outcome_line(stamped.event))
 
 
 class JsonPrinter:

@@ -17,11 +17,11 @@ from ..run_controller import RunController
 from ..screens.follower import BEAT_SECONDS, STILL_SECONDS
 from ..screens.leaving import Leaving
 from ..text import one_line, show
+from ..wrapping import terminal_width, wrapped
 from .commands import Commands
 from .models import ModelChoice
 from .narrator import Narrator
 from .proposals import at, decision, parse_verdict
-from .wrapping import terminal_width, wrapped
 
 _LEAVE = {"leave": "background", "finish": "wrap_up", "stop": "now"}
 _ASK_LEAVE = "Type leave (the run continues), finish (it wraps up, then ends), stop (it ends now), or stay."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 from rich.cells import cell_len
 
@@ -12,17 +13,23 @@ LEAST = 20
 """Columns below which lines are not broken: nearly every word would be too long."""
 
 
-def terminal_width() -> int | None:
-    """Return the columns of the terminal; None: the output is not a terminal, or its size is unknown."""
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """Return the columns of the terminal; None: the output is not a terminal, or its size is unknown.
+
+    `stream`: the output; None: standard output.
+    """
     try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        columns = os.get_terminal_size((stream or sys.stdout).fileno()).columns
     except (OSError, ValueError):
         return None
     return columns if columns >= LEAST else None
 
 
-def wrapped(line: str, width: int | None) -> Iterator[str]:
-    """Break a line between words. Blanks at its begin stay; a word that is longer than a row keeps its row."""
+def wrapped(line: str, width: int | None, hang: int = 0) -> Iterator[str]:
+    """Break a line between words. Blanks at its begin stay; a word that is longer than a row keeps its row.
+
+    `hang`: blanks at the begin of each further row.
+    """
     if width is None or cell_len(line) <= width:
         yield line
         return
@@ -30,7 +37,7 @@ def wrapped(line: str, width: int | None) -> Iterator[str]:
     for word in _words(line):
         if row.strip() and cell_len(row) + cell_len(word.rstrip()) > width:
             yield row.rstrip()
-            row = ""
+            row = " " * hang
         row += word
     yield row.rstrip()
 
