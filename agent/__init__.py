@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from .view.reducer.finder import is_paused_between_steps
     from .view.reducer.numbers import clock, money, plural, short
     from .view.reducer.shortening import shortening_lines, trim_words
-    from .view.reducer.titles import call_title, stall_kind_words, stall_words
+    from .view.reducer.titles import call_title, stall_kind_words, stall_name, stall_words
     from .view.reducer.tries import try_label
     from .view.state import RebaseResult, ViewState
     from .view.stored import stored_view

@@ -9,6 +9,7 @@ from ..facts.facts import RunFacts
 from ..facts.verdicts import cannot_start, result_of
 from ..finder.state import FinderState
 from ..protocol import CheckFinished, Finish, Price, Reason, StallKind, Wait, WorkResult
+from ..view.reducer.titles import stall_name
 
 _NAMED = 3
 """Number of missing tests named in a reason."""
@@ -47,7 +48,7 @@ def common_end(state: LoopState) -> Finish | Wait | None:
     stall = state.facts.stall
     if stall is None or stall.response == "hint":
         return None
-    detail = f"{stall.kind}: {stall.signature}"
+    detail = f"{stall_name(stall.kind)}: {stall.signature}"
     if stall.response == "handoff":
         return Finish(reason=Reason.HANDOFF, detail=detail)
     return Finish(reason=stall_reason(stall.kind), detail=detail)

@@ -20,6 +20,7 @@ from ..protocol import (
 )
 from ..stops import Exhausted, Grant, Quotas
 from ..tools import tool_specs
+from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls, stall_hint
@@ -150,7 +151,7 @@ def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkR
     if stall is None or work.work is None:
         return None
     if stall.response != "hint":
-        fault = f"the model repeated itself ({stall.kind}: {stall.signature})"
+        fault = f"the model repeated itself ({stall_name(stall.kind)}: {stall.signature})"
         return WorkResult(work=work.work, steps=1, fault=fault, stalled=True)
     events.record(Prompted(kind="hint", text=stall_hint(stall.kind, stall.signature)), work=work.work)
     return None

@@ -21,6 +21,7 @@ from rundry.agent import (
     plural,
     report,
     short,
+    stall_name,
 )
 
 from ..border.json_out import print_json
@@ -142,8 +143,8 @@ def _print_besides(told: Report) -> None:
         for each in told.detectors[:_MOST]:
             did = ", ".join(f"{name} {count}" for name, count in each.responses.items())
             room = max(12, min(_SIGNATURE, _width() - 44))
-            signature = _cut(each.signature, room)
-            _say(f"{each.firings:>6}x  {each.kind:<12} {signature:<{room}}  {plural(each.runs, 'run')}  {did}")
+            name, signature = stall_name(each.kind), _cut(each.signature, room)
+            _say(f"{each.firings:>6}x  {name:<12} {signature:<{room}}  {plural(each.runs, 'run')}  {did}")
     if told.handoffs:
         _say("hand-offs", gap=True)
         for handed in told.handoffs[:_MOST]:

@@ -267,6 +267,7 @@ class StallDetected(EventBase, frozen=True, kw_only=True):
     """A detector reports that the run repeats itself."""
 
     kind: StallKind
+    """What repeats. `monologue`: the same plan in words; `chant`: the same words within an answer."""
     signature: str
     response: StallResponse
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...facts.common.handoff import ESCALATE
 from ...loops.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, MessageKind, Prompted, Reason, StallDetected, StallEnd
+from ...view.reducer.titles import stall_name
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..live.live_run import LiveRun
 from .handoff import handoff_record
@@ -28,7 +29,8 @@ async def escalate(run: LiveRun, open_model: OpenModel) -> Finish | None:
     if why is not None:
         run.ctx.events.record(Fault(kind=ESCALATE, text=f"{spec.name} cannot take over: {why}"))
         return _end(stall, run.ctx.stall_ends())
-    run.ctx.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, f"{stall.kind}: {stall.signature}", record)))
+    reason = f"{stall_name(stall.kind)}: {stall.signature}"
+    run.ctx.events.record(Prompted(kind=OF_HANDOVER, text=handover(before, reason, record)))
     return None
 
 
@@ -46,4 +48,4 @@ def handover(before: str, reason: str, record: HandoffRecord) -> str:
 
 def _end(stall: StallDetected, response: StallEnd) -> Finish:
     reason = Reason.HANDOFF if response == "handoff" else stall_reason(stall.kind)
-    return Finish(reason=reason, detail=f"{stall.kind}: {stall.signature}")
+    return Finish(reason=reason, detail=f"{stall_name(stall.kind)}: {stall.signature}")

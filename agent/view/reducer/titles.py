@@ -23,6 +23,8 @@ _STALLS = {
     "tool-errors": "most tool calls failed",
 }
 """Texts for the kinds of stalls that detectors (`agent.stops`) report."""
+_NAMES = {"monologue": "same plan", "chant": "same words"}
+"""Names for people, where the kind on the wire is not a plain word."""
 _RESPONSES = {
     "hint": "sent a hint",
     "handoff": "handed to a person",
@@ -116,8 +118,14 @@ def stall_words(stall: StallDetected) -> tuple[str, str, str]:
 
 
 def stall_kind_words(kind: str) -> str:
-    """Describe a kind of stall; a text that is not one is returned unchanged."""
-    return _STALLS.get(kind, kind)
+    """Describe a kind of stall, or its name for people; a text that is neither is returned unchanged."""
+    known = next((each for each, name in _NAMES.items() if name == kind), kind)
+    return _STALLS.get(known, kind)
+
+
+def stall_name(kind: str) -> str:
+    """Return the short name of a kind of stall, as in the detail of an outcome: `same plan`, `repeat`."""
+    return _NAMES.get(kind, kind)
 
 
 def command_name(command: str) -> str:

@@ -86,6 +86,16 @@ def test_the_same_action_again_and_again_is_hinted_at_and_then_stopped(home: Hom
     assert outcome["steps"] < 12
 
 
+def test_the_detail_of_the_end_names_a_repeated_plan_in_plain_words(home: Home, project: Path):
+    with ScriptedServer(then=say("I will fix it now.")) as server:
+        ran = home.run(
+            "run", "fix", "--headless", "--json", "--until", CHECK, "--on-stall", "stop", *model(server), cwd=project
+        )
+    outcome = ended(ran, "stagnation", 4)
+    assert ran.of("stall_detected")[-1]["kind"] == "monologue", "the word on the wire stays"
+    assert outcome["detail"].startswith("same plan: "), outcome
+
+
 def test_a_question_that_nobody_can_answer_is_handed_off(home: Home, project: Path):
     ask = call("ask_person", question="May I change the API?", options=["yes", "no"])
     with ScriptedServer([ask]) as server:

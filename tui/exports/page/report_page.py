@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 
-from rundry.agent import Report, Share, money, plural, short
+from rundry.agent import Report, Share, money, plural, short, stall_name
 
 from ...text import one_line
 from ..report import report_plots, summary
@@ -87,7 +87,7 @@ def _besides(told: Report) -> Iterator[str]:
     if told.detectors:
         yield "<h2>Detectors</h2><table>"
         for each in told.detectors:
-            yield f'<tr><td class="num">{each.firings}</td><td>{escaped(each.kind)}</td>'
+            yield f'<tr><td class="num">{each.firings}</td><td>{escaped(stall_name(each.kind))}</td>'
             yield f'<td class="mono">{escaped(one_line(each.signature))}</td></tr>'
         yield "</table>"
     if told.handoffs:
