@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..system import read_plain
+from .files.quick_spec import QuickSpec
 from .files.write import TEMPORARY
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 _ALWAYS = (
     "__pycache__/",
@@ -44,10 +41,10 @@ class Ignore:
         self._root = str(root)
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
-        self._specs: dict[str, GitIgnoreSpec] = {}
+        self._specs: dict[str, QuickSpec] = {}
         """Folders whose `.gitignore` has patterns."""
         self._known: dict[str, bool] = {}
-        self._always: GitIgnoreSpec | None = None
+        self._always: QuickSpec | None = None
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
         """Return whether the path or a folder above it is ignored. `.git` is always ignored.
@@ -133,12 +130,12 @@ class Ignore:
     def _is_ignored(self, path: str) -> bool:
         """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
         for folder in self._specs_above(path.rstrip("/")):
-            verdict = self._specs[folder].check_file(path[len(folder) :]).include
+            verdict = self._specs[folder].verdict(path[len(folder) :])
             if verdict is not None:
                 return verdict
         if self._always is None:
             self._always = _compiled(_ALWAYS)
-        return bool(self._always.check_file(path).include)
+        return bool(self._always.verdict(path))
 
     def _specs_above(self, path: str) -> Iterator[str]:
         """Yield the folders around a path whose `.gitignore` has patterns, the deepest first."""
@@ -152,7 +149,7 @@ class Ignore:
                 yield path[:end]
             end -= 1
 
-    def _read(self, file: str) -> GitIgnoreSpec | None:
+    def _read(self, file: str) -> QuickSpec | None:
         try:
             data = read_plain(file)
         except OSError:  # includes a FIFO, a device, or a file that is too large
@@ -160,7 +157,7 @@ class Ignore:
         return _compiled(data.decode("utf-8", "surrogateescape").splitlines())
 
 
-def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
+def _compiled(lines: Sequence[str]) -> QuickSpec:
     from pathspec import GitIgnoreSpec  # ~20 ms
 
     good: list[str] = []
@@ -170,4 +167,4 @@ def _compiled(lines: Sequence[str]) -> GitIgnoreSpec:
         except ValueError:  # git skips an invalid pattern
             continue
         good.append(line)
-    return GitIgnoreSpec.from_lines(good)
+    return QuickSpec(good)

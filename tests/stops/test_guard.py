@@ -4,10 +4,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from rundry.agent.protocol import Predicates
+from rundry.agent.protocol import Predicates, Refusal
+from rundry.agent.step.checks.sealing import capture
 from rundry.agent.stops import default_guard
 from rundry.agent.stops.executed import executed_files
 from rundry.agent.stops.guard import named_files
+from rundry.agent.workspace.seals import Seals
 
 
 def guard(root, *until, task="make it work", **more):
@@ -271,3 +273,18 @@ def test_odd_names_are_guarded_as_they_are(name):
     found = executed_files("bash '" + name + "'", Path("/nonexistent"))
     for path in found:
         assert default_guard(Predicates(until=["bash '" + name + "'"]), "x").matches(path), path
+
+
+async def test_a_folder_with_more_files_than_the_guard_can_watch_is_refused_in_one_line(tmp_path: Path):
+    for name in ("a.py", "b.py", "test_c.py"):
+        (tmp_path / name).write_text("")
+    few = Seals(tmp_path, lambda path: path.startswith("test_"), lambda data: "", most_names=2)
+    with pytest.raises(Refusal) as refused:
+        await capture(few, [])
+    assert str(refused.value) == (
+        f"{tmp_path} has more than 2 files, so the guard of the check cannot watch them all: "
+        "name a smaller folder with --cwd, or use --guard none"
+    )
+    enough = Seals(tmp_path, lambda path: path.startswith("test_"), lambda data: "", most_names=3)
+    await capture(enough, [])
+    assert (enough.existing, enough.listed) == (["test_c.py"], 3)

@@ -174,6 +174,19 @@ async def test_a_long_wait_before_a_run_begins_is_reported_with_its_time():
     assert said == []
 
 
+async def test_a_line_about_a_wait_is_asked_for_each_time_it_is_reported():
+    said: list[str] = []
+    count = iter(range(1, 9))
+    done = asyncio.Event()
+
+    def tell(line: str) -> None:
+        said.append(line)
+        done.set()
+
+    assert await with_progress(done.wait(), tell, lambda: f"listing ({next(count)} so far)", after=0.01)
+    assert said == ["listing (1 so far)"]
+
+
 def test_the_listing_of_a_folder_stops_when_nobody_waits_for_it(tmp_path: Path):
     (tmp_path / "a").write_text("")
     index = NameIndex(tmp_path, lambda path: True)

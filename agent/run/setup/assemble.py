@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from ...facts.facts import RunFacts
 from ...gate import Gate, GatedTree, SessionPolicy
 from ...model import RemoteModel
 from ...protocol import Model, Refusal, Rule, RunSpec
+from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
@@ -55,12 +57,17 @@ async def assemble(inputs: Inputs) -> Assembled:
         notes += await skipped_hooks_note(tree.workspace.root, git_env)
     if git.commits is not None:
         notes += await git.commits.first_check()
-    notes += await with_progress(ctx.guarded.start(), inputs.tell, f"{listing}, for the guard")
+    guarding = partial(_guard_words, listing, ctx.guarded)
+    notes += await with_progress(ctx.guarded.start(), inputs.tell, guarding)
     for line in not_held_unguarded(ctx.facts, ctx.sandbox, ctx.guard):
         ctx.guarded.add_not_held(line)
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
     return replace(assembled, notes=notes)
+
+
+def _guard_words(listing: str, guarded: Guarded) -> str:
+    return f"{listing}, for the guard ({guarded.listed:,} so far)"
 
 
 async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:

@@ -17,6 +17,7 @@ from ..resources.activity import Activity
 from ..resources.recorder import with_waiting
 from ..resources.tree import Tree
 from .guard_report import GuardReport, not_held_lines
+from .sealing import capture
 
 GUARD_REASON = "it decides whether the goal is met"
 
@@ -52,8 +53,13 @@ class Guarded:
         """Whether anything is guarded."""
         return bool(self._guard)
 
+    @property
+    def listed(self) -> int:
+        """Number of names that `start` has read so far."""
+        return self._seals.listed
+
     async def start(self) -> list[str]:
-        """Seal the current files, or load the seal of an earlier runner. Returns notes for the user."""
+        """Seal the current files, or load the seal of an earlier runner. Returns notes for the user. Raises Refusal."""
         if not self._guard:
             return []
         notes: list[str] = []
@@ -71,12 +77,7 @@ class Guarded:
                 return []
         except (KeyError, msgspec.DecodeError):
             notes.append("the guard's record of this run is damaged: the current content counts as approved")
-        paths = [path for path in depends.files if self._guard.matches(path)]
-        try:
-            await asyncio.to_thread(self._seals.capture, [*paths, *self._outside()])
-        except asyncio.CancelledError:
-            self._seals.stop()  # a thread cannot be cancelled, and the process would wait for it
-            raise
+        await capture(self._seals, [*filter(self._guard.matches, depends.files), *self._outside()])
         with self._journal.transaction():
             self._seals.keep_approved()
         self.not_held = not_held_lines(

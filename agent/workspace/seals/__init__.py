@@ -1,7 +1,7 @@
 """Record the approved state of guarded files by digest, compare the files with it, and restore it."""
 
 from .marks import Mark, StampedMark, read_mark
-from .names import SKIPPED, NameIndex
+from .names import SKIPPED, NameIndex, TooManyNames
 from .restore import SealRestorer
 from .seals import LARGEST_STORED, Difference, Sealed, Seals
 
@@ -15,5 +15,6 @@ __all__ = [
     "Sealed",
     "Seals",
     "StampedMark",
+    "TooManyNames",
     "read_mark",
 ]

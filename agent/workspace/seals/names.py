@@ -18,6 +18,10 @@ _METADATA = (".dist-info", ".egg-info")
 """Suffixes of those folders of an installed package that can name plug-ins."""
 
 
+class TooManyNames(Exception):
+    """The folder has more names than an update may read."""
+
+
 class UpdateStopped(Exception):
     """The update was stopped, because its result is no longer needed."""
 
@@ -44,12 +48,19 @@ class NameIndex:
         accepts: Callable[[str], bool],
         private: frozenset[str] = frozenset(),
         installed: Iterable[str] = (),
+        *,
+        accepts_link: Callable[[str], bool] | None = None,
     ) -> None:
         """`accepts` receives paths relative to `root`. `private`: absolute paths of folders that are not searched.
 
         `installed`: folders relative to `root` that are searched although they are inside a skipped one.
+        `accepts_link`: the same as `accepts` for links; None: `accepts` decides about them, too.
         """
         self._root, self._accepts, self._private = str(root), accepts, private
+        self._accepts_link = accepts_link or accepts
+        self.listed = 0
+        """Number of names that the running update, or the last one, has read."""
+        self._most: int | None = None
         self._top = _Folder(self._root)
         self._is_stopped = False
         self._installed = {path: _Folder(path) for path in (f"{self._root}/{name}" for name in sorted(installed))}
@@ -58,8 +69,12 @@ class NameIndex:
         """End a running `update` from another thread."""
         self._is_stopped = True
 
-    def update(self) -> bool:
-        """Read the folders that changed. Return whether a name was added or removed. Raises UpdateStopped."""
+    def update(self, most: int | None = None) -> bool:
+        """Read the folders that changed. Return whether a name was added or removed. Raises UpdateStopped.
+
+        `most`: raise TooManyNames if there are more names to read.
+        """
+        self.listed, self._most = 0, most
         return self._look([self._top, *self._installed.values()])
 
     def paths(self) -> Iterator[str]:
@@ -120,6 +135,9 @@ class NameIndex:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError:
             return
+        self.listed += len(entries)
+        if self._most is not None and self.listed > self._most:
+            raise TooManyNames(f"{self._root} has more than {self._most:,} files")
         start = len(self._root) + 1
         if folder is not self._top and any(entry.name == _VENV for entry in entries):
             return
@@ -132,5 +150,7 @@ class NameIndex:
                 is_skipped = entry.name in SKIPPED or path in self._private or path in self._installed
                 if not is_skipped and (not is_installed or entry.name.casefold().endswith(_METADATA)):
                     folder.below.append(old.get(path) or _Folder(path))
-            elif path not in self._private and self._accepts(path[start:]):
-                folder.found.append(path[start:])
+            elif path not in self._private:
+                accepts = self._accepts_link if entry.is_symlink() else self._accepts
+                if accepts(path[start:]):
+                    folder.found.append(path[start:])

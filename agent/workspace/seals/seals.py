@@ -20,6 +20,8 @@ from .names import NameIndex
 LARGEST_STORED = 16_000_000
 """Maximum bytes of a file whose approved content is stored."""
 MOST_STORED = 256_000_000
+MOST_NAMES = 2_000_000
+"""Names of files and folders that are read at the start: about 20 s."""
 ALWAYS_READ = 64_000_000
 """Bytes that each full comparison reads. After that, files are read only if their stat fields changed."""
 _NOTHING = Mark(ABSENT)
@@ -54,6 +56,8 @@ class Seals:
         private: frozenset[str] = frozenset(),
         installed: Collection[str] = (),
         goals: Collection[str] = (),
+        *,
+        most_names: int = MOST_NAMES,
     ) -> None:
         """`accepts`: whether an existing file of this name is guarded. `keep` stores approved bytes by their SHA-256.
 
@@ -62,10 +66,10 @@ class Seals:
         self.root = root
         self._goals = frozenset(goals)
         self._installed = sorted(installed)
-        self._bytecode = Bytecode(root)
+        self._bytecode, self._most_names = Bytecode(root), most_names
         self._accepts, self._keep = accepts, keep
         self._unkept: list[bytes] = []
-        self._index = NameIndex(root, self._accepts_name, private, installed)
+        self._index = NameIndex(root, accepts, private, installed, accepts_link=self._accepts_link)
         self._marks: dict[str, Mark] = {}
         self._seen: dict[str, StampedMark] = {}
         self._outputs: dict[str, Mark] = {}
@@ -94,14 +98,22 @@ class Seals:
         """Return the approved mark; None if the path is not guarded by digest."""
         return self._marks.get(path)
 
+    @property
+    def listed(self) -> int:
+        """Number of names that `capture` has read so far."""
+        return self._index.listed
+
     def stop(self) -> None:
         """End a running `capture` from another thread: it raises UpdateStopped."""
         self._index.stop()
 
     def capture(self, paths: Iterable[str]) -> None:
-        """Approve the present state of these paths and of all files whose names `accepts` allows."""
+        """Approve the present state of these paths and of all files whose names `accepts` allows.
+
+        Raises TooManyNames, because a guard that does not see all files would not keep its promise.
+        """
         with self._lock:
-            self._index.update()
+            self._index.update(self._most_names)
             self._linked = LinkedFiles(self._private)
             for path in sorted({*self._expanded(paths), *self._expanded(self._index.paths())}):
                 if path not in self._marks:
@@ -187,12 +199,9 @@ class Seals:
         """Return the stat fields of the last comparison. They also change if a later write is reverted."""
         return {path: seen.stamp for path, seen in self._seen.items()}
 
-    def _accepts_name(self, path: str) -> bool:
-        if self._accepts(path):
-            return True
-        whole = self.root / path
-        # A link to a folder of tests is guarded together with its target.
-        return whole.is_symlink() and whole.is_dir() and self._accepts(f"{path}/test_x.py")
+    def _accepts_link(self, path: str) -> bool:
+        """Return whether a link is guarded; one to a folder of tests is, together with its target."""
+        return self._accepts(path) or ((self.root / path).is_dir() and self._accepts(f"{path}/test_x.py"))
 
     def _place(self, path: str) -> tuple[Path, str]:
         return (Path("/"), path[1:]) if path.startswith("/") else (self.root, path)
