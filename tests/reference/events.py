@@ -19,6 +19,7 @@ _GROUPS = {
     "run": "Events of a run",
     "passes": "Events of passes",
     "step": "Events of a step",
+    "waits": "Events about what a run waits for",
     "check": "Events of checks, scores and guarded files",
     "person": "Events between the run and a person",
     "wheel": "Events of control, shell commands and background commands",

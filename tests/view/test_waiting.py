@@ -153,7 +153,7 @@ async def test_the_session_shows_a_wait_after_two_seconds_and_moves_no_row():
         await until(pilot, lambda: "── running pytest -q" in stage.text())
         assert len(stage.text().splitlines()) == rows
         stage.play(OutputArrived(command="pytest -q", line="tests/test_calc.py \x1b[31m..F\u202e"))
-        await until(pilot, lambda: "tests/test_calc.py ⟨ESC⟩[31m..F⟨U+202E⟩ ──" in stage.text())
+        await until(pilot, lambda: "tests/test_calc.py ␛[31m..F⟨U+202E⟩ ──" in stage.text())
         assert len(stage.text().splitlines()) == rows
         stage.play(CHECKED)
         await until(pilot, lambda: "── running" not in stage.text())

@@ -130,20 +130,15 @@ def models(as_json: bool, all_: bool, **flags: object) -> None:
     _guarded(lambda: print_models(flags, as_json=as_json, whole=all_))
 
 
-class _Doctor(click.Command):
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the exit codes."""
-        del ctx
-        with formatter.section("Exit codes"):
-            rows = [("0", "nothing is missing"), ("1", "something is missing, such as a model or git")]
-            formatter.write_dl([*rows, ("2", "bad input: an option, the config, a key or a theme is wrong")])
-
-
-@cli.command(cls=_Doctor)
+@cli.command(short_help="Report what is set up, what is missing and how to fix it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @run_options(LOOKED_AT)
 def doctor(as_json: bool, **flags: object) -> None:
-    """Report what is set up, what is missing and how to fix it."""
+    """Report what is set up, what is missing and how to fix it.
+
+    Exit code 0: nothing is missing. 1: something is, such as a model or git. 2: an option, the config, a key or a theme
+    is wrong.
+    """
     from .lists import print_doctor
 
     _guarded(lambda: print_doctor(flags, as_json=as_json))

@@ -44,7 +44,7 @@ RESUME = "rundry resume 20261121-014233-k3f9x"
             f'resume with: {RESUME} --hint "..." --runs-dir /home/me/a/long/place --headless',
             ["resume with:", f'   {RESUME} --hint "..." --runs-dir /home/me/a/long/place --headless'],
         ),
-        ("-> error: " + "x" * 100, ["-> error: " + "x" * 100]),
+        ("-> error: " + "x" * 100, ["-> error:", "   " + "x" * 100]),
         ("-> done: 表表", ["-> done: 表表"]),
     ],
 )
