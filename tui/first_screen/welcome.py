@@ -159,9 +159,11 @@ class Welcome(Widget):
         goals = self._controller.state.goals
         if not goals:
             return []
-        command = one_line(" and ".join(goals))
+        command = Content(one_line(" and ".join(goals)))
         before, after = f"{' ' * INDENT}Done when  ", "  passes   /until none removes it"
-        line = Content.assemble((before, "$dim"), (command, "bold $bright"), (after, "$dim"))
+        room = max(12, self.size.width - len(before) - len(after))
+        command = command.stylize("bold $bright").truncate(room, ellipsis=True)
+        line = Content.assemble((before, "$dim"), command, (after, "$dim"))
         return [line.truncate(self.size.width, ellipsis=True)]
 
     def _waiting(self, start: Start) -> Content:

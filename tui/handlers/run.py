@@ -26,6 +26,7 @@ from ..run_controller import RunController
 from ..screens.prompt import Prompt
 from ..setup.limits import parse_limit
 from ..setup.resuming import raised
+from ..text import one_line
 
 ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
 CLEAR = "press {interrupt} again to clear the message"
@@ -145,8 +146,11 @@ class RunHandlers:
             how = "" if controller.begun else "; /until CMD sets the one that decides when the next task is done"
             self._prompt.tell(f"no check is set{how}")
             return
-        what = f"{'the run' if controller.begun else 'the next task'} is done when {' and '.join(goals)} passes"
-        self._prompt.tell(what if controller.begun else f"{what}; /until none removes the check")
+        goal = one_line(" and ".join(goals))
+        if controller.begun:
+            self._prompt.tell(f"the run is done when {goal} passes")
+        else:
+            self._prompt.tell(f"/until none removes the check; the next task is done when this passes: {goal}")
 
     def _effort(self, argument: str) -> None:
         if not argument:

@@ -9,6 +9,9 @@ from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
 from ..text import one_line
 
+_GOAL = 32
+"""Characters of the check that are shown."""
+
 
 def placeholder(controller: RunController, keymap: Keymap) -> str:
     """Return what a message would do now."""
@@ -39,7 +42,8 @@ def _before_begin(state: ViewState) -> str:
         return "what should be done?   /until CMD adds a check"
     if not state.goals:
         return "what should be done?"
-    return f"what should be done until {one_line(' and '.join(state.goals))} passes?"
+    goal = one_line(" and ".join(state.goals))
+    return f"what should be done until {goal if len(goal) <= _GOAL else f'{goal[: _GOAL - 1]}…'} passes?"
 
 
 def _after_end(state: ViewState) -> str:
