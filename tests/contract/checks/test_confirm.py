@@ -274,7 +274,7 @@ def test_verify_refuses_a_program_that_neither_the_folder_nor_the_result_has_and
     check.chmod(0o755)
     run_goal(home, project, [FIX_BOTH])
     before = {path: path.read_bytes() for path in home.runs.rglob("*") if path.is_file()}
-    ran = verified(home, project, "--with", "missing/path --all")
+    ran = verified(home, project, home.journals()[0].stem, "--with", "missing/path --all")
     (line,) = ran.stderr.splitlines()
     assert (ran.exit_code, ran.stdout) == (2, ""), ran
     assert "--with 'missing/path --all' cannot be started: missing/path: No such file or directory" in line

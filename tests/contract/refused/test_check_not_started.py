@@ -89,7 +89,9 @@ def test_a_loop_of_passes_is_refused_too(home: Home, project: Path, loop: list[s
 def test_a_screen_that_shows_such_a_refusal_leaves_no_journal_either(home: Home, project: Path):
     with (
         ScriptedServer([say("never asked for")]) as server,
-        home.screen("fix", "--until", LATER, "--model", "fake", "--api-base", server.base_url, cwd=project) as terminal,
+        home.screen(
+            "fix it", "--until", LATER, "--model", "fake", "--api-base", server.base_url, cwd=project
+        ) as terminal,
     ):
         terminal.wait_for("cannot be started (exit code 127)")
         terminal.press("ctrl+q")
