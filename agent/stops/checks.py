@@ -56,15 +56,9 @@ async def run_check(
     `empty`: a private folder in the sandbox's temp folder. `shown_as`: the path that the output shows instead of that
     of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
-    finished = await sandbox.run(
-        command,
-        workspace.root,
-        Access(empty=empty),
-        cwd=workspace.root,
-        env=env,
-        timeout=timeout,
-        on_output=on_output,
-    )
+    root = workspace.root
+    access = Access(empty=empty)
+    finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
     whole = plain(finished.full.decode("utf-8", "replace"))
     if shown_as is not None and shown_as != workspace.root:
         whole = whole.replace(str(workspace.root), str(shown_as))

@@ -109,9 +109,8 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
     sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
-    wrong = config_mistakes(setup)
-    missing = [*_missing(setup), *wrong]
-    code = MISTAKES if wrong else 1 if missing else 0
+    wrong, missing = config_mistakes(setup), _missing(setup)
+    missing, code = [*missing, *wrong], MISTAKES if wrong else 1 if missing else 0
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
         print_json(

@@ -24,7 +24,7 @@ class LockAwaited(EventBase, frozen=True, kw_only=True):
     lock: str
     """What is locked: the path of git's lock file, or `the files of the run`."""
     holder: str = ""
-    """Who holds it: `process 4711 (git commit)`, `the merge of src/a.py`; empty: unknown."""
+    """Its holder: `process 4711 (git commit)`, `the merge of src/a.py`; empty: unknown."""
 
 
 class LockObtained(EventBase, frozen=True, kw_only=True):
