@@ -192,7 +192,7 @@ class RunController:
 
     def rewind(self, command: Rewind) -> None:
         """Go back to before a message or step, with or without a runner. Raises RundryError."""
-        self._put_anywhere(command)
+        self.put_anywhere(command)
 
     def is_the_task(self, text: str) -> bool:
         """Return whether a text is the task of a run that is not a chat; rewinding it restarts the run."""
@@ -200,13 +200,10 @@ class RunController:
 
     def undo(self, command: Undo) -> None:
         """Undo changes, with or without a runner. Raises RundryError."""
-        self._put_anywhere(command)
+        self.put_anywhere(command)
 
-    def judge(self, command: Judge | Merge) -> int:
-        """Give a verdict on a finding, with or without a runner. Raises RundryError."""
-        return self._put_anywhere(command)
-
-    def _put_anywhere(self, command: Undo | Rewind | Judge | Merge) -> int:
+    def put_anywhere(self, command: Undo | Rewind | Judge | Merge) -> int:
+        """Put a command that also works without a runner. Return its id. Raises RundryError."""
         return self.link.put_without_runner(command) if self.status.is_orphaned else self.put(command)
 
     def decide(self, command: Decide) -> int | None:

@@ -101,7 +101,7 @@ class Dispatcher:
         """Send a command of the board to the run."""
         command, controller = event.command, self._controller
         try:
-            put = controller.judge(command) if isinstance(command, Judge | Merge) else controller.put(command)
+            put = controller.put_anywhere(command) if isinstance(command, Judge | Merge) else controller.put(command)
             search.sent(put)
             self._prompt.tell(event.notice)
         except RundryError as error:
