@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from sampling import PROGRAM_SHARE, outside_of_sample
+from sampling import PROGRAM_SHARE, RUN_SHARE, outside_of_sample, share_of
 
 settings.register_profile("full", max_examples=100)
 settings.register_profile("quarter", max_examples=25)
@@ -33,16 +33,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a run of the whole suite, mark most of the tests that start the program as long (sampling.py).
+    """In a run of the whole suite, mark many of the tests that start the program or play a run as long (sampling.py).
 
     With `--long-share N`, keep a seeded sample of the long tests.
     """
     asked = {(config.invocation_params.dir / arg).resolve() for arg in config.args}
     if asked == {Path(__file__).parent}:
         short = [item for item in items if item.get_closest_marker("long") is None]
-        starting = [item for item in short if "home" in getattr(item, "fixturenames", ())]
-        for item in outside_of_sample(starting, PROGRAM_SHARE):
-            item.add_marker(pytest.mark.long)
+        for share in (PROGRAM_SHARE, RUN_SHARE):
+            for item in outside_of_sample([item for item in short if share_of(item) == share], share):
+                item.add_marker(pytest.mark.long)
     long = [item for item in items if item.get_closest_marker("long") is not None]
     left = set(outside_of_sample(long, config.getoption("--long-share")))
     items[:] = [item for item in items if item not in left]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from hypothesis import settings
 
 SEED = 1
 PROGRAM_SHARE = 3
-"""By default, one in this number of a file's tests that start the program is run."""
+"""By default, one in this number of a file's tests that start the program (fixture `home` or `attack`) is run."""
+RUN_SHARE = 2
+"""The same for tests that play a run or a screen: those in `RUNS` that are coroutines."""
+RUNS = ("run", "search", "tui")
 
 
 def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:
@@ -30,6 +34,14 @@ def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lam
         if counts[kind(cases[number])] <= most:
             chosen.add(number)
     return [case if number in chosen else _long(case) for number, case in enumerate(cases)]
+
+
+def share_of(test: pytest.Item) -> int:
+    """Return the `share` of this test in a run of the whole suite."""
+    if {"home", "attack"} & set(getattr(test, "fixturenames", ())):
+        return PROGRAM_SHARE
+    is_run = test.path.relative_to(Path(__file__).parent).parts[0] in RUNS
+    return RUN_SHARE if is_run and iscoroutinefunction(getattr(test, "function", None)) else 1
 
 
 def outside_of_sample(tests: Sequence[pytest.Item], share: int) -> list[pytest.Item]:

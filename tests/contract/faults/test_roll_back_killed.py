@@ -61,6 +61,7 @@ def turns(moves: str):
     return [call("run_command", command=WHO + moves), finish("did it", "NOTES.md")]
 
 
+@pytest.mark.long
 def test_a_roll_back_that_is_killed_after_each_of_its_changes_is_finished_by_resumes(
     home: Home, project: Path, tmp_path: Path
 ):
