@@ -164,7 +164,7 @@ class Finder:
     async def close(self) -> None:
         """Stop the worker's processes, remove the worktrees, and return the items that nobody worked to the queue."""
         self.frontier.roll_back(list(self._items.offered))
-        for one in (self._trees, self._scope, self._checks, self._worker):
+        for one in (self._trees, self._scope, self._checks, self.ctx.tools.elsewhere, self._worker):
             if one is not None:
                 await one.close()
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -17,9 +17,22 @@ from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
     from .reading.fetching import Fetcher
+    from .result import ToolResult
 
 OUTPUT = "output:"
 """Prefix of the paths under which `read_file` reads outputs that were too long to show."""
+
+
+class Elsewhere(Protocol):
+    """Runs reading tools on another machine."""
+
+    async def read(self, name: str, arguments: msgspec.Struct, ctx: ToolContext) -> ToolResult | None:
+        """Return the result of a tool; None: run it here."""
+        ...
+
+    async def close(self) -> None:
+        """End everything. May be called twice."""
+        ...
 
 
 @dataclass(slots=True)
@@ -51,6 +64,8 @@ class ToolContext:
     """Guarded files: the sandbox makes them read-only for commands where it can."""
     live_output: Callable[[str], bytes | None] = lambda name: None
     """Returns the output so far of a background command; None: this runner did not start it."""
+    elsewhere: Elsewhere | None = None
+    """Runs the tools that read the workspace on other machines; None: they run here."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

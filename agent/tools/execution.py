@@ -39,11 +39,26 @@ async def read(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) ->
     seconds = ctx.bounded_seconds(SECONDS) + 5
     if why := ctx.denial_of(name, None if path is None else getattr(arguments, path)):
         return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
+    if (done := await _elsewhere(name, arguments, ctx, seconds)) is not None:
+        return done
     try:
         async with asyncio.timeout(seconds):
             return await tool.read(arguments, ctx)
     except TimeoutError:
         return failure(f"{name} timed out after {seconds:g} s", "timed out")
+
+
+async def _elsewhere(
+    name: str, arguments: msgspec.Struct | None, ctx: ToolContext, seconds: float
+) -> ToolResult | None:
+    """Return the result from another machine; None: the tool has to run here."""
+    if ctx.elsewhere is None or arguments is None:
+        return None
+    try:
+        async with asyncio.timeout(seconds):
+            return await ctx.elsewhere.read(name, arguments, ctx)
+    except TimeoutError:
+        return None
 
 
 def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:

@@ -50,16 +50,12 @@ def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> Searc
 
 
 def _on_cluster(wanted: SearchRequest) -> SearchRequest:
-    """Return a search on a cluster, which works more items at the same time. Raises UserError if a model works them."""
+    """Return a search on a cluster, which works more items at the same time, unless a model works them."""
     finder = wanted.finder
     if finder.check is not None:
         return msgspec.structs.replace(wanted, finder=msgspec.structs.replace(finder, checks=CLUSTER_CHECKS))
-    if finder.worker is None and not finder.traits.fetches_pages:
-        raise UserError(
-            f"--executor {finder.executor}: it works the items of a crawl, a command or a function, and the checks of "
-            "a migration, and a model works this search; leave it out"
-        )
-    if "concurrency" in wanted.limits:
+    is_worked_there = finder.worker is not None or finder.traits.fetches_pages
+    if "concurrency" in wanted.limits or not is_worked_there:
         return wanted
     return msgspec.structs.replace(wanted, finder=msgspec.structs.replace(finder, concurrency=CLUSTER_CONCURRENCY))
 

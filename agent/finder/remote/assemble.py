@@ -13,13 +13,15 @@ from ...config import config_file
 from ...config.finder.executor import Executor, read_executor
 from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
 from ...step import RunContext
-from ...workspace import Sandbox, path_globs
+from ...workspace import Sandbox, denied_paths, path_globs
 from ..crawl import Crawler
 from .batch_pool import BatchPool
 from .checks import RemoteChecks
 from .cluster import Cluster
 from .order import CrawlJob, Job, SandboxJob, own_versions
+from .remote_tools import RemoteTools
 from .remote_worker import RemoteWorker
+from .trees.scan import TreeReader
 
 
 def remote_worker(
@@ -46,12 +48,34 @@ def remote_checks(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iter
     executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
 
     def job_of(used: RunContext) -> Job:
-        job = _confined_job(used, keys)
-        assert job.sandbox is not None  # a check needs one
-        sandbox = msgspec.structs.replace(job.sandbox, not_held=names_not_held(used.sandbox, used.facts.rules))
-        return msgspec.structs.replace(job, sandbox=sandbox, checks=True, is_shared=executor.address is None)
+        return msgspec.structs.replace(_job_as_here(used, keys, executor), checks=True)
 
     return RemoteChecks(_pool(ctx, executor), job_of, is_shared=executor.address is None)
+
+
+def remote_tools(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iterable[str]) -> RemoteTools:
+    """Return what runs the reading tools of a search by models. Raises UserError if the executor cannot be parsed."""
+    executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
+
+    def job() -> Job:
+        private = [str(place) for place in ctx.workspace.private]
+        return msgspec.structs.replace(_job_as_here(ctx, keys, executor), reads=True, private=private)
+
+    root, sandbox = ctx.workspace.root, ctx.sandbox
+
+    def hidden() -> list[Path]:
+        return [*sandbox.hidden_below(root), *(root / path for path in denied_paths(ctx.facts.rules, root))]
+
+    reader = None if executor.address is None else TreeReader(ctx.workspace, hidden, lists_withheld=True)
+    return RemoteTools(_pool(ctx, executor), job, reader)
+
+
+def _job_as_here(ctx: RunContext, keys: Sequence[str], executor: Executor) -> Job:
+    """Return a job without content, for workers that hold commands as the runner does."""
+    job = _confined_job(ctx, keys)
+    assert job.sandbox is not None  # the job is confined
+    sandbox = msgspec.structs.replace(job.sandbox, not_held=names_not_held(ctx.sandbox, ctx.facts.rules))
+    return msgspec.structs.replace(job, sandbox=sandbox, is_shared=executor.address is None)
 
 
 def _pool(ctx: RunContext, executor: Executor) -> BatchPool:

@@ -1,4 +1,4 @@
-"""What works the orders of one job on a worker: items, or checks."""
+"""What works the orders of one job on a worker: items, checks, or calls of reading tools."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import msgspec
 
 from ...step.checks.guarded_check import prepared_environment
 from ...stops import run_check
+from ...tools import TOOLS, ToolContext, read
 from ...workspace import HideRules, Sandbox, Workspace, command_env, denied_paths, expand_home, path_globs
 from ..crawl import Crawler
 from ..workers import CommandWorker, PythonWorker, Worker, WorkItem
-from .order import CheckOrder, Job, SandboxJob, encode_answer, own_versions
+from .order import CheckOrder, Job, ReadOrder, SandboxJob, encode_answer, own_versions
 from .trees.copies import Copies
 
 
@@ -64,7 +65,7 @@ class CheckHandler:
     async def answer(self, order: object, tree: str) -> bytes:
         """Return the encoded `CheckResult`."""
         wanted, began = msgspec.convert(order, CheckOrder), time.monotonic()
-        async with self._folder(tree) as root:
+        async with folder_of(self._job, self._copies, tree) as root:
             with prepared_environment(self._sandbox, self._env) as environment:
                 result = await run_check(
                     wanted.line,
@@ -81,13 +82,50 @@ class CheckHandler:
     async def close(self) -> None:
         """Do nothing: no process lives longer than its check."""
 
-    @asynccontextmanager
-    async def _folder(self, tree: str) -> AsyncGenerator[Path]:
-        if not tree:
-            yield Path(self._job.workspace)
-            return
-        async with self._copies.holding(tree) as root:
-            yield root
+
+class ReadHandler:
+    """Runs reading tools in the shared workspace or in a copy, with the person's rules."""
+
+    def __init__(self, job: Job, sandbox: Sandbox, env: Mapping[str, str], copies: Copies) -> None:
+        self._job, self._sandbox, self._env, self._copies = job, sandbox, env, copies
+
+    async def answer(self, order: object, tree: str) -> bytes:
+        """Return the encoded `ToolResult`."""
+        wanted, began = msgspec.convert(order, ReadOrder), time.monotonic()
+        kind = TOOLS[wanted.tool].arguments
+        arguments = msgspec.convert(wanted.arguments, kind)
+        async with folder_of(self._job, self._copies, tree) as root:
+            tools = ToolContext(
+                workspace=Workspace(root, private=[Path(place) for place in self._job.private]),
+                env=self._env,
+                sandbox=self._sandbox,
+                keep=_nothing_kept,
+                load=_nothing_kept,
+                limit=wanted.limit,
+                seconds_left=lambda: wanted.seconds,
+                rules=self._job.sandbox.rules if self._job.sandbox is not None else (),
+            )
+            result = await read(wanted.tool, arguments, tools)
+            text = result.text.replace(str(root), self._job.workspace)
+        return encode_answer(msgspec.structs.replace(result, text=text), time.monotonic() - began)
+
+    async def close(self) -> None:
+        """Do nothing: no process lives longer than its call."""
+
+
+def _nothing_kept(data: object) -> NoReturn:
+    """Refuse to store or load: reading tools keep nothing. Stored outputs are read in the runner."""
+    raise KeyError(data)
+
+
+@asynccontextmanager
+async def folder_of(job: Job, copies: Copies, tree: str) -> AsyncGenerator[Path]:
+    """Return the shared workspace, or lend a copy of the tree."""
+    if not tree:
+        yield Path(job.workspace)
+        return
+    async with copies.holding(tree) as root:
+        yield root
 
 
 async def make_handler(job: Job, copies: Copies) -> Handler:
@@ -107,6 +145,8 @@ async def make_handler(job: Job, copies: Copies) -> Handler:
     env = {**command_env(os.environ, provider_key_names=set(job.keys), more=job.named), **job.env}
     if job.checks:
         return CheckHandler(job, sandbox, env, copies)
+    if job.reads:
+        return ReadHandler(job, sandbox, env, copies)
     if job.command:
         return ItemHandler(
             CommandWorker(job.command, workspace=workspace, env=env, sandbox=sandbox, seconds=job.seconds)

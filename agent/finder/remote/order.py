@@ -68,6 +68,17 @@ class CheckOrder(msgspec.Struct, frozen=True):
     """Time limit."""
 
 
+class ReadOrder(msgspec.Struct, frozen=True):
+    """A call of a reading tool."""
+
+    tool: str
+    arguments: dict[str, object]
+    limit: int
+    """Characters of the result."""
+    seconds: float
+    """Time limit."""
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """How the orders of one search are worked. A worker keeps what it made of it for the next batches."""
 
@@ -78,6 +89,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the worker has the same folder at that path. If not, each batch names the tree of its files."""
     checks: bool = False
     """Whether the orders are checks."""
+    reads: bool = False
+    """Whether the orders are calls of reading tools."""
+    private: list[str] = []
+    """Files and folders of the runner that no tool may read."""
     seconds: float = 30.0
     """Time limit of one item."""
     crawl: CrawlJob | None = None

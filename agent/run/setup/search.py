@@ -31,6 +31,11 @@ def search_of(ctx: RunContext, process: ProcessContext) -> Finder | None:
     has_model = ctx.models.of_run.name != NO_MODEL
     trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
     worker = worker_of(ctx, spec.finder)
+    if spec.finder.executor is not None and spec.finder.check is None and _is_confined_as_here(spec.finder):
+        from ...finder.remote.assemble import remote_tools
+
+        keys = key_names(spec.model, ctx.facts.model_spec)
+        ctx.tools.elsewhere = remote_tools(ctx, spec.finder, provider_key_names=keys)
     return Finder(
         ctx,
         spec.finder,
@@ -100,7 +105,7 @@ async def check_executor(spec: RunSpec) -> None:
 
 def _is_confined_as_here(finder: FinderSpec) -> bool:
     """Return whether the workers run what the runner would run, so that their sandboxes must hold the same."""
-    return finder.check is not None
+    return finder.worker is None and not finder.traits.fetches_pages
 
 
 def _check_size(root: Path) -> None:

@@ -93,13 +93,6 @@ def test_a_cluster_that_cannot_be_used_is_one_line_and_no_journal(
     assert not home.journals()
 
 
-def test_a_search_that_a_model_works_refuses_an_executor(home: Home, place: Path):
-    ran = home.run("find", "--recipe", "research", "--task", "x", "--executor", "dask", "--headless", cwd=place)
-    assert ran.exit_code == 2, ran
-    assert "--executor dask" in ran.stderr
-    assert not home.journals()
-
-
 def test_a_worker_with_another_version_of_rundry_is_refused_in_one_line(
     home: Home, place: Path, cluster: DaskCluster, tmp_path: Path
 ):

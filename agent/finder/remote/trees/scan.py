@@ -41,6 +41,8 @@ class WorkspaceTree(msgspec.Struct, frozen=True, eq=False):
     manifest: bytes
     paths: frozenset[str]
     """All files, links and folders."""
+    withheld: frozenset[str]
+    """Files that are listed without their content, because no worker may have it."""
     places: Mapping[str, tuple[str, int]]
     """Each piece with a file that has it, and its number in the file."""
 
@@ -63,9 +65,14 @@ class WorkspaceTree(msgspec.Struct, frozen=True, eq=False):
 class TreeReader:
     """Reads the workspace again and again. Files that did not change are not read again."""
 
-    def __init__(self, workspace: Workspace, hidden: Callable[[], Collection[Path]]) -> None:
-        """`hidden`: returns the places that commands and tools cannot read."""
-        self._workspace, self._hidden = workspace, hidden
+    def __init__(
+        self, workspace: Workspace, hidden: Callable[[], Collection[Path]], *, lists_withheld: bool = False
+    ) -> None:
+        """`hidden`: returns the places that commands cannot read.
+
+        `lists_withheld`: what is not sent is listed as empty files.
+        """
+        self._workspace, self._hidden, self._lists_withheld = workspace, hidden, lists_withheld
         self._ignore = Ignore(workspace.root)
         self._known: dict[str, tuple[_Mark, list[str]]] = {}
         self._reading, self._turn = threading.Lock(), asyncio.Lock()
@@ -93,9 +100,10 @@ class TreeReader:
         entries: list[Entry] = []
         known: dict[str, tuple[_Mark, list[str]]] = {}
         places: dict[str, tuple[str, int]] = {}
-        hidden, size = self._hidden(), 0
+        hidden, size, withheld = self._hidden(), 0, list[str]()
         for path, found in self._ignore.walk():
             if self._is_kept_here(path, hidden):
+                withheld.append(path)
                 continue
             entry, status = self._entry(path, found, known)
             if entry is None or status is None:
@@ -106,9 +114,11 @@ class TreeReader:
             if size > LARGEST_TREE or len(entries) > MOST_FILES:
                 raise TreeTooLarge(_too_large(self._workspace.root))
         self._known = known
+        if self._lists_withheld:
+            entries += [Entry(path, "file") for path in withheld]
         manifest = encode_manifest(entries)
         paths = frozenset(part for entry in entries for part in _with_parents(entry.path))
-        return WorkspaceTree(self._workspace.root, digest_of(manifest), manifest, paths, places)
+        return WorkspaceTree(self._workspace.root, digest_of(manifest), manifest, paths, frozenset(withheld), places)
 
     def _is_kept_here(self, path: str, hidden: Collection[Path]) -> bool:
         """Return whether no worker may have the file."""
