@@ -96,7 +96,7 @@ def test_an_id_that_begins_another_one_is_still_clear(make_run: MakeRun, tmp_pat
 def test_a_beginning_that_fits_several_runs_names_them(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("20261121-014233-aaaaa")
     make_run("20261121-014234-bbbbb")
-    with pytest.raises(UserError, match=r"matches 2 runs \(20261121-014234-bbbbb, 20261121-014233-aaaaa\): give more"):
+    with pytest.raises(UserError, match=r"matches 2 runs \(20261121-014234-bbbbb, 20261121-014233-aaaaa\): write more"):
         find_run("20261121", tmp_path / "runs", None)
 
 
