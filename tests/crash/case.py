@@ -87,7 +87,7 @@ class Case:
             return []
         journal = Journal.open(self.journal)
         try:
-            return [proposal.digest for proposal in run_state(journal).lasting().values()]
+            return [proposal.digest for proposal in run_state(journal).decidable_without_runner().values()]
         finally:
             journal.close()
 

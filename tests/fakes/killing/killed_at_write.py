@@ -43,7 +43,7 @@ def main() -> None:
 
     path, moment = Path(sys.argv[1]), sys.argv[2]
     journal = Journal.open(path)
-    (opened,) = run_state(journal).lasting().values()
+    (opened,) = run_state(journal).decidable_without_runner().values()
     after = journal.blob(opened.after or "")
     target = Path(journal.spec.workspace) / (opened.path or "")
     journal.close()
