@@ -73,6 +73,10 @@ class StepFacts(Settings):
         """The run's own step that started and has not ended yet."""
         return next((number for number, work in self.open_steps.items() if work is None), None)
 
+    def note_world(self, world: str | None) -> None:
+        """Note the fingerprint of the workspace now, before an event has it. None: unknown."""
+        self.world = world
+
     def apply_step(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `STEP_EVENTS`."""
         match stamped.event:

@@ -128,7 +128,7 @@ def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        ([], ["in the workspace that is restored"]),
+        ([], ["a change in the workspace is reverted"]),
         (["--guard", "none"], ["without guarded files", "`--guard none`"]),
         (["--until", "test -s out.txt", "--guard", "none"], ["without guarded files"]),
     ],

@@ -33,16 +33,18 @@ _WHEEL = 3
 class Board(Canvas, can_focus=True):
     """Plot, counts, lenses, work in progress, and a list in which the user selects a row."""
 
-    def __init__(self, actions: Mapping[str, str], source: ListSource | None = None, *, is_live: bool = True) -> None:
+    def __init__(
+        self, actions: Mapping[str, str], source: ListSource | None = None, *, is_live: bool = True, acts: bool = True
+    ) -> None:
         """`actions`: key to the name of its action. `source` has the lists, by default those of the journal.
 
-        `is_live`: not a replay. The digits switch between the views, and a panel below says how the run ended.
+        `acts`: the view can change the run; never in a replay. `is_live`: not a replay. The digits switch between the
+        views, and a panel below says how the run ended.
         """
         super().__init__()
         self.id = "board"
         self._is_live = is_live
-        self.acts = is_live
-        """The view can change the run; False in a replay and in a read-only view."""
+        self.acts = acts and is_live
         self.view = BoardView()
         self.arming = Arming()
         self._keyboard = BoardKeyboard(self, actions, self.arming, travel=self._travel)

@@ -38,9 +38,10 @@ class BoardPanel(Vertical):
             self.notice = notice
             """The notice that is shown when the command was sent."""
 
-    def __init__(self, actions: Mapping[str, str]) -> None:
+    def __init__(self, actions: Mapping[str, str], *, acts: bool) -> None:
+        """`acts`: the view can change the run."""
         super().__init__()
-        self.board = Board(actions)
+        self.board = Board(actions, acts=acts)
         self._line = AskLine()
         self._then: Callable[[str], BoardPanel.Asked] | None = None
         self._sent: set[int] = set()

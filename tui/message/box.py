@@ -83,10 +83,13 @@ class MessageBox(TextArea):
         files: Callable[[], Sequence[str]],
         root: Callable[[], Path | None],
         keys: Mapping[str, str],
+        *,
+        acts: bool,
     ) -> None:
         """`root`: where relative paths of images start; None if the text goes to no model.
 
-        `keys`: key to the name of its action.
+        `keys`: key to the name of its action. `acts`: a message reaches the run; else only
+        what a read-only view can do is suggested.
         """
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
@@ -97,8 +100,7 @@ class MessageBox(TextArea):
         """Keys that were pressed before this time are ignored: they were for a gate that closed meanwhile."""
         self.offers_choices = False
         """The first screen is shown, and keys of the empty box move its mark."""
-        self.acts = True
-        """A message reaches the run; in a read-only view only what the view can do is suggested."""
+        self._acts = acts
         self.has_queue = False
         """A message is queued that can be edited again."""
         self._keys = keys
@@ -272,5 +274,5 @@ class MessageBox(TextArea):
         """Suggest completions; again when the files are known."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
-        files = self._files() if "@" in before and self.acts else ()
-        self._suggestions.show(complete(before, first_line=row == 0, files=files, acts=self.acts))
+        files = self._files() if "@" in before and self._acts else ()
+        self._suggestions.show(complete(before, first_line=row == 0, files=files, acts=self._acts))

@@ -40,21 +40,28 @@ class MessageRow(Vertical):
     """
 
     def __init__(
-        self, files: Callable[[], Sequence[str]], root: Callable[[], Path | None], keys: Mapping[str, str]
+        self,
+        files: Callable[[], Sequence[str]],
+        root: Callable[[], Path | None],
+        keys: Mapping[str, str],
+        *,
+        acts: bool,
     ) -> None:
-        """`keys`: key of the box to the name of its action."""
+        """`keys`: key of the box to the name of its action.
+
+        `acts`: a message reaches the run; else the view is read-only.
+        """
         super().__init__()
         self.suggestions = Suggestions()
         self._attachments = Attachments()
-        self.box = MessageBox(self.suggestions, self._attachments, files, root, keys)
+        self.box = MessageBox(self.suggestions, self._attachments, files, root, keys, acts=acts)
         self._queued = Static("", id="queued", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)
         self._queue = Static("", id="queue", markup=False)
         self._rule = Rule(id="rule")
         self._shown: tuple[object, ...] = ()
-        self.acts = True
-        """A message reaches the run; False in a read-only view."""
+        self._acts = acts
 
     def compose(self) -> ComposeResult:
         """Yield the rule, suggestions, background commands, queue, attachments and box."""
@@ -89,16 +96,16 @@ class MessageRow(Vertical):
             return
         self._shown = wanted
         self.box.placeholder = Content(placeholder)
-        self.box.has_queue = bool(state.queue) and self.acts
+        self.box.has_queue = bool(state.queue) and self._acts
         self._prompt.update(Content("$" if state.is_user_in_control else "›"))
         self._background.update(Content("\n").join(running))
         self._background.display = bool(running)
         waiting = [Content(f"queued  {one_line(message.text)}") for message in state.queue[-3:]]
-        queued = [clickable(words, "queue") if self.acts else words for words in waiting]
+        queued = [clickable(words, "queue") if self._acts else words for words in waiting]
         self._queue.update(Content("\n").join(queued))
         self._queue.display = bool(queued)
-        words = [clickable(Content(f"{len(state.queue)} queued  ↑ edit"), "queue")] if queued and self.acts else []
-        if is_busy and self.acts:
+        words = [clickable(Content(f"{len(state.queue)} queued  ↑ edit"), "queue")] if queued and self._acts else []
+        if is_busy and self._acts:
             words.append(clickable(Content(f"{keymap_of(self).shown('steer')} steer"), "steer"))
         self._queued.update(Content("  ").join(words))
 

@@ -32,7 +32,6 @@ class Areas:
         self.transcript, self.search, self._gate = transcript, search, gate
         self._box, self._refresh, self._focus = box, refresh, focus
         self._board_wanted = True
-        search.board.acts = not controller.is_read_only
 
     @property
     def board_wanted(self) -> bool:

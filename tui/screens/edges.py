@@ -34,7 +34,6 @@ class Edges:
         self.progress = ProgressLine(None if controller.is_read_only else keymap)
         self.gone = GoneNotice()
         self.message = message
-        self.message.acts = self.message.box.acts = not controller.is_read_only
         self.footer = Footer(keymap)
         self.ended = EndPanel(controller, keymap, do=do, is_writing=lambda: bool(message.box.text))
 

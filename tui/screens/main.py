@@ -50,14 +50,14 @@ class MainScreen(Screen[None]):
 
     def __init__(self, controller: RunController, remaps: Mapping[str, str], host: Host) -> None:
         super().__init__()
-        self.controller = controller
+        self.controller, acts = controller, not controller.is_read_only
         self._keymap, self._host, keymap = dict(remaps), host, Keymap(remaps)
         self.transcript = Transcript(keys=keys_of("transcript", remaps))
-        self.search = BoardPanel(keys_of("board", remaps))
+        self.search = BoardPanel(keys_of("board", remaps), acts=acts)
         self.welcome = Welcome(controller)
         self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._painted, controller.decide)
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
-        self.message = MessageRow(files.paths, self._image_root, keys_of("message", remaps))
+        self.message = MessageRow(files.paths, self._image_root, keys_of("message", remaps), acts=acts)
         self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)

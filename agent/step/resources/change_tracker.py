@@ -63,9 +63,10 @@ class Fingerprint:
     async def refresh(self) -> None:
         """Compute the fingerprint again if something may have changed."""
         if self._files.take_changed() or self._facts.world is None:
-            self._facts.world = await self._snapshots.take() or None
+            self._facts.note_world(await self._snapshots.take() or None)
 
     async def take(self) -> str:
         """Take a snapshot and return its fingerprint; empty if there are no snapshots."""
-        self._facts.world = world = await self._snapshots.take()
+        world = await self._snapshots.take()
+        self._facts.note_world(world)
         return world
