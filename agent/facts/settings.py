@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ..protocol import (
     Budget,
     BudgetChanged,
@@ -16,6 +18,7 @@ from ..protocol import (
     Rule,
     RuleAdded,
     RuleRemoved,
+    RunResumed,
     RunSpec,
     RunStarted,
     with_limits,
@@ -61,11 +64,14 @@ class Settings:
             case ModelSwitched(model=model, spec=spec):
                 self.model = model
                 self.model_spec = spec or self.model_spec
+            case RunResumed(executor=str(executor)) if self.spec.finder is not None:
+                finder = msgspec.structs.replace(self.spec.finder, executor=executor)
+                self.spec = msgspec.structs.replace(self.spec, finder=finder)
             case _:
                 pass
 
 
 SETTINGS_EVENTS = frozenset[type[Event]](
-    (RunStarted, BudgetChanged, LimitsChanged, GateModeChanged, RuleAdded, RuleRemoved, ModelSwitched)
+    (RunStarted, RunResumed, BudgetChanged, LimitsChanged, GateModeChanged, RuleAdded, RuleRemoved, ModelSwitched)
 )
 """The events that change `Settings`; all others are ignored."""

@@ -83,6 +83,7 @@ def demo(kind: str | None, output: Output | None, **flags: object) -> None:
 @cli.command(cls=RunCommand, short_help="Resume a run.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--hint", metavar="TEXT", help="A first message for the model.")
+@click.option("--executor", metavar="WHERE", help="Another Dask cluster for the items of a search.")
 @click.option("--damaged", is_flag=True, help="Continue without events that are damaged or missing.")
 @click.option(
     "--from", "from_", type=WholeNumber(0), metavar="SEQ", help="With --json: print events after this one; 0 for all."
@@ -220,7 +221,7 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, out
 
     setup = FindSetup(requested_search(words, flags), flags, headless=output is not None)
     if again:
-        kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED)}
+        kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED, "executor")}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)
     if output is not None:
         with quick_imports():

@@ -145,28 +145,9 @@ def unfinished(setup: FindSetup) -> Path:
         if line.workspace != str(setup.workspace) or line.loop != "until-dry" or not _is_same(Path(line.path), setup):
             continue
         if not line.is_finished:
-            _require_same_cluster(Path(line.path), setup)
             return Path(line.path)
         newest = newest or f"; the newest one, {Path(line.path).stem}, is finished"
     raise UserError(f"there is no unfinished run of this search{newest or ''}: remove --resume to start one")
-
-
-def _require_same_cluster(path: Path, setup: FindSetup) -> None:
-    """A resumed run keeps its cluster. Raises UserError if another one is named."""
-    asked = setup.wanted.finder.executor
-    if asked is None:
-        return
-    journal = Journal.open(path)
-    try:
-        finder = journal.spec.finder
-    finally:
-        journal.close()
-    used = finder.executor if finder is not None else None
-    if asked != used:
-        raise UserError(
-            f"--executor {asked}: a resumed run keeps its cluster, and {path.stem} works its items "
-            f"{f'on {used}' if used else 'on this machine'}; leave the option out"
-        )
 
 
 def _is_same(path: Path, setup: FindSetup) -> bool:

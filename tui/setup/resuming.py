@@ -32,6 +32,7 @@ from rundry.agent import (
     is_left_to_parent,
     list_runs,
     misfit,
+    read_executor,
     run_state,
 )
 
@@ -90,6 +91,7 @@ def changes_from(flags: Mapping[str, object], hint: str | None, path: Path) -> R
         on_ask=setup.settings.choice("on_ask", ON_ASK) if "on_ask" in asked else None,
         on_stall=setup.settings.choice("on_stall", ON_STALL) if "on_stall" in asked else None,
         hint=hint,
+        executor=_executor(flags, path),
         damaged=bool(flags.get("damaged")),
     )
 
@@ -115,6 +117,22 @@ def _other_limits(asked: Mapping[str, Setting], path: Path) -> dict[str, LimitVa
             raise UserError(f"--{name.replace('_', '-')}: {why}. Remove it")
     limits = {name: cast("LimitValue", asked[name].value) for name in names}
     return limits | {tool: None if rate == "none" else rate for tool, rate in rates.items()}
+
+
+def _executor(flags: Mapping[str, object], path: Path) -> str | None:
+    """Return another cluster for the run of that journal. Raises UserError if the run does not use one."""
+    if flags.get("executor") is None:
+        return None
+    asked = read_executor(str(flags["executor"])).text
+    journal = Journal.open(path)
+    finder = journal.spec.finder
+    journal.close()
+    if finder is None or finder.executor is None:
+        raise UserError(
+            f"--executor {asked}: a resumed run can move to another cluster, but {path.stem} works on this machine; "
+            "leave the option out"
+        )
+    return asked
 
 
 def _with_effort(setup: Setup, path: Path) -> ModelSpec:

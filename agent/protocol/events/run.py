@@ -83,6 +83,8 @@ class RunResumed(EventBase, frozen=True, kw_only=True):
     """Steps that are recorded only in the file next to the journal."""
     lost_seconds: float = 0.0
     """Seconds of work that are recorded only there."""
+    executor: str | None = None
+    """The Dask cluster of a search from now on; None: the same as before."""
 
 
 class ModelSwitched(EventBase, frozen=True, kw_only=True):

@@ -25,6 +25,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A decision on a proposal that is still open from an earlier runner."""
     damaged: bool = False
     """Whether to resume without the events that are damaged or missing."""
+    executor: str | None = None
+    """Another Dask cluster for the search, as `--executor` names it."""
     accept: str | None = None
     """Digest of the suspect result that the user accepts."""
 

@@ -124,7 +124,7 @@ async def _run(
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
         children = _children_of(ctx, process)
-        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, process), children)
+        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, process, order), children)
         begun = Beginning(order, assembled.notes, damage)
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
     except JournalError:

@@ -38,7 +38,7 @@ async def assemble(inputs: Inputs) -> Assembled:
     """Assemble the run. Raises Refusal or UserError, for example if the model is unreachable."""
     spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.process.env, more=OWN_GIT)
     if facts.started:
-        await check_executor(spec)
+        await check_executor(facts.spec, inputs.order.changes.executor)
     folder_notes = await check_run_folder(spec, facts, git_env)
     model, notes = await _checked_model(inputs)
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]

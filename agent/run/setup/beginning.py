@@ -29,7 +29,7 @@ from ...protocol import (
     Said,
     WorkResult,
 )
-from ...step import charge_lost_calls, system_prompt
+from ...step import RunContext, charge_lost_calls, system_prompt
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.recorder import Recorder
 from ...stops import replace_budget
@@ -124,8 +124,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     arrived = {work: conversation.pending for work, conversation in facts.conversations.items()}
     others = concurrent_runs(facts.spec, ctx.journal.path, ctx.clock.now())
     notes = [*order.notes, *beginning.notes, *others, *_already_complete(before)]
-    not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
-    resumed = RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held)
+    resumed = _resumed_event(ctx, notes, changes.executor)
     resumed = await note_damage(ctx.facts, ctx.workspace, ctx.snapshots, resumed, damage)
     ctx.events.record(resumed, durable=bool(damage))
     ctx.guarded.seal(ctx.events.record)
@@ -151,6 +150,14 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         await accept_result(run, changes.accept)
         return results
     return () if _note_resumed(run, changes, before) else results
+
+
+def _resumed_event(ctx: RunContext, notes: list[str], executor: str | None) -> RunResumed:
+    not_held = missing_guarantees(ctx.sandbox, ctx.gate.policy.rules)
+    facts = ctx.facts
+    return RunResumed(
+        run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes, not_held=not_held, executor=executor
+    )
 
 
 def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None) -> bool:

@@ -15,6 +15,7 @@ from ...model import NO_MODEL
 from ...protocol import FinderSpec, RunSpec
 from ...step import RunContext
 from ...workspace import Workspace
+from ..client.start_request import Order
 from ..item_trees import Worktrees
 from .inputs import ProcessContext
 from .surroundings import detect_sandbox, key_names
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from ...finder.crawl import Crawler
 
 
-def search_of(ctx: RunContext, process: ProcessContext) -> Finder | None:
+def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder | None:
     """Return the search, or None for other loops."""
-    spec = ctx.facts.spec
+    spec = on_executor(ctx.facts.spec, order.changes.executor)
     if not spec.loop.traits.has_search or spec.finder is None:
         return None
     has_model = ctx.models.of_run.name != NO_MODEL
@@ -86,21 +87,29 @@ def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:
     )
 
 
-async def check_executor(spec: RunSpec) -> None:
-    """Check the Dask cluster of a search. Raises UserError."""
+def on_executor(spec: RunSpec, executor: str | None) -> RunSpec:
+    """Return the spec of a search on this Dask cluster; None: on the same as before."""
+    if executor is None or spec.finder is None:
+        return spec
+    return msgspec.structs.replace(spec, finder=msgspec.structs.replace(spec.finder, executor=executor))
+
+
+async def check_executor(spec: RunSpec, executor: str | None = None) -> None:
+    """Check the Dask cluster of a search. `executor`: another cluster than before. Raises UserError."""
+    spec = on_executor(spec, executor)
     if spec.finder is None or spec.finder.executor is None:
         return
     from ...config.finder.executor import read_executor
     from ...finder.remote.cluster import check_cluster, require_dask
 
-    executor = read_executor(spec.finder.executor)
-    require_dask(executor)
+    cluster = read_executor(spec.finder.executor)
+    require_dask(cluster)
     if not _is_confined_as_here(spec.finder):
-        await check_cluster(executor)
+        await check_cluster(cluster)
         return
-    if executor.address is not None:
+    if cluster.address is not None:
         await asyncio.to_thread(_check_size, Path(spec.workspace))
-        await check_cluster(executor, await _wanted_sandbox(spec))
+        await check_cluster(cluster, await _wanted_sandbox(spec))
 
 
 def _is_confined_as_here(finder: FinderSpec) -> bool:
