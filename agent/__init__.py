@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from .view.progress import Bars, Progress, downsampled
     from .view.reading import reading_progress
     from .view.reducer import reduce, reduce_all
+    from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps
     from .view.reducer.numbers import clock, money, plural, short

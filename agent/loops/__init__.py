@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..protocol import Decision, LoopKind
-from . import chat, fix, goal_tries, improve, interval, naive, paced, until_dry
+from . import chat, fix, goal_tries, improve, interval, naive, paced, repeat, until_dry
 from .state import LoopState, met, never_started
 
 __all__ = ["LoopState", "decider", "met", "never_started"]
@@ -30,3 +30,5 @@ def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
             return improve.decide
         case LoopKind.FIX:
             return fix.decide
+        case LoopKind.REPEAT:
+            return repeat.decide

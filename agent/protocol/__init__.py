@@ -91,6 +91,7 @@ from .events.children import (
     ChildSpent as ChildSpent,
     ChildStarted as ChildStarted,
     ChildWaiting as ChildWaiting,
+    NewFinding as NewFinding,
     child_name as child_name,
 )
 from .events.confirm import (
@@ -279,6 +280,7 @@ from .finder import (
     LeadsSpec as LeadsSpec,
     Lens as Lens,
     Recipe as Recipe,
+    RepeatSpec as RepeatSpec,
     Seed as Seed,
     WorkerSpec as WorkerSpec,
     recipe_traits as recipe_traits,

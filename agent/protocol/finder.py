@@ -7,6 +7,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from .budget import Budget
+
 ItemKind = Literal["url", "file", "value"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
@@ -132,3 +134,15 @@ class FinderSpec(msgspec.Struct, frozen=True, kw_only=True):
     def digest_words(self) -> tuple[object, ...]:
         """Return what identifies a spec: `find ... --resume` looks for a run with the same values."""
         return (self.recipe, self.lenses, self.seeds, self.worker, self.paths, self.check, self.globs)
+
+
+class RepeatSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a repeat run: a search at fixed times, each time as a child run."""
+
+    every: float
+    """Seconds from the start of a search to the start of the next."""
+    task: str
+    """The task of each search."""
+    finder: FinderSpec
+    budget: Budget = Budget()
+    """Limits of one search; it never gets more than what is left of the whole run's budget."""

@@ -55,6 +55,7 @@ class LoopKind(StrEnum):
     PACED = "paced"
     IMPROVE = "improve"
     FIX = "fix"
+    REPEAT = "repeat"
 
     @property
     def a_run(self) -> str:
@@ -119,7 +120,7 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
         case LoopKind.IMPROVE:
             hint = "say what prints the number, with --score CMD"
             return LoopTraits(prompt=_IMPROVE, has_passes=True, commits_passes=True, option="score", option_hint=hint)
-        case LoopKind.FIX:
+        case LoopKind.FIX | LoopKind.REPEAT:
             return LoopTraits(has_children=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from .budget import Budget
-from .finder import FinderSpec
+from .finder import FinderSpec, RepeatSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
 
@@ -215,6 +215,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a `goal` run with tries; None: it works in the workspace itself."""
     fix: FixSpec | None = None
     """Settings of a `fix` run."""
+    repeat: RepeatSpec | None = None
+    """Settings of a `repeat` run."""
     parent: ParentRef | None = None
     """The run that started this one; None: a person or a script did."""
     edit_format: EditFormat = BY_TOOLS
@@ -228,8 +230,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes_files(self) -> bool:
-        """Whether the run itself may change files. Most searches only read, and a fix run leaves it to its children."""
-        return self.fix is None and (self.finder is None or self.finder.traits.changes_files)
+        """Whether the run itself may change files. Most searches only read, and child runs change what they need."""
+        return not self.loop.traits.has_children and (self.finder is None or self.finder.traits.changes_files)
 
     @property
     def home(self) -> str:

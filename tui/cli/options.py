@@ -166,6 +166,7 @@ _FINDER = (
     click.option("--check", metavar="CMD", help="migrate: a file is done when this exits with 0; {file} names it."),
     click.option("--parallel", type=WholeNumber(1, 16), metavar="N", help="migrate: files at a time in worktrees (1)."),
     click.option("--resume", is_flag=True, help="Resume the newest unfinished run of this search."),
+    click.option("--every", metavar="D", help="Repeat the search at this interval; needs a budget for all of them."),
     click.option("--max-pages", "max_pages", metavar="N", help="crawl: limit of pages (10000)."),
     click.option("--rate", type=RealNumber(0), metavar="X", help="crawl: requests a second; 0: no limit."),
     click.option("--include", multiple=True, metavar="GLOB", help="crawl: follow only these addresses."),

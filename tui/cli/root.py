@@ -219,7 +219,12 @@ def _demo(flags: Mapping[str, object], output: Output | None) -> int:
 def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
     from ..setup.finding import FindSetup, requested_search, unfinished
 
-    setup = FindSetup(requested_search(words, flags), flags, headless=output is not None)
+    if flags.get("every") is not None:
+        from ..setup.repeating import RepeatSetup
+
+        setup = RepeatSetup(requested_search(words, flags), {**flags, "resume": again}, headless=output is not None)
+    else:
+        setup = FindSetup(requested_search(words, flags), flags, headless=output is not None)
     if again:
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED, "executor")}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)

@@ -50,6 +50,7 @@ from rundry.agent import (
     facts_of,
     handoff_markdown,
     is_try,
+    new_words,
     reduce,
     short,
     shortening_lines,
@@ -283,6 +284,7 @@ def _notes(event: object) -> Iterator[str]:
             yield f"run {event.number}  waits for you: rundry watch {event.run_id}"
         case ChildFinished():
             yield f"run {event.number}  {event.reason.value}: {event.detail}"
+            yield from (f"run {event.number}  {words}" for words in new_words(event))
         case HandoffOpened():
             yield f"hand-off: {event.reason}: {event.suggested_action}"
         case _:

@@ -17,6 +17,7 @@ from ...protocol import (
     Spent,
     Stamped,
     Unpaused,
+    Woken,
 )
 
 
@@ -65,17 +66,27 @@ class Children:
     """All child runs of a run, in the order of their start."""
 
     by_number: dict[int, Child] = field(default_factory=dict[int, Child])
+    woken: bool = False
+    """Somebody ended the sleep before the next child."""
 
     @property
     def open(self) -> Child | None:
         """The child that runs, or that continues first after a resume."""
         return next((child for child in self.by_number.values() if child.is_open), None)
 
+    @property
+    def newest(self) -> Child | None:
+        """The child that started last, or None."""
+        return next(reversed(self.by_number.values()), None)
+
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `CHILDREN_EVENTS`."""
         match stamped.event:
             case ChildStarted() as started:
+                self.woken = False
                 self._start(started, stamped.at)
+            case Woken(by=by):
+                self.woken = by == "person"
             case ChildSpent(run_id=run_id, spent=spent):
                 for child in self.by_number.values():
                     if child.run_id == run_id:
@@ -109,5 +120,5 @@ class Children:
         )
 
 
-CHILDREN_EVENTS = frozenset[type[Event]]((ChildStarted, ChildSpent, ChildFinished, RunResumed, Unpaused))
+CHILDREN_EVENTS = frozenset[type[Event]]((ChildStarted, ChildSpent, ChildFinished, RunResumed, Unpaused, Woken))
 """The events that change `Children`; all others are ignored."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..budget import Budget, Spent
 from ..loops import LoopKind
 from ..outcome import Reason
@@ -39,6 +41,13 @@ class ChildWaiting(EventBase, frozen=True, kw_only=True):
     why: WaitsFor
 
 
+class NewFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that no earlier search of a repeat run had."""
+
+    key: str
+    title: str
+
+
 class ChildFinished(EventBase, frozen=True, kw_only=True):
     """A child run ended, or stopped together with this run."""
 
@@ -51,6 +60,8 @@ class ChildFinished(EventBase, frozen=True, kw_only=True):
     resumes: bool = False
     """The child did not finish its work, and continues when this run is resumed."""
     files_changed: list[str] = []
+    new: list[NewFinding] | None = None
+    """In a repeat run: the findings that no earlier search had; None in other runs."""
 
 
 ChildrenEvent = ChildStarted | ChildSpent | ChildWaiting | ChildFinished

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..budget import Budget, Tokens
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
-from ..finder import FinderSpec
+from ..finder import FinderSpec, RepeatSpec
 from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
 from ..outcome import ChildOutcome, FindingCounts, Reason
@@ -57,6 +57,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Settings of the search, for an until-dry run."""
     fix: FixSpec | None = None
     """Settings of a fix run: what its children work on."""
+    repeat: RepeatSpec | None = None
+    """Settings of a repeat run: the search and its clock."""
     parent: ParentRef | None = None
     """The run that started this one; None: a person or a script did."""
     interval: IntervalSpec | None = None

@@ -20,16 +20,12 @@ from ...protocol import (
     BudgetChanged,
     ChildFinished,
     ChildSpent,
-    ChildStarted,
     ChildWaiting,
     Command,
-    LoopKind,
     Outcome,
-    ParentRef,
     Reason,
     RundryError,
     RunEnded,
-    RunSpec,
     SetGateMode,
     Stamped,
     Stop,
@@ -44,7 +40,8 @@ from ...reports import journal_path, new_run_id
 from ...step import RunContext
 from ..client.start_request import Order, ResumeChanges
 from ..live.requests import UserRequests
-from .share import raised_limits, share_of
+from .kinds import new_findings, share_of_child, spec_of_child, start_of_child
+from .share import raised_limits
 
 RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
 """Type of the function that drives a child run to its outcome and calls the second argument with each event."""
@@ -93,10 +90,12 @@ class ChildRuns:
             try:
                 self._note_spent(child, _spending_of(journal))
                 ended = last_end(journal)
+                new = new_findings(self._ctx.facts, child, journal)
             finally:
                 journal.close()
             if ended is not None and ended.complete and not (child.finished is not None and child.finished.complete):
-                self._ctx.events.record(_finished(child, ended, resumes=False), work=child_name(child.number))
+                event = msgspec.structs.replace(_finished(child, ended, resumes=False), new=new)
+                self._ctx.events.record(event, work=child_name(child.number))
 
     async def perform(self, work: Work) -> WorkResult:
         """Start or resume the child run of this work order, and drive it to its end."""
@@ -113,39 +112,21 @@ class ChildRuns:
         facts = self._ctx.facts
         known = facts.common.children.by_number.get(number)
         if known is None:
-            share = share_of(facts.budget, facts.spent, self._left())
-            self._record_start(number, new_run_id(self._ctx.clock.now()), share)
+            self._record_start(number, new_run_id(self._ctx.clock.now()), share_of_child(facts))
             known = facts.common.children.by_number[number]
         return known
 
     def _record_start(self, number: int, run_id: str, share: Budget) -> None:
-        fix = self._ctx.facts.spec.fix
-        assert fix is not None  # only this loop has children
-        started = ChildStarted(
-            number=number,
-            run_id=run_id,
-            journal=str(journal_path(self._ctx.journal.path.parent, run_id)),
-            loop=LoopKind.GOAL,
-            about=fix.targets[number - 1].key,
-            title=fix.targets[number - 1].title,
-            budget=share,
-        )
+        journal = journal_path(self._ctx.journal.path.parent, run_id)
+        started = start_of_child(self._ctx.facts, number, run_id, journal, share)
         self._ctx.events.record(started, work=child_name(number), durable=True)
-
-    def _left(self) -> int:
-        """Return the number of findings whose run has not ended."""
-        facts = self._ctx.facts
-        assert facts.spec.fix is not None  # only this loop has children
-        return len(facts.spec.fix.targets) - sum(
-            not child.is_open for child in facts.common.children.by_number.values()
-        )
 
     async def _drive(self, child: Child, work: Work) -> WorkResult:
         journal = self._opened(child)
         try:
             ended = last_end(journal)
             if ended is not None and ended.reason not in _CONTINUES:  # the parent was killed before it recorded it
-                return self._note_end(child, ended, work)
+                return self._note_end(child, journal, ended, work)
             order = Order(
                 journal=child.journal,
                 changes=self._changes(child, ended),
@@ -170,45 +151,29 @@ class ChildRuns:
 
             self._note_spent(child, spending)
             await self._run_child(order, on_event)
-            return self._note_end(child, last_end(journal), work)
+            return self._note_end(child, journal, last_end(journal), work)
         finally:
             self._running = None
             journal.close()
 
     def _opened(self, child: Child) -> Journal:
         path = Path(child.journal)
-        return Journal.open(path) if path.exists() else Journal.create(path, self._spec(child))
+        return (
+            Journal.open(path)
+            if path.exists()
+            else Journal.create(path, spec_of_child(self._ctx.facts, child, self._ctx.journal.path))
+        )
 
     def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
         """Return the changes for the resume of a child run: after an exhausted budget, it gets a new share."""
         if ended is None:
             return ResumeChanges()
-        facts = self._ctx.facts
-        share = share_of(facts.budget, facts.spent, self._left())
+        share = share_of_child(self._ctx.facts)
         self._record_start(child.number, child.run_id, share)
         if ended.reason is not Reason.BUDGET:
             return ResumeChanges()
         limits = raised_limits(share, child.spent)
         return ResumeChanges(limits={name: value for name, value in limits.items() if value is not None})
-
-    def _spec(self, child: Child) -> RunSpec:
-        facts = self._ctx.facts
-        assert facts.spec.fix is not None  # only this loop has children
-        target = facts.spec.fix.targets[child.number - 1]
-        return msgspec.structs.replace(
-            facts.spec,
-            run_id=child.run_id,
-            loop=LoopKind.GOAL,
-            task=target.task,
-            images=[],
-            model=facts.model_spec,
-            budget=child.budget,
-            gate=msgspec.structs.replace(facts.spec.gate, mode=facts.gate_mode),
-            predicates=msgspec.structs.replace(facts.spec.predicates, until=target.until),
-            notify=None,
-            fix=None,
-            parent=ParentRef(run_id=facts.spec.run_id, journal=str(self._ctx.journal.path), number=child.number),
-        )
 
     def _note_spent(self, child: Child, spending: Spending) -> None:
         known = self._ctx.facts.common.children.by_number[child.number]
@@ -216,14 +181,19 @@ class ChildRuns:
             spent = ChildSpent(run_id=child.run_id, spent=spending.spent)
             self._ctx.events.record(spent, work=child_name(child.number))
 
-    def _note_end(self, child: Child, ended: RunEnded | None, work: Work) -> WorkResult:
+    def _note_end(self, child: Child, journal: Journal, ended: RunEnded | None, work: Work) -> WorkResult:
         """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""
         if ended is None:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
         is_stopped = self._requests is not None and self._requests.stop is not None
         resumes = ended.reason in (Reason.BUDGET, Reason.ERROR) or (ended.reason is Reason.USER and is_stopped)
-        self._ctx.events.record(_finished(child, ended, resumes=resumes), work=work.work, durable=True)
-        if ended.reason in (Reason.ERROR, Reason.REFUSED):
+        repeats = self._ctx.facts.spec.repeat is not None
+        if repeats:  # after a search that failed or used its share, the next one starts at its time
+            resumes = ended.reason is Reason.USER and is_stopped
+        event = _finished(child, ended, resumes=resumes)
+        new = new_findings(self._ctx.facts, child, journal)
+        self._ctx.events.record(msgspec.structs.replace(event, new=new), work=work.work, durable=True)
+        if not repeats and ended.reason in (Reason.ERROR, Reason.REFUSED):
             return WorkResult(work=work.work, fault=ended.detail, retryable=ended.retryable)
         return WorkResult(work=work.work, steps=ended.steps)
 

@@ -30,3 +30,11 @@ def raised_limits(share: Budget, spent: Spent) -> dict[str, LimitValue]:
         "seconds": None if share.seconds is None else spent.seconds + share.seconds,
         "deadline": share.deadline,
     }
+
+
+def least_of(one: Budget, other: Budget) -> Budget:
+    """Return the smaller one of each two limits."""
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in Budget.__struct_fields__)
+    return Budget(
+        **{name: min((limit for limit in limits if limit is not None), default=None) for name, *limits in pairs}
+    )

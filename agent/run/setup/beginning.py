@@ -81,6 +81,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             world=ctx.snapshots.fingerprint() or None,
             finder=spec.finder,
             fix=spec.fix,
+            repeat=spec.repeat,
             parent=spec.parent,
             interval=spec.interval,
             paced=spec.paced,

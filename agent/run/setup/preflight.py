@@ -13,6 +13,7 @@ from ...finder.checking import no_file_matches, unmatched
 from ...model import RemoteModel, close_connections, is_direct, refuse_missing_key
 from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped, UserError
 from ...workspace import OWN_GIT, Workspace, command_env
+from ..children.kinds import searching
 from ..outcome import ended_event, outcome_of
 from .assemble import unpriced
 from .attachments import refuse_images_of_search, refuse_unsupported_images
@@ -55,6 +56,9 @@ async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) ->
 async def _check_spec(spec: RunSpec, process: ProcessContext) -> None:
     """Make the checks that need no model: of the options, of the files, and of the folder."""
     await asyncio.to_thread(validate_spec, spec, process.env)
+    if spec.repeat is not None:
+        spec = searching(spec, spec)
+        await asyncio.to_thread(validate_spec, spec, process.env)
     await asyncio.to_thread(_refuse_unmatched, spec)
     refuse_images_of_search(spec)
     await check_run_folder(spec, RunFacts(spec), command_env(process.env, more=OWN_GIT))

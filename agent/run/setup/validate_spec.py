@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...config import did_you_mean
 from ...gate import rule_problem
-from ...protocol import RunSpec, UserError
+from ...protocol import LoopKind, RunSpec, UserError
 from ...stops import validate_predicates
 from ...tools import TOOLS, Fetcher
 from .offered_tools import tools_of
@@ -21,7 +21,9 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         Fetcher(spec.finder.hosts)
     if spec.loop.traits.has_search and spec.finder is None:
         raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml, or rundry find --recipe crawl URL")
-    if spec.loop.traits.has_children and spec.fix is None:
+    if spec.loop is LoopKind.REPEAT and spec.repeat is None:
+        raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml --every 6h")
+    if spec.loop is LoopKind.FIX and spec.fix is None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
     branch = branch_of(spec)
     origin = branch.worktree_of if branch is not None else None

@@ -17,23 +17,35 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
     """Show the start, a wait or the end of a child run. The meters show what it spends."""
     match event:
         case ChildStarted():
-            title = f"run {event.number} of {state.child_count}  {event.title}"
+            title = f"{_which(state, event.number)}  {event.title}"
             add(state, stamped, "tool", title=title, status="running").detail = f"rundry watch {event.run_id}"
             state.at_child[event.number] = len(state.blocks) - 1
-            state.child_phase = f"run {event.number} of {state.child_count}"
+            state.child_phase = _which(state, event.number)
         case ChildWaiting():
             state.child_phase = f"run {event.number} waits for you"
             _mark(state, event.number, waits=True)
         case ChildSpent():
             child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
             if child is not None and child.is_open:
-                state.child_phase = f"run {child.number} of {state.child_count}"
+                state.child_phase = _which(state, child.number)
                 _mark(state, child.number, waits=False)
         case ChildFinished():
             state.child_phase = ""
             _finished(state, stamped, event)
         case _:
             assert_never(event)
+
+
+def _which(state: ViewState, number: int) -> str:
+    """Return `run 2 of 3`, or `search 2` in a repeat run, which has no last one."""
+    return f"run {number} of {state.child_count}" if state.child_count else f"search {number}"
+
+
+def new_words(event: ChildFinished) -> list[str]:
+    """Return a line for each finding that is new since the earlier searches; empty if the child is not a search."""
+    if event.new is None:
+        return []
+    return [f"new: {one.title} ({one.key})" for one in event.new] or ["nothing new"]
 
 
 def _mark(state: ViewState, number: int, *, waits: bool) -> None:
@@ -56,4 +68,6 @@ def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
     block.right = f"{event.reason.value}, {plural(child.spent.steps, 'step')}, {cost}"
     block.open = False
     block.seconds = max(0.0, stamped.at - child.started)
-    block.detail = f"{event.detail}\nrundry watch {event.run_id}"
+    block.detail = "\n".join([event.detail, *new_words(event), f"rundry watch {event.run_id}"])
+    if event.new is not None:
+        block.right = f"{event.reason.value}, {len(event.new)} new, {cost}"

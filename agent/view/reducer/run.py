@@ -91,7 +91,8 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     state.gate_mode, state.budget = event.gate, event.budget
     if event.finder is not None:
         state.search, state.finder = event.finder, state.finder or FinderFacts.of(event.finder)
-    state.every = event.interval.every if event.interval is not None else None
+    clock = event.interval or event.repeat
+    state.every = clock.every if clock is not None else None
     state.improve = event.improve
     state.child_count, state.parent = len(event.fix.targets) if event.fix is not None else 0, event.parent
     if event.task:

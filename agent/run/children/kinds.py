@@ -1,0 +1,97 @@
+"""What the child runs of a run are: goal runs for findings, or searches on a clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ...facts.common.children import Child
+from ...facts.facts import RunFacts
+from ...journal import Journal
+from ...protocol import (
+    Budget,
+    ChildStarted,
+    FindingJudged,
+    FindingReported,
+    LoopKind,
+    NewFinding,
+    ParentRef,
+    RunSpec,
+)
+from .share import least_of, share_of
+
+
+def share_of_child(facts: RunFacts) -> Budget:
+    """Return the budget of the next child run."""
+    fix, repeat = facts.spec.fix, facts.spec.repeat
+    if repeat is not None:
+        return least_of(share_of(facts.budget, facts.spent, 1), repeat.budget)
+    assert fix is not None  # the other loop with children
+    ended = sum(not child.is_open for child in facts.common.children.by_number.values())
+    return share_of(facts.budget, facts.spent, len(fix.targets) - ended)
+
+
+def start_of_child(facts: RunFacts, number: int, run_id: str, journal: Path, share: Budget) -> ChildStarted:
+    """Return the event with which a child run starts."""
+    fix, repeat = facts.spec.fix, facts.spec.repeat
+    if repeat is not None:
+        loop, about, title = LoopKind.UNTIL_DRY, "", repeat.task
+    else:
+        assert fix is not None  # the other loop with children
+        target = fix.targets[number - 1]
+        loop, about, title = LoopKind.GOAL, target.key, target.title
+    return ChildStarted(
+        number=number, run_id=run_id, journal=str(journal), loop=loop, about=about, title=title, budget=share
+    )
+
+
+def spec_of_child(facts: RunFacts, child: Child, journal: Path) -> RunSpec:
+    """Return the spec of a child run. `journal`: that of its parent."""
+    spec = msgspec.structs.replace(
+        facts.spec,
+        run_id=child.run_id,
+        images=[],
+        model=facts.model_spec,
+        budget=child.budget,
+        gate=msgspec.structs.replace(facts.spec.gate, mode=facts.gate_mode),
+        notify=None,
+        fix=None,
+        repeat=None,
+        parent=ParentRef(run_id=facts.spec.run_id, journal=str(journal), number=child.number),
+    )
+    if facts.spec.repeat is not None:
+        return searching(spec, facts.spec)
+    assert facts.spec.fix is not None  # the other loop with children
+    target = facts.spec.fix.targets[child.number - 1]
+    predicates = msgspec.structs.replace(spec.predicates, until=target.until)
+    return msgspec.structs.replace(spec, loop=LoopKind.GOAL, task=target.task, predicates=predicates)
+
+
+def searching(spec: RunSpec, parent: RunSpec) -> RunSpec:
+    """Return the spec as that of the search which a repeat run repeats. `parent`: the spec of that run."""
+    repeat = parent.repeat
+    assert repeat is not None  # only repeat runs
+    return msgspec.structs.replace(spec, loop=LoopKind.UNTIL_DRY, task=repeat.task, finder=repeat.finder, repeat=None)
+
+
+def new_findings(facts: RunFacts, child: Child, journal: Journal) -> list[NewFinding] | None:
+    """Return the findings of a search that no earlier one had; None: the child is not one of repeated searches."""
+    if facts.spec.repeat is None:
+        return None
+    known = {
+        finding.key
+        for other in facts.common.children.by_number.values()
+        if other.number != child.number and other.finished is not None
+        for finding in other.finished.new or ()
+    }
+    found: dict[str, NewFinding] = {}
+    for stamped in journal.read_types((FindingReported, FindingJudged)):
+        match stamped.event:
+            case FindingReported(key=key, title=title):
+                found.setdefault(key, NewFinding(key=key, title=title))
+            case FindingJudged(key=key, verdict=verdict) if verdict in ("refuted", "duplicate"):
+                found.pop(key, None)
+            case _:
+                pass
+    return [finding for key, finding in found.items() if key not in known]
