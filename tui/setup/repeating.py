@@ -29,7 +29,7 @@ class RepeatSetup(FindSetup):
     """The options of a repeated search. Limits of the command line are for the whole run, those of the file for one."""
 
     def __init__(self, wanted: SearchRequest, flags: Mapping[str, object], *, headless: bool) -> None:
-        """Raises UserError."""
+        """Combine the flags with the spec file, and read the interval. Raises UserError."""
         if flags.get("resume"):
             raise UserError("--resume with --every: use `rundry resume RUN`; `rundry runs` lists the runs")
         self._every = _seconds(str(flags["every"]))
