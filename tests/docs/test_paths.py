@@ -55,6 +55,12 @@ def test_every_path_that_a_page_names_exists(name: str):
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/decisions/*.md")), ids=lambda page: page.stem)
+def test_every_file_of_the_program_that_a_decision_names_exists(page: Path):
+    named = [path for path in named_paths(page.read_text(encoding="utf-8")) if path.startswith(("agent/", "tui/"))]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_walks_and_recipes_of_the_architecture_name_many_paths():
     assert len(named_paths((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))) > 120
 
