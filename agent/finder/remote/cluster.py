@@ -50,7 +50,10 @@ async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> Non
         finally:
             await connection.close()
     except ConnectionLost as lost:
-        raise UserError(f"--executor: {lost}; start one with `dask scheduler`, or correct the address") from None
+        fix = "start one with `dask scheduler`, or correct the address"
+        if executor.is_encrypted:
+            fix = "start one with `dask scheduler` and TLS, or correct the address or the certificates"
+        raise UserError(f"--executor: {lost}; {fix}") from None
 
 
 async def _require_same(executor: Executor, connection: Connection) -> None:

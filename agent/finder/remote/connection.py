@@ -250,6 +250,14 @@ def _security(executor: Executor, local: Started | None) -> object:
             f"--executor {executor.text}: Dask knows no certificates; set {_CERTIFICATES}, or the same keys in "
             "~/.config/dask/distributed.yaml"
         )
+    try:
+        security.get_connection_args("client")
+    except OSError as error:  # also ssl.SSLError
+        files = f"{security.tls_ca_file}, {security.tls_client_cert} and {security.tls_client_key}"
+        why = error.strerror or error
+        raise UserError(
+            f"--executor {executor.text}: the certificates of Dask cannot be used ({why}); correct {files}"
+        ) from None
     return security
 
 

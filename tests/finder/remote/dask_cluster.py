@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +22,16 @@ class DaskCluster:
     """A scheduler at a fixed port of loopback, and workers with two threads each."""
 
     def __init__(
-        self, folder: Path, *, workers: int = 2, threads: int = 2, env: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *,
+        workers: int = 2,
+        threads: int = 2,
+        env: Mapping[str, str] | None = None,
+        tls: Sequence[str] = (),
     ) -> None:
-        """`env`: further variables of the workers."""
+        """`env`: further variables of the workers. `tls`: options of the scheduler and workers with certificates."""
+        self._tls = tls
         self._folder, self._threads, self._env = folder, threads, env or {}
         self.port = _free_port()
         self.scheduler = self._start_scheduler()
@@ -33,7 +40,7 @@ class DaskCluster:
     @property
     def executor(self) -> str:
         """What `--executor` takes."""
-        return f"dask://127.0.0.1:{self.port}"
+        return f"{'tls' if self._tls else 'dask'}://127.0.0.1:{self.port}"
 
     def restart_scheduler(self) -> None:
         """Kill the scheduler, and start another one at the same port with new workers: the old ones end with it."""
@@ -53,7 +60,8 @@ class DaskCluster:
         """Start a worker. It connects a moment later."""
         return self._start(
             "distributed.cli.dask_worker",
-            f"tcp://127.0.0.1:{self.port}",
+            f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self.port}",
+            *self._tls,
             *("--host", "127.0.0.1", "--nthreads", str(self._threads), "--no-dashboard", "--no-nanny"),
             *("--local-directory", str(self._folder)),
             env={**self._env, **(env or {})},
@@ -84,9 +92,9 @@ class DaskCluster:
         self.close()
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
-        started = self._start(
-            "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
-        )
+        options = ["--port", str(self.port), "--no-dashboard", *self._tls]
+        host = ["--protocol", "tls", "--host", "tls://127.0.0.1"] if self._tls else ["--host", "127.0.0.1"]
+        started = self._start("distributed.cli.dask_scheduler", *host, *options)
         wait_for(lambda: _answers(self.port))
         return started
 
