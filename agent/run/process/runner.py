@@ -44,7 +44,7 @@ from ..setup.assemble import assemble
 from ..setup.beginning import Beginning, bare_start, begin, resume
 from ..setup.inputs import Inputs, ProcessContext
 from ..setup.offered_tools import tools_of
-from ..setup.search import search_of
+from ..setup.search import search_of, with_remote_tools
 from .inbox import Inbox
 from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
@@ -119,7 +119,7 @@ async def _run(
             raise
         detail = f"stopped by {signals.names[0]} before it began"
         return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
-    ctx = assembled.ctx
+    ctx = with_remote_tools(assembled.ctx, order)
     try:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()

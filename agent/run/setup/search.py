@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from ...finder.crawl import Crawler
 
 
+def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
+    """Return the context of a run whose reading tools run on a cluster if its search by models has an executor."""
+    spec = on_executor(ctx.facts.spec, order.changes.executor)
+    finder = spec.finder
+    if finder is None or finder.executor is None or finder.check is not None or not _is_confined_as_here(finder):
+        return ctx
+    from ...finder.remote.assemble import remote_tools
+
+    keys = key_names(spec.model, ctx.facts.model_spec)
+    tools = replace(ctx.tools, elsewhere=remote_tools(ctx, finder, provider_key_names=keys))
+    return replace(ctx, tools=tools)
+
+
 def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder | None:
     """Return the search, or None for other loops."""
     spec = on_executor(ctx.facts.spec, order.changes.executor)
@@ -32,11 +46,6 @@ def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder 
     has_model = ctx.models.of_run.name != NO_MODEL
     trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
     worker = worker_of(ctx, spec.finder)
-    if spec.finder.executor is not None and spec.finder.check is None and _is_confined_as_here(spec.finder):
-        from ...finder.remote.assemble import remote_tools
-
-        keys = key_names(spec.model, ctx.facts.model_spec)
-        ctx.tools.elsewhere = remote_tools(ctx, spec.finder, provider_key_names=keys)
     return Finder(
         ctx,
         spec.finder,
