@@ -69,7 +69,7 @@ def board(home: Home, path: Path) -> None:
     with Site(pages=60, routes={"/page/7": Reply(b"gone", status=404)}) as site:
         words = ("find", "--recipe", "crawl", f"{site.url}/page/0", "--rate", "20")
         with home.screen(*words, cwd=home.root, rows=ROWS, columns=COLUMNS) as terminal:
-            terminal.wait_for(re.compile("dry, not complete"))
+            terminal.wait_for(re.compile("not complete: 1 failed permanently"))
             linger(terminal, 4)
             for key in ("f2", "4", "enter", "esc", "1"):
                 terminal.press(key)
