@@ -15,6 +15,7 @@ from rundry.agent import (
     ModelLine,
     Sandbox,
     as_tree,
+    config_file,
     discover,
     list_runs,
     load_settings,
@@ -28,6 +29,9 @@ from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
 from ..setup.survey import survey_lines
 from ..text import one_line
 from .about.config import MISTAKES, config_mistakes, setting_lines, settings_as_data
+
+_ABOUT = 60
+"""Most characters of a task in the list of runs."""
 
 
 def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
@@ -47,7 +51,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
-        about = branch + one_line(run.error or verified + fork + run.task)[:60]
+        about = branch + one_line(run.error or verified + fork + run.task)
+        about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
 
@@ -127,6 +132,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
         )
         return code
     _say(f"folder     {setup.workspace}")
+    _say(f"config     {config_file(os.environ)}")
     _say(f"journals   {setup.folder}")
     for line in _sandbox_lines(sandbox):
         _say(line)

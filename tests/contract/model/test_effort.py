@@ -37,6 +37,19 @@ def test_doctor_shows_the_effort_and_where_it_came_from(home: Home, project: Pat
     assert line.split() == ["effort", "low", "environment", "RUNDRY_EFFORT"]
 
 
+def test_doctor_shows_where_the_config_file_is_also_if_there_is_none(home: Home, project: Path):
+    shown = home.run("doctor", cwd=project).stdout
+    (line,) = [line for line in shown.splitlines() if line.startswith("config ")]
+    assert line.endswith("rundry/config.toml")
+
+
+def test_the_list_of_runs_marks_a_task_that_it_shortens(home: Home, project: Path):
+    with ScriptedServer([Turn(text="hello")]) as server:
+        home.run("run", "word " * 20, "--headless", "--model", "fake", "--api-base", server.base_url, cwd=project)
+    (line,) = home.run("runs", cwd=project).stdout.splitlines()
+    assert line.endswith("word word word…")
+
+
 def test_the_header_shows_the_effort_and_a_slash_command_switches_it(home: Home, project: Path):
     with (
         ScriptedServer([Turn(text="hello"), Turn(text="goodbye")]) as server,
