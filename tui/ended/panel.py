@@ -59,6 +59,8 @@ class EndPanel(Widget, can_focus=True):
         self._is_short = False
         """Only the verdict is shown: a proposal waits, and the room is for it."""
         self._changed: Changed | None = None
+        self._counted_at = 0
+        """Number of the newest event when the changed lines were counted."""
         self._names: Sequence[str] = ()
         self._rows: list[list[Run]] = []
         self._places: list[tuple[int, int, int, str]] = []
@@ -79,8 +81,10 @@ class EndPanel(Widget, can_focus=True):
             return
         is_short = bool(self._controller.state.proposals)
         if ended is self._ended and is_short == self._is_short:
+            self._count_again(ended)
             return
         self._ended, self._is_short, self.display = ended, is_short, True
+        self._counted_at = self._controller.state.last_seq
         self._changed = self._count(ended) if ended is not None else None
         self._draw()
         box_is_free = not self._is_writing() and self.screen.focused in (None, self.screen.query_one("#message"))
@@ -88,6 +92,17 @@ class EndPanel(Widget, can_focus=True):
             self.post_message(Left())
         elif box_is_free and not is_short:
             self.focus()
+
+    def _count_again(self, ended: RunEnded | None) -> None:
+        """Count the changed lines again if there are new events: an undo after the end changes them."""
+        newest = self._controller.state.last_seq
+        if ended is None or newest == self._counted_at:
+            return
+        self._counted_at = newest
+        changed = self._count(ended)
+        if changed != self._changed:
+            self._changed = changed
+            self._draw()
 
     def _count(self, ended: RunEnded) -> Changed | None:
         if not ended.files_changed:

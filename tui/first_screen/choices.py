@@ -95,7 +95,7 @@ def model_section(survey: Survey | None, chosen: ModelSpec | None, key: str) -> 
     more = len(found) - len(rows)
     if more > 0:
         numbered.append(Row(PickModel(), f"{more} more", key=key))
-    return Section("Model", numbered, _missing(survey.missing, found, key))
+    return Section("Model", numbered, _missing(survey.missing, rows, key))
 
 
 def _is_same(model: ModelSpec, chosen: ModelSpec | None) -> bool:
@@ -127,10 +127,12 @@ def price_words(price: Price | None) -> str:
     return "free" if price == FREE else f"{price.input * 1e6:.2f} / {price.output * 1e6:.2f}"
 
 
-def _missing(missing: Sequence[KeyMissing], found: Sequence[Candidate], key: str) -> str:
+def _missing(missing: Sequence[KeyMissing], usable: Sequence[Row], key: str) -> str:
     direct = [row for row in missing if row.direct]
-    if not found and direct:
+    if not usable and direct:
         return f"no key is set, no local server answers: {key} lists what each needs"
+    if len(missing) == 1:
+        return f"1 more provider needs a key: {key}"
     return f"{len(missing)} more providers need a key: {key}" if missing else ""
 
 

@@ -164,7 +164,7 @@ def keys(
         found.append(("a", "allow: press again" if asked == "session" else "allow…"))
         found.append(("A", "always: press again" if asked == "always" else "always…"))
     on_left = shown.count and not picks.is_taken(current)
-    reason = ("tab", f"why not {one_line(left)[:_NAME]}" if left else "why skipped" if on_left else "reason")
+    reason = ("tab", f'why not "{one_line(left)[:_NAME]}"' if left else "why skipped" if on_left else "reason")
     found.insert(3 if left or on_left else len(found), reason)
     if hunks > 1:
         found.append(("] [", "hunk"))
@@ -194,7 +194,7 @@ def shorter(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def asking(hunk: str | None) -> list[tuple[str, str]]:
     """Return the keys while a reason is typed: for the hunk with this name, or for the whole answer."""
-    what = "keep this as the reason" if hunk is None else f"keep this as why {one_line(hunk)} is skipped"
+    what = "keep this as the reason" if hunk is None else f'keep this as why "{one_line(hunk)}" is skipped'
     return [("⏎", what), ("esc", "go back")]
 
 

@@ -73,7 +73,7 @@ _AT_GATE = ("edit", "command")
 _PROMPT_TITLES = {
     "nudge": "sent a reminder",
     "file": "sent a file to the model",
-    "hint": "hinted",
+    "hint": "sent a hint to the model",
     "review": "asked for a review",
     "wrap_up": "asked for a final answer",
     "undo": "reported the undo to the model",

@@ -11,7 +11,18 @@ from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 import rundry.agent.model
-from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
+from rundry.agent import (
+    CheckFinished,
+    KeyMissing,
+    ModelSpec,
+    RundryError,
+    RunLine,
+    RunSpec,
+    Survey,
+    candidates,
+    discover,
+    remember_model,
+)
 from rundry.agent.config import load_settings
 
 UNFINISHED = RunLine(
@@ -36,9 +47,23 @@ async def test_models_that_answer_are_listed_with_window_and_price_and_one_line_
         assert "ollama, this machine" in text
         assert "33k   free" in text
         assert "2.00 / 10.00" in text
-        assert "1 more providers need a key: F7" in text
+        assert "1 more provider needs a key: F7" in text
         assert "claude-old" not in text, "the picker has it"
         assert "step " not in text, "there are no meters before there is a run"
+
+
+async def test_with_a_chosen_model_the_first_screen_does_not_say_that_no_server_answers(tmp_path: Path):
+    class Alone(PlayedStart):
+        found = Survey(missing=[KeyMissing(provider="openai", needs=[["OPENAI_API_KEY"]], direct=True)])
+
+    for model, says in (
+        ("openai/qwen", "1 more provider needs a key: F7"),
+        (None, "no key is set, no local server answers"),
+    ):
+        stage = Stage(start=Alone(tmp_path, model=model))
+        async with stage.app.run_test(size=(80, 24)) as pilot:
+            await shows(pilot, says)
+            assert ("no local server answers" in stage.text()) is (model is None)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 50)])

@@ -48,6 +48,19 @@ async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_
     assert (work / "a.txt").read_text() == "ONE\n"
 
 
+async def test_the_panel_of_the_end_counts_the_files_that_an_undo_leaves_changed(ended):
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await shows(pilot, "3 files changed +")
+        await pilot.press(*"/undo", "enter")
+        await shows(pilot, "1 file changed +1 −1")
+        assert "3 files changed +" not in painted(app)
+        await pilot.press(*"/undo", "enter")
+        await shows(pilot, "no files changed")
+    controller.link.close()
+
+
 async def test_several_changes_are_named_first_and_only_y_after_that_does_it(ended):
     work = Path(ended.spec.workspace)
     controller = RunController(Session.attach(ended.path))
