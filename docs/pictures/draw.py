@@ -53,6 +53,7 @@ async def draw(target: Path, size: tuple[int, int], theme: str, suffix: str) -> 
                 if controller.state.proposals:
                     await pilot.pause(1.0)
                     await pilot.press("end", "end", "y")
+                    await until(lambda state: not state.proposals)
             await pilot.pause(1.0)
             save("ended")
             app.exit()
