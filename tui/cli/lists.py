@@ -57,6 +57,11 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     return 0
 
 
+def _place_lines(setup: Setup) -> list[str]:
+    config = config_file(os.environ)
+    return [f"folder     {setup.workspace}", f"config     {config}", f"journals   {setup.folder}"]
+
+
 def _say(line: str = "") -> None:
     """Print a line. Names of models, servers and folders, and values of a project's config, are foreign text."""
     print(one_line(line))
@@ -131,10 +136,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
             }
         )
         return code
-    _say(f"folder     {setup.workspace}")
-    _say(f"config     {config_file(os.environ)}")
-    _say(f"journals   {setup.folder}")
-    for line in _sandbox_lines(sandbox):
+    for line in (*_place_lines(setup), *_sandbox_lines(sandbox)):
         _say(line)
     if unseen:
         _say(f"variables  not passed to commands: {', '.join(unseen)} (--sandbox-env NAME passes one)")

@@ -21,3 +21,4 @@ HOSTED = KeyFound(
 )
 MISSING = KeyMissing(provider="cohere", needs=[["COHERE_API_KEY"]], direct=False)
 FOUND = Survey(servers=[LOCAL], keys=[HOSTED], missing=[MISSING])
+NOTHING_FOUND = Survey(missing=[KeyMissing(provider="openai", needs=[["OPENAI_API_KEY"]], direct=True)])

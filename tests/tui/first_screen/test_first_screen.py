@@ -6,23 +6,12 @@ from pathlib import Path
 
 import pytest
 from fakes.played import started
-from fakes.providers.surveys import FOUND
+from fakes.providers.surveys import FOUND, NOTHING_FOUND
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 import rundry.agent.model
-from rundry.agent import (
-    CheckFinished,
-    KeyMissing,
-    ModelSpec,
-    RundryError,
-    RunLine,
-    RunSpec,
-    Survey,
-    candidates,
-    discover,
-    remember_model,
-)
+from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
 from rundry.agent.config import load_settings
 
 UNFINISHED = RunLine(
@@ -54,7 +43,7 @@ async def test_models_that_answer_are_listed_with_window_and_price_and_one_line_
 
 async def test_with_a_chosen_model_the_first_screen_does_not_say_that_no_server_answers(tmp_path: Path):
     class Alone(PlayedStart):
-        found = Survey(missing=[KeyMissing(provider="openai", needs=[["OPENAI_API_KEY"]], direct=True)])
+        found = NOTHING_FOUND
 
     for model, says in (
         ("openai/qwen", "1 more provider needs a key: F7"),
