@@ -232,14 +232,14 @@ def test_every_event_there_is_can_be_seen():
 
 def test_a_child_run_that_waits_is_shown_with_its_command_until_it_spends_again():
     begun = ChildStarted(
-        number=1, run_id="c1", journal="c1.db", loop=LoopKind.GOAL, about="k", title="a leak", budget=Budget()
+        number=1, run_id="c1", journal="c1.db", loop=LoopKind.UNTIL_DRY, about="k", title="audit.toml", budget=Budget()
     )
     waits = ChildWaiting(number=1, run_id="c1", why="gate")
     waiting = seen(begun, waits)
-    assert (waiting.phase, waiting.blocks[-1].status) == ("run 1 waits for you", "waiting")
+    assert (waiting.phase, waiting.blocks[-1].status) == ("search 1 waits for you", "waiting")
     assert waiting.blocks[-1].open and waiting.blocks[-1].detail == "rundry watch c1"
     again = seen(begun, waits, ChildSpent(run_id="c1", spent=Spent(steps=1)))
-    assert (again.phase, again.blocks[-1].status, again.spent.steps) == ("run 1 of 0", "running", 1)
+    assert (again.phase, again.blocks[-1].status, again.spent.steps) == ("search 1", "running", 1)
 
 
 def _made(hint: object) -> object:

@@ -91,7 +91,7 @@ def test_doctor_and_config_check_report_an_unknown_theme_and_a_mistake(home: Hom
     project = tmp_path / "project"
     project.mkdir()
     home.config_file.write_text('model = "fake"\ntheme = "mauve"\n')
-    for command, code in ((("doctor",), 1), (("config", "check"), 2), (("config", "themes"), 2)):
+    for command, code in ((("doctor",), 2), (("config", "check"), 2), (("config", "themes"), 2)):
         told = home.run(*command, cwd=project)
         assert told.exit_code == code, told
         said = told.stdout + told.stderr

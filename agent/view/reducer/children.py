@@ -22,7 +22,7 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
             state.at_child[event.number] = len(state.blocks) - 1
             state.child_phase = _which(state, event.number)
         case ChildWaiting():
-            state.child_phase = f"run {event.number} waits for you"
+            state.child_phase = f"{_name(state, event.number)} waits for you"
             _mark(state, event.number, waits=True)
         case ChildSpent():
             child = next((c for c in state.common.children.by_number.values() if c.run_id == event.run_id), None)
@@ -38,7 +38,11 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
 
 def _which(state: ViewState, number: int) -> str:
     """Return `run 2 of 3`, or `search 2` in a repeat run, which has no last one."""
-    return f"run {number} of {state.child_count}" if state.child_count else f"search {number}"
+    return _name(state, number) + (f" of {state.child_count}" if state.child_count else "")
+
+
+def _name(state: ViewState, number: int) -> str:
+    return f"run {number}" if state.child_count else f"search {number}"
 
 
 def new_words(event: ChildFinished) -> list[str]:
