@@ -17,7 +17,7 @@ PROGRAM_SHARE = 3
 """By default, one in this number of a file's tests that start the program (fixture `home` or `attack`) is run."""
 RUN_SHARE = 2
 """The same for tests that play a run or a screen: those in `RUNS` that are coroutines."""
-RUNS = ("run", "search", "tui")
+RUNS = ("attacks", "run", "search", "tui")
 
 
 def sampled(cases: Sequence[Any], most: int, kind: Callable[[Any], object] = lambda case: None) -> list[Any]:

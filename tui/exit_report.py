@@ -47,7 +47,8 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
         with suppress(Refusal):  # it had not begun yet
             controller.stop(result.stop, within=LAST_SECONDS)
     state, is_gone = controller.state, controller.status.is_gone
-    controller.link.close()
+    parent = f"watch {state.parent.journal}" if state.parent is not None else None
+    controller.link.close(stays=result.next == parent or result.next.startswith("child "))
     if result.signal:
         return 128 + result.signal
     if not controller.begun:

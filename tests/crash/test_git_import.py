@@ -39,6 +39,7 @@ def locks(root: Path) -> list[str]:
     return [str(path.relative_to(root)) for path in (root / "place/.git").rglob("*.lock")]
 
 
+@pytest.mark.long
 async def test_a_kill_during_an_import_leaves_no_lock_in_the_repository_once_the_run_is_resumed(whole: Path):
     fresh = whole.with_name("fresh")
     shutil.copytree(whole, fresh)

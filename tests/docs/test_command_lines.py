@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from fakes.nested.fixing import make_search
 from fakes.project import FIX_ADD, FIX_MEAN, git, make_project
 from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer
@@ -113,7 +114,9 @@ class Reader:
         line = line.replace("http://127.0.0.1:8080/v1", self.server.base_url)
         line = line.replace("http://localhost:8000/", self.site.url + "/page/0")
         if re.search(r"\bRUN\b", line):
-            line = re.sub(r"\bRUN\b", self.newest(), line)
+            is_of_search = re.search(r"--format (sarif|csv|findings-md)", line)
+            run = make_search(self.home, self.project, ["a.txt"]) if is_of_search else self.newest()
+            line = re.sub(r"\bRUN\b", run, line)
         if "--digest" in line:
             waiting = json.loads(self.home.run("handoffs", "--json", cwd=self.project).stdout)
             line = re.sub(r"--digest \w+", f"--digest {waiting[0]['proposals'][0]['digest']}", line)

@@ -124,7 +124,7 @@ class PlayedLink:
     def runner_state(self) -> str:
         return self.state
 
-    def close(self) -> None:
+    def close(self, *, stays: bool = False) -> None:
         pass
 
 

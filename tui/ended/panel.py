@@ -147,7 +147,8 @@ class EndPanel(Widget, can_focus=True):
             shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
         )
         if not self._controller.is_read_only:
-            rows += fold([*lead, (next_words(state, ended), palette.dim)], width, hang=indent)
+            has_changes = bool(self._changed.files if self._changed is not None else ended.files_changed)
+            rows += fold([*lead, (next_words(state, ended, has_changes=has_changes), palette.dim)], width, hang=indent)
         return rows
 
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:

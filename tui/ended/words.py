@@ -105,8 +105,8 @@ def changed_words(changed: Changed | None, ended: RunEnded | Outcome, *, is_brie
     return f"{plural(files, 'file')}{'' if is_brief and counts else ' changed'}{counts}"
 
 
-def next_words(state: ViewState, ended: RunEnded) -> str:
-    """Return the one line that says how to continue."""
+def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
+    """Return the one line that says how to continue. `has_changes`: not all was undone."""
     if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
         return "a message continues the chat"
     if ended.reason is Reason.ERROR:
@@ -119,7 +119,7 @@ def next_words(state: ViewState, ended: RunEnded) -> str:
         if limit is None:
             return "a message continues when there is room under the limit"
         return f"continue with {limit[0]} {limit[1]}, or send a message with another plan"
-    can_commit = bool(ended.files_changed) and _is_in_repository(Path(state.workspace))
+    can_commit = has_changes and _is_in_repository(Path(state.workspace))
     return _NEXT[ended.reason] + (", or commit the changes" if ended.reason is Reason.DONE and can_commit else "")
 
 

@@ -80,8 +80,8 @@ class Link(Protocol):
         """Return `warming`, `running`, `ended` or `gone`."""
         ...
 
-    def close(self) -> None:
-        """Detach from the run, which continues."""
+    def close(self, *, stays: bool = False) -> None:
+        """Detach from the run, which continues. `stays`: the user opens another run of the same tree."""
         ...
 
 

@@ -78,6 +78,6 @@ class ReadOnlyLink:
         """Return `warming`, `running`, `ended` or `gone`."""
         return self._link.runner_state()
 
-    def close(self) -> None:
-        """Detach from the run, which continues."""
-        self._link.close()
+    def close(self, *, stays: bool = False) -> None:
+        """Detach from the run, which continues. `stays`: the user opens another run of the same tree."""
+        self._link.close(stays=stays)

@@ -37,6 +37,7 @@ from ...view.reading import report_reading_progress
 from ...view.state import ViewState
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
+from .presence import Presence
 from .replies import Replies
 from .start_request import Check, Expected, Order, ResumeChanges
 
@@ -63,6 +64,7 @@ class Session:
         self.journal = journal
         self._runner = runner
         self._view = view_name(name)
+        self._presence: Presence | None = None
         self._after = self._resumed_at = self._tidied_at = 0
         self._more = journal is not None
         self._ended = False
@@ -187,8 +189,8 @@ class Session:
 
     def beat(self) -> None:
         """Record in the journal that this view is attached. Call it every few seconds."""
-        if self.journal is not None:
-            self.journal.views.beat(self._view)
+        if self._presence is not None:
+            self._presence.beat()
 
     def runner_state(self) -> str:
         """Return `warming`, `running`, `ended`, or `gone` if the runner died before the run ended."""
@@ -200,11 +202,15 @@ class Session:
             return "running"
         return "gone"
 
-    def close(self) -> None:
-        """Detach from the run, which continues."""
+    def close(self, *, stays: bool = False) -> None:
+        """Detach from the run, which continues.
+
+        `stays`: the user opens another run of the same tree, so this run counts as watched until that view is open.
+        """
         self.writes.close()
         if self.journal is not None:
-            self.journal.views.detach(self._view)
+            if self._presence is not None:
+                self._presence.end(lapses=stays)
             self.journal.close()
         if self._runner is not None and self._runner.stdin is not None:
             self._runner.stdin.close()
@@ -247,7 +253,7 @@ class Session:
         if self.journal is not None:
             report_reading_progress(self.journal, self._say)
             self.journal.use_little_memory()
-            self.journal.views.beat(self._view)
+            self._presence = Presence(self._view, self.journal)
             self.writes.follow(self.journal.path)
 
     def _say(self, line: str) -> None:

@@ -76,7 +76,7 @@ _PROMPT_TITLES = {
     "hint": "sent a hint to the model",
     "review": "asked for a review",
     "wrap_up": "asked for a final answer",
-    "undo": "reported the undo to the model",
+    "undo": "noted the undo for the model",
     "shell": "reported your command to the model",
     "wheel": "reported your actions to the model",
     "background": "reported the end of the command to the model",

@@ -105,7 +105,7 @@ def test_a_fork_of_the_end_undoes_what_the_first_run_changed(home: Home, project
     ("words", "said"),
     [
         (("nosuch",), "no run 'nosuch'"),
-        (("--at", "9"), "no such step"),
+        (("--at", "9"), "that step has not ended; the newest step is 1"),
         (("--at", "-1"), "--at"),
         (("--at", "x"), "--at"),
     ],

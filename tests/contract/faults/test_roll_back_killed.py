@@ -119,6 +119,7 @@ def points_of(calls: list[str]) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", sampled(range(SHARES), 1))
 def test_a_roll_back_that_is_killed_at_any_git_call_is_finished_by_a_resume(tmp_path: Path, share: int):
     calls = killed_at(tmp_path / "whole", None)

@@ -65,6 +65,7 @@ def test_a_command_allowed_for_the_session_passes_until_it_is_revoked_also_after
     run = call("run_command", command="echo one")
     with ScriptedServer([run, run], then=HELD) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("Needs approval: echo")
+        terminal.wait_for("y approve")
         terminal.press("a")
         terminal.wait_for("a again allows `echo one` for this session")
         terminal.press("a")

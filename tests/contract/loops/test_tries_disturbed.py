@@ -186,6 +186,7 @@ def test_a_switched_model_answers_the_next_call_of_each_try(home: Home, scored: 
     assert models[:2] == ["fake", "fake"] and set(models[2:]) == {"other"}, models
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_twice_leaves_no_worktree_and_no_branch(home: Home, scored: Path):
     branch = calls(Call("run_command", {"command": "git switch -qc stray && echo 8 > score.txt"}))
     held = dataclasses.replace(say("I think about it"), hold_after=0)

@@ -5,6 +5,7 @@ As a program: `python -m finder.remote.killing FOLDER CASES [FIRST_SEED]` prints
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
@@ -93,8 +94,9 @@ def _wait(seconds: float, runner: subprocess.Popen[bytes]) -> None:
 
 def _kill_tree(runner: subprocess.Popen[bytes]) -> None:
     if runner.poll() is None:
-        for one in psutil.Process(runner.pid).children(recursive=True):
-            one.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended in the meantime
+            for one in psutil.Process(runner.pid).children(recursive=True):
+                one.kill()
         runner.kill()
     runner.wait()
 

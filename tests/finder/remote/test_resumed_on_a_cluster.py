@@ -38,6 +38,7 @@ def kill(running: Running) -> None:
     running.finish()
 
 
+@pytest.mark.long
 def test_a_killed_runner_leaves_no_process_or_port_and_its_resumed_search_ends_with_all_keys(home: Home, place: Path):
     write_search(place, seconds=0.1)
     argv = ["find", "search.toml", "--executor", "dask:2x2", "--headless", "--json"]

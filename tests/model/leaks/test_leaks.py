@@ -235,6 +235,7 @@ LONG = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
 def test_a_long_text_that_is_not_a_call_stays_whole(text):
     assert read(text, 20_000) == read(text) == (text, "", [])
@@ -251,6 +252,7 @@ def test_a_deep_value_is_left_to_the_validation():
     assert read(call)[2] == [("run_command", {"env": "[" * 100_000})]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["prose", "an open call", "closing tags", "openers"])
 def test_the_processor_time_grows_with_the_length_and_not_with_its_square(kind):
     text = LONG[kind]

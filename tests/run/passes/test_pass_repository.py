@@ -172,6 +172,7 @@ async def test_a_lock_of_another_git_process_skips_the_pass_with_the_reason(cloc
     assert "index.lock" in outcome.detail and (work / ".git" / "index.lock").exists()
 
 
+@pytest.mark.long
 async def test_a_wait_for_gits_lock_names_the_process_that_holds_it(clocked: Make, work: Path):
     lock = work / ".git" / "index.lock"
     held = f"exec 3>{lock}; echo held; read -r _; rm {lock}"

@@ -41,7 +41,7 @@ async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_
         await pilot.press(*"/undo", "enter")
         await shows(pilot, "undone: 1 change")
         assert "2 files" in painted(app)
-        assert "reported the undo to the model" in painted(app)
+        assert "noted the undo for the model" in painted(app)
         assert controller.status.phase == "ended"
     controller.link.close()
     assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
