@@ -84,9 +84,13 @@ def test_a_command_allowed_for_the_session_passes_until_it_is_revoked_also_after
             terminal.wait_for("revoked: echo one needs approval again")
             terminal.press("esc")
             terminal.wait_gone("1 allowed")
+            terminal.wait_for(lambda _: rules(home) == [RuleAdded, RuleRemoved])
+
+
+def rules(home: Home) -> list[type[object]]:
+    """The events of the newest run about rules for the session."""
     journal = Journal.open(home.journals()[0])
     try:
-        found = [type(s.event) for s in journal.read() if isinstance(s.event, RuleAdded | RuleRemoved)]
+        return [type(s.event) for s in journal.read() if isinstance(s.event, RuleAdded | RuleRemoved)]
     finally:
         journal.close()
-    assert found == [RuleAdded, RuleRemoved]
