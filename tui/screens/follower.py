@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from textual.dom import NoScreen
+
 from rundry.agent import Refusal, RundryError
 
 from ..run_controller import RunController
@@ -71,8 +73,8 @@ class RunFollower:
         if now - before > TOUCHED_SECONDS:
             self._controller.link.writes.wake()
 
-    async def follow(self) -> None:
-        """Read new events of the journal until the task is cancelled."""
+    async def follow(self, is_closing: Callable[[], bool]) -> None:
+        """Read new events of the journal until the task is cancelled. `is_closing`: the app removes its widgets."""
         beat_at = time.monotonic()
         writes = self._controller.link.writes
         try:
@@ -85,6 +87,9 @@ class RunFollower:
                     await asyncio.sleep(0)
                 else:
                     await writes.wait(self._until_redraw())
+        except NoScreen:  # a widget was removed while events were drawn
+            if not is_closing():
+                raise
         finally:
             writes.close()
 
