@@ -37,7 +37,7 @@ def child_of(terminal: Terminal) -> str:
     return found[1]
 
 
-def test_enter_opens_the_waiting_child_and_esc_returns_to_its_parent_without_a_decision(home: Home, folder: Path):
+def test_enter_opens_the_waiting_child_and_its_parent_opens_again_without_a_decision(home: Home, folder: Path):
     with ScriptedServer(rules=fixes(NAMES)) as server, fixing(home, server, folder, "--gate", "ask") as terminal:
         terminal.wait_for("run 1 waits for you")
         child = child_of(terminal)
@@ -49,9 +49,9 @@ def test_enter_opens_the_waiting_child_and_esc_returns_to_its_parent_without_a_d
         terminal.wait_for("write a.txt")
         terminal.wait_for("y approve")
         assert "Fix: a.txt is bad" in terminal.wait_for("Fix: a.txt")
-        terminal.press("esc", "esc")
+        terminal.send("/parent\r")
         terminal.wait_for("run 1 waits for you")
-        assert (folder / "a.txt").read_text() == "bad\n", "Esc decided nothing"
+        assert (folder / "a.txt").read_text() == "bad\n", "nothing was decided"
         terminal.press("\x1bc")  # Alt+C
         terminal.wait_for("y approve")
         terminal.press("y")
