@@ -92,6 +92,8 @@ class Areas:
 
     def step_back(self) -> bool:
         """Go from the message box to the proposal that waits, from elsewhere to the box. Return False if none waits."""
+        if self._controller.came_from_parent and self._gate.has_focus_within and not getattr(self._box, "text", ""):
+            return False  # the next step back is the parent
         if not self._box.has_focus:
             self._focus(self._box)
         elif self._gate.display and not self._controller.came_from_parent:

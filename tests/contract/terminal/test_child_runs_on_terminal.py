@@ -49,8 +49,8 @@ def test_enter_opens_the_waiting_child_and_its_parent_opens_again_without_a_deci
         terminal.wait_for("write a.txt")
         terminal.wait_for("y approve")
         assert "Fix: a.txt is bad" in terminal.wait_for("Fix: a.txt")
-        terminal.send("/parent\r")
-        terminal.wait_for("run 1 waits for you")
+        terminal.press("esc")
+        terminal.wait_for("run 1 waits for you", timeout=15)
         assert (folder / "a.txt").read_text() == "bad\n", "nothing was decided"
         terminal.press("\x1bc")  # Alt+C
         terminal.wait_for("y approve")
