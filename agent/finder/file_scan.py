@@ -46,13 +46,13 @@ def finder_facts(ctx: RunContext) -> FinderFacts:
 
 
 class Acceptance:
-    """Results of checks that a user accepted."""
+    """Results of checks that a person accepted."""
 
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
 
     def apply(self, key: str, path: str, checked: CheckFinished) -> CheckFinished:
-        """Return the result as passed if a user accepted it and the file has not changed since."""
+        """Return the result as passed if a person accepted it and the file has not changed since."""
         is_accepted = finder_facts(self._ctx).suspects.is_accepted(key, checked, self.content(path))
         return msgspec.structs.replace(checked, passed=True) if is_accepted else checked
 

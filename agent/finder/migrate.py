@@ -195,7 +195,7 @@ class Migrate:
         return fixer_prompt(path, person_answer, checked, last_output, is_silent=is_silent, was_tried=item.attempts > 0)
 
     def _undecided(self, work: Work, item: Item, checked: CheckFinished, record: Record) -> WorkResult:
-        """Mark the item as failed permanently until a user decides. The model's changes stay in its file."""
+        """Mark the item as failed permanently until a person decides. The model's changes stay in its file."""
         path, error = path_of(item.key, self._ctx.workspace.root), why_failed(checked)
         with self._ctx.events.together():
             record(checked)

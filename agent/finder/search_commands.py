@@ -1,4 +1,4 @@
-"""Handle a user's commands to a running search."""
+"""Handle a person's commands to a running search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 
 
 def handle_search_command(finder: Finder, command: FinderCommand) -> str | None:
-    """Execute a user's command to the search. Returns None, or why it was refused."""
+    """Execute a person's command to the search. Returns None, or why it was refused."""
     match command:
         case Judge() | Merge():
             return judge(finder.facts, command, finder.ctx.events.record, has_model=finder.has_model)

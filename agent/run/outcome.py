@@ -82,7 +82,7 @@ def ended_event(outcome: Outcome) -> RunEnded:
 
 
 def outcome_of_parked(facts: RunFacts, journal: Path) -> Outcome:
-    """Return the outcome for a runner that exits while the run waits for a user.
+    """Return the outcome for a runner that exits while the run waits for a person.
 
     It is not recorded, because the run has not ended.
     """

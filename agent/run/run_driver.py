@@ -30,7 +30,7 @@ from .suspect_decisions import ask_about_suspects
 
 
 class RunDriver:
-    """Drives one run. It acts on the requests of the user between two steps."""
+    """Drives one run. It acts on the requests of the person between two steps."""
 
     def __init__(self, run: LiveRun, handle_commands: Callable[[], Awaitable[None]], handoffs: HandoffTiers) -> None:
         """`handle_commands` reads and handles the commands in the inbox."""
@@ -52,7 +52,7 @@ class RunDriver:
         return not self._facts.paused or self._ctx.activity.one_step or self._ctx.usage.deadline_passed()
 
     async def _give_control(self) -> None:
-        """Give control to the user if they asked for it, and wait until they return it."""
+        """Give control to the person if they asked for it, and wait until they return it."""
         run = self.run
         if run.requests.wants_control and not run.is_user_in_control and run.can_take_control:
             self._ctx.events.record(await control_taken_event(self._ctx.snapshots))
@@ -123,7 +123,7 @@ class RunDriver:
         )
 
     async def _continues(self, decision: Finish) -> bool:
-        """Ask the user, hand over or pause the run, if the decision requires it. Returns whether the run continues."""
+        """Ask the person, hand over or pause the run if the decision requires it. Return whether the run continues."""
         if decision.suspect and await ask_about_suspects(self.run):
             return True
         if decision.reason is Reason.HANDOFF and await self._handoffs.hand_over(decision.detail):
@@ -134,7 +134,7 @@ class RunDriver:
         return False
 
     async def _end_pass(self, decision: Finish) -> Finish | None:
-        """Close the open pass. Returns a hand-off instead if a user must decide about the pass first."""
+        """Close the open pass. Returns a hand-off instead if a person must decide about the pass first."""
         passes, stop = self.run.passes, self.run.requests.stop
         if passes is None:
             return None

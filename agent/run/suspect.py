@@ -19,7 +19,7 @@ def suspect_digest(facts: RunFacts) -> str:
 
 
 def accept_same_results(facts: RunFacts, events: Recorder) -> None:
-    """Accept suspect results that the user accepted earlier in this pass, if the checks gave them again."""
+    """Accept suspect results that the person accepted earlier in this pass, if the checks gave them again."""
     verdicts = facts.verdicts
     for check in verdicts.suspects:
         if result_of(check) in verdicts.accepted_results:

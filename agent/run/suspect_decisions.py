@@ -1,4 +1,4 @@
-"""Ask the user about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
+"""Ask the person about a suspect check: accept the result, or let the model continue (docs/requirements.md 2.3.6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 6
 
 
 async def ask_about_suspects(run: LiveRun) -> bool:
-    """Ask the user about suspect results, and act on the answer. Returns false if there was no user to answer."""
+    """Ask the person about suspect results, and act on the answer. Returns false if there was no user to answer."""
     ctx, facts = run.ctx, run.facts
     found = suspects_of(facts)
     if not found or not ctx.watched():

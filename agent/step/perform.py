@@ -44,7 +44,7 @@ CUT_CALLS = (
 async def perform(
     ctx: RunContext, work: Work, tools: Sequence[str], *, on_ending: OnEnding | None = None
 ) -> WorkResult:
-    """Run steps until the work reaches its cap or its ending tool, fails, exhausts the budget, or a user ends it.
+    """Run steps until the work reaches its cap or its ending tool, fails, exhausts the budget, or a person ends it.
 
     All of these are returned, not raised.
     """

@@ -23,7 +23,7 @@ class Declined(Exception):
 
 
 def has_terminal() -> bool:
-    """Return whether a user can read a question and answer it."""
+    """Return whether a person can read a question and answer it."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

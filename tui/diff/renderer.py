@@ -26,7 +26,7 @@ _SHORT = 1_000
 
 @dataclass(slots=True)
 class HunkMark:
-    """Whether the user accepted or skipped a hunk, and why."""
+    """Whether the person accepted or skipped a hunk, and why."""
 
     taken: bool
     reason: str = ""

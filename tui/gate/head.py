@@ -1,4 +1,4 @@
-"""The proposal's name, the counts of accepted hunks, and what the user should know before they decide."""
+"""The proposal's name, the counts of accepted hunks, and what the person should know before they decide."""
 
 from __future__ import annotations
 

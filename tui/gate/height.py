@@ -18,7 +18,7 @@ class PanelHeight:
     def __init__(self, panel: Widget, head: GateHead, body: ProposalBody, foot: GateFoot) -> None:
         self._panel, self._head, self._body, self._foot = panel, head, body, foot
         self.is_full: bool | None = None
-        """Whether the user wants the whole height; None: a long proposal takes it, and any one on a small screen."""
+        """Whether the person wants the whole height; None: a long proposal takes it, and any one on a small screen."""
         self.takes_all = False
         """It takes the whole height, that of the transcript too."""
 

@@ -155,7 +155,7 @@ class GatePanel(Vertical, can_focus=True):
         return self._edit.keep()
 
     def show_edited(self, proposal: ProposalOpened, text: str) -> None:
-        """Show the user's version of the new text, which `y` then approves."""
+        """Show the person's version of the new text, which `y` then approves."""
         self._edit.show(proposal, text)
 
     # focus and keys

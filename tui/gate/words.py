@@ -81,7 +81,7 @@ def notes(
     is_tight: bool,
     acts: bool = True,
 ) -> list[tuple[str, bool]]:
-    """Return what the user should know before they decide, a line each; true: it is a danger.
+    """Return what the person should know before they decide, a line each; true: it is a danger.
 
     `explained`: each reason in full. `is_tight`: there is room for very few lines. `acts`: the view can decide.
     """

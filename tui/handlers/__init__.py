@@ -28,7 +28,7 @@ from .view import ViewHandlers
 __all__ = ["ChoiceHandlers", "Handler", "handlers"]
 
 Handler = Callable[[str], None]
-"""Takes the argument of the action. Raises RundryError for what the user can correct."""
+"""Takes the argument of the action. Raises RundryError for what the person can correct."""
 
 
 def handlers(
@@ -42,7 +42,7 @@ def handlers(
     keymap: Mapping[str, str],
     leave: Callable[[], None],
 ) -> Mapping[str, Handler]:
-    """Return the handler of each action. `keymap`: the user's remapped keys; `leave` asks before it leaves."""
+    """Return the handler of each action. `keymap`: the person's remapped keys; `leave` asks before it leaves."""
     conversation = ConversationHandlers(controller, prompt, services)
     table: dict[str, Handler] = {
         **RunHandlers(

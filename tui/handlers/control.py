@@ -1,4 +1,4 @@
-"""Handle taking and returning control, and what the user does while in control."""
+"""Handle taking and returning control, and what the person does while in control."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..screens.services import Services
 
 
 class ControlHandlers:
-    """Handlers that take and return control, and act while the user is in control."""
+    """Handlers that take and return control, and act while the person is in control."""
 
     def __init__(self, controller: RunController, prompt: Prompt, services: Services) -> None:
         self._controller, self._prompt, self._services = controller, prompt, services
@@ -31,7 +31,7 @@ class ControlHandlers:
         take_or_return_control(self._controller, argument)
 
     def _edit(self, argument: str) -> None:
-        """Open a file in the user's editor, and write the result with the model's own tool."""
+        """Open a file in the person's editor, and write the result with the model's own tool."""
         if not self._controller.state.is_user_in_control:
             raise RundryError("/edit works only while you are in control: use /control first")
         if not argument:
@@ -67,7 +67,7 @@ def take_or_return_control(controller: RunController, note: str) -> None:
 
 
 def finish_in_control(controller: RunController, prompt: Prompt, answer: str) -> None:
-    """Finish the task with the user's answer. Raises RundryError."""
+    """Finish the task with the person's answer. Raises RundryError."""
     if not controller.state.is_user_in_control:
         raise RundryError("/finish works only while you are in control: use /control first")
     if not answer:

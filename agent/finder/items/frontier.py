@@ -135,7 +135,7 @@ class Frontier(FrontierView):
         return self._change(key, (*_OPEN, State.DONE), State.SET_ASIDE, **columns)
 
     def skip(self, key: str) -> bool:
-        """Skip an item for a user. If it is in work, its result changes nothing. Returns False if it is done."""
+        """Skip an item for a person. If it is in work, its result changes nothing. Returns False if it is done."""
         return self._change(key, (*_OPEN, State.SET_ASIDE), State.SKIPPED)
 
     def requeue(self, key: str, source: str, *, attempts: int | None = None) -> bool:

@@ -95,7 +95,7 @@ class ItemIntake:
         return total
 
     def requeue(self, one: Candidate, record: RecordEvent) -> str | None:
-        """Queue a known item again for a user. Returns why that is not possible, or None."""
+        """Queue a known item again for a person. Returns why that is not possible, or None."""
         key = item_key(one.kind, one.value, self._root)
         row = self.frontier.find(key)
         if row is None or row.state in (State.QUEUED, State.WORKING):

@@ -22,7 +22,7 @@ class State(StrEnum):
     SET_ASIDE = "set_aside"
     """Failed permanently."""
     SKIPPED = "skipped"
-    """A user skipped it."""
+    """A person skipped it."""
 
 
 class Named(Protocol):

@@ -70,7 +70,7 @@ class ItemWorks:
         return WorkResult(work=work.work, exhausted=begun)
 
     def take(self, work: Work) -> Item | None:
-        """Return the item of a work order, or None if a user skipped it before the work began."""
+        """Return the item of a work order, or None if a person skipped it before the work began."""
         return self.offered.pop(work.about, None)
 
     def _begin_all(self, works: Sequence[Work]) -> list[_Step | str | None]:

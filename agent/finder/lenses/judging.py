@@ -1,4 +1,4 @@
-"""A user's verdict on a finding, during the search or after its end."""
+"""A person's verdict on a finding, during the search or after its end."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Leads:
             return
         for key in keys:
             if not self._frontier.finish(key):
-                continue  # a user skipped it meanwhile
+                continue  # a person skipped it meanwhile
             self._ctx.events.record(WorkStarted(kind="item", about=key))
             self._ctx.events.record(
                 WorkFinished(kind="item", about=key, ok=True, reason=f"sent to {', '.join(sent_to)}")

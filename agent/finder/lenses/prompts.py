@@ -71,7 +71,7 @@ def verifier_prompt(finding: Finding, facts: FinderFacts) -> str:
 
 
 def evidence_prompt(finding: Finding) -> str:
-    """Return the prompt for a finding that a user sent back."""
+    """Return the prompt for a finding that a person sent back."""
     return (
         f"{_described(finding)}\n\nThe person sent this back: {finding.wants_evidence}\n"
         "Look for better evidence, for or against. Answer with `report`: one finding with the detail that you saw and "

@@ -116,7 +116,7 @@ class QuestionAsked(EventBase, frozen=True, kw_only=True):
 
 
 class QuestionAnswered(EventBase, frozen=True, kw_only=True):
-    """The question was answered, by the user or by the program."""
+    """The question was answered, by the person or by the program."""
 
     question_id: str
     text: str

@@ -28,7 +28,7 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     executor: str | None = None
     """Another Dask cluster for the search, as `--executor` names it."""
     accept: str | None = None
-    """Digest of the suspect result that the user accepts."""
+    """Digest of the suspect result that the person accepts."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,1 +1,1 @@
-"""Carry out commands of the user: undo, rewind, shell commands, manual control, changes of limits."""
+"""Carry out commands of the person: undo, rewind, shell commands, manual control, changes of limits."""

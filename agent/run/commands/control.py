@@ -1,4 +1,4 @@
-"""Manual control: the user works with the tools of the model, which is then informed (docs/requirements.md 5.4)."""
+"""Manual control: the person works with the tools of the model, which is then informed (docs/requirements.md 5.4)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)
 
 
 async def take_control(run: LiveRun) -> str | None:
-    """Interrupt the running work and give control to the user. Returns None, or why that is not possible."""
+    """Interrupt the running work and give control to the person. Returns None, or why that is not possible."""
     ctx = run.ctx
     if (why := _why_not(run)) is not None:
         return why
@@ -49,7 +49,7 @@ def _why_not(run: LiveRun) -> str | None:
     if run.finder is not None:
         return f"you cannot take control of {run.facts.spec.loop.a_run}: pause or stop it to work in its folder"
     if run.is_user_in_control:
-        return "the user is already in control"
+        return "a person is already in control"
     if not run.can_take_control:
         return BETWEEN_PASSES
     return None
@@ -69,7 +69,7 @@ async def return_control(run: LiveRun, note: str) -> str | None:
 
 
 async def act(run: LiveRun, command: Act) -> str | None:
-    """Run one of the model's tools for the user. Returns None, even if the tool failed, or why it was refused."""
+    """Run one of the model's tools for the person. Returns None, even if the tool failed, or why it was refused."""
     if not run.is_user_in_control:
         return "you are not in control: /control takes it"
     if command.tool not in USABLE:
@@ -84,13 +84,13 @@ async def act(run: LiveRun, command: Act) -> str | None:
 
 
 class _UserAction:
-    """One action of the user in manual control."""
+    """One action of the person in manual control."""
 
     def __init__(self, run: LiveRun) -> None:
         self._run, self._ctx = run, run.ctx
         self._record = run.ctx.events.bound(None, None)
         self._tools = copy.copy(run.ctx.tools)
-        self._tools.seconds_left = lambda: None  # the user's time does not count against the budget
+        self._tools.seconds_left = lambda: None  # the person's time does not count against the budget
 
     async def use(self, command: Act) -> str | None:
         """Carry out the action and record it. Returns None, or why its arguments are invalid."""
@@ -135,7 +135,7 @@ class _UserAction:
                 return await self._change(call, arguments, command.expects)
 
     async def _change(self, call: ToolCall, arguments: Any, expects: str | None) -> ToolResult:  # noqa: ANN401
-        """Apply a change or run a command, without asking: the user who requests it approves it."""
+        """Apply a change or run a command, without asking: the person who requests it approves it."""
         ctx = self._ctx
         draft = draft_of(call.tool, arguments, self._tools)
         if isinstance(draft, ToolResult):
@@ -168,7 +168,7 @@ class _UserAction:
         return result
 
     async def _check_predicates(self) -> None:
-        """After the user's `finish`, end manual control if the predicates hold, so that the run ends."""
+        """After the person's `finish`, end manual control if the predicates hold, so that the run ends."""
         run = self._run
         ctx = self._ctx
         if run.facts.spec.predicates.exist:

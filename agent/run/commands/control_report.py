@@ -21,7 +21,7 @@ _DIFF_CHARACTERS = 8_000
 
 
 async def control_taken_event(snapshots: Snapshots) -> WheelTaken:
-    """Take a snapshot of the workspace, and return the event that gives control to the user."""
+    """Take a snapshot of the workspace, and return the event that gives control to the person."""
     return WheelTaken(world=await snapshots.take() or None)
 
 

@@ -144,7 +144,7 @@ def _wake(sleeper: Sleeper, activity: Activity) -> str | None:
 def _take_message(
     run: LiveRun, command_id: int, command: Say | Steer | EditQueued | Unqueue | Answer | Decide | Clear
 ) -> str | None:
-    """Handle messages, answers and decisions of the user."""
+    """Handle messages, answers and decisions of the person."""
     ctx = run.ctx
     match command:
         case Say():

@@ -24,7 +24,7 @@ _CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypot
 
 
 async def confirm(run: LiveRun) -> None:
-    """Run the confirming commands once and record the result. The user can interrupt them."""
+    """Run the confirming commands once and record the result. The person can interrupt them."""
     ctx = run.ctx
     async with run.files_lock.held("the check in a clean checkout"):
         with ctx.activity.in_progress():

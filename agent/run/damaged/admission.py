@@ -11,9 +11,9 @@ from ..client.start_request import ResumeChanges
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:
-    """Return the damage of the journal if the user accepts it. The damaged events are skipped from now on.
+    """Return the damage of the journal if the person accepts it. The damaged events are skipped from now on.
 
-    Raises UserError if the user has to decide first, JournalError if the file cannot be read.
+    Raises UserError if the person has to decide first, JournalError if the file cannot be read.
     """
     newest = journal.last_seq()
     require_intact_file(journal)

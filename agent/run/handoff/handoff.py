@@ -94,7 +94,7 @@ def handoff_after_end(journal: Journal) -> HandoffOpened | None:
 
 
 def suggested_action(facts: RunFacts, reason: str) -> str:
-    """Return one sentence about what the user should do first."""
+    """Return one sentence about what the person should do first."""
     if reason.startswith(QUESTION_PREFIX) or (facts.requests.questions and not reason.startswith(DECISION_PREFIX)):
         return "Answer the model's question, then resume the run."
     if reason.startswith(DECISION_PREFIX):

@@ -31,10 +31,10 @@ COMMAND_SECONDS = 60.0
 
 
 class HandoffTiers:
-    """Asks the tiers of one run. Without configured tiers, the only tier is the user, while a view is attached."""
+    """Asks the tiers of one run. Without configured tiers, the only tier is the person, while a view is attached."""
 
     def __init__(self, run: LiveRun, open_model: OpenModel, env: Mapping[str, str]) -> None:
-        """`env`: the environment variables of the user, for commands."""
+        """`env`: the environment variables of the person, for commands."""
         self._run, self._open_model, self._env = run, open_model, env
 
     async def before_deciding(self) -> Finish | None:
@@ -138,7 +138,7 @@ class HandoffTiers:
             await asyncio.gather(telling, return_exceptions=True)
 
     async def _taken_within(self, until: float | None, given_up: Callable[[], bool]) -> bool:
-        """Wait until a user takes over or stops the run, and return whether one did.
+        """Wait until a person takes over or stops the run, and return whether one did.
 
         `until`: Unix seconds; None: no time limit. `given_up`: also end the wait when this returns true.
         """

@@ -1,1 +1,1 @@
-"""The state of a run in its runner: requests of the user, waits, pauses and running work."""
+"""The state of a run in its runner: requests of the person, waits, pauses and running work."""

@@ -57,12 +57,12 @@ class LiveRun:
 
     @property
     def can_take_control(self) -> bool:
-        """Whether the user can take control: with passes, only while one is open, to which the changes then belong."""
+        """Whether a person can take control: with passes, only while one is open, to which the changes then belong."""
         return self.children is None and (self.passes is None or self.passes.is_open)
 
     @property
     def is_user_in_control(self) -> bool:
-        """Whether the user is in control."""
+        """Whether the person is in control."""
         return self.facts.manual.wheel is not None
 
 

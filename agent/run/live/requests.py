@@ -1,4 +1,4 @@
-"""Requests of the user to stop the run or to take control of it."""
+"""Requests of the person to stop the run or to take control of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...step.resources.activity import Activity
 
 
 class UserRequests:
-    """Requests of the user, on which the driver acts between two steps."""
+    """Requests of the person, on which the driver acts between two steps."""
 
     def __init__(self, activity: Activity, gate: Gate) -> None:
         self._activity, self._gate = activity, gate
@@ -21,12 +21,12 @@ class UserRequests:
 
     @property
     def stop(self) -> StopHow | None:
-        """How the user asked the run to stop; None: no stop was requested."""
+        """How the person asked the run to stop; None: no stop was requested."""
         return self._stop
 
     @property
     def stop_detail(self) -> str:
-        """The reason for the stop, for the user."""
+        """The reason for the stop, for the person."""
         return self._stop_detail
 
     def follow_stops(self, follower: Callable[[StopHow], None]) -> None:
@@ -48,20 +48,20 @@ class UserRequests:
         self._stop = None
 
     def requested_end(self) -> Finish | None:
-        """Return the end that the user requested, or None."""
+        """Return the end that the person requested, or None."""
         if self._stop is None:
             return None
         return Finish(reason=Reason.USER, detail=self._stop_detail, wrap_up=self._stop == "wrap_up")
 
     @property
     def wants_control(self) -> bool:
-        """Whether the user asked for control and has not got it yet."""
+        """Whether the person asked for control and has not got it yet."""
         return self._wants_control
 
     def ask_for_control(self) -> None:
-        """Interrupt the running work, so that the driver gives control to the user."""
+        """Interrupt the running work, so that the driver gives control to the person."""
         self._wants_control = True
-        self._gate.cancel_all("the user took control")
+        self._gate.cancel_all("a person took control")
         self._activity.interrupt("wheel")
         self._activity.wake()
 

@@ -56,7 +56,7 @@ class Passes:
         self._end = PassEnd(ctx, self._repository)
         self._tries_end = TriesEnd(ctx, self.candidates, self._repository, self._end, self._keep_or_roll_back)
         self._asks = True
-        """Whether a user is asked about a suspect check before the pass is closed."""
+        """Whether a person is asked about a suspect check before the pass is closed."""
 
     @property
     def _interval(self) -> IntervalSpec | None:
@@ -90,7 +90,7 @@ class Passes:
         return self._asks and self.is_open and any(result_of(check) not in asked for check in found)
 
     async def perform(self, work: Work) -> WorkResult:
-        """Perform a work order that is not a step. The user can interrupt it."""
+        """Perform a work order that is not a step. The person can interrupt it."""
         try:
             if work.kind == TRY:
                 return await self.candidates.work(work)
@@ -108,7 +108,7 @@ class Passes:
         """Close the open pass, if there is one, because the run ends.
 
         `judged`: whether there is time for a verdict; otherwise the pass is rolled back. `asks`: whether a pass with a
-        suspect check stays open until a user was asked about it.
+        suspect check stays open until a person was asked about it.
         """
         if self.facts.open is None:
             return
@@ -239,7 +239,7 @@ class Passes:
         await self._end.roll_back(started, kept)
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
-        """Return the verdict on the pass, or None if a user must be asked about a suspect check first.
+        """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
 
         Raises PersonInterrupted.
         """

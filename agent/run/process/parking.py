@@ -1,4 +1,4 @@
-"""Watch a run that waits for a user: end the wait at the deadline, or park the run if no view is attached."""
+"""Watch a run that waits for a person: end the wait at the deadline, or park the run if no view is attached."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResul
     An open proposal is opened again, unchanged. An approved change of a file is made if it was not. A command that may
     have run is never repeated. All other calls are made now.
 
-    `said`: a message of the user, which answers the open proposals if no view is attached.
+    `said`: a message of the person, which answers the open proposals if no view is attached.
     """
     ctx, facts = run.ctx, run.facts
     _close_works(ctx.facts, ctx.events)
@@ -123,7 +123,7 @@ def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> lis
 def _answer_with(
     gate: Gate, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
 ) -> None:
-    """Reject the open proposals with the user's message, as if it had arrived while they waited at the gate."""
+    """Reject the open proposals with the person's message, as if it had arrived while they waited at the gate."""
     why = f"the person said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:

@@ -53,7 +53,7 @@ class Beginning:
     notes: Sequence[str]
     """Lines for the user about this machine."""
     damage: Damage
-    """Damage of the journal, which the user accepted."""
+    """Damage of the journal, which the person accepted."""
 
 
 def begin(run: LiveRun, beginning: Beginning) -> None:
@@ -168,7 +168,7 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
         return False
     has_items = facts.finder is not None and bool(facts.finder.suspects.waiting)
     is_suspect = before is not None and (has_items or suspect_handoff(LoopState(facts)) is not None)
-    if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the user is asked first
+    if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the person is asked first
         send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
         ctx.events.record(Said(text=changes.hint, kind="steer", images=changes.images))

@@ -1,4 +1,4 @@
-"""Decide about a chosen try whose files were edited since its pass began: only a user may replace these edits."""
+"""Decide about a chosen try whose files were edited since its pass began: only a person may replace these edits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def edited_since(snapshots: Snapshots, started: PassStarted, end: TryFinis
 async def decide_conflict(
     ctx: RunContext, best: TryMeasured, edited: list[str], base: str, *, may_hand_over: bool
 ) -> Literal["keep", "replace", "hand over"]:
-    """Ask the user. If no view is attached, keep the edits, or hand the run over if its policy says so.
+    """Ask the person. If no view is attached, keep the edits, or hand the run over if its policy says so.
 
     Raises PersonInterrupted.
     """

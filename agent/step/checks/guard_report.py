@@ -22,7 +22,7 @@ class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
     differing: list[str]
     """Paths whose content differs from the approved content."""
     approved: list[str]
-    """Paths whose change a user approved during the run."""
+    """Paths whose change a person approved during the run."""
     not_held: list[str]
     """What could not be guaranteed, one line each."""
 

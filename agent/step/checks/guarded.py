@@ -112,7 +112,7 @@ class Guarded:
             self.unrestored.pop(path, None)
 
     async def approve_user_changes(self, paths: Sequence[str], record: Record) -> None:
-        """Approve the current content of these paths, because the user changed them."""
+        """Approve the current content of these paths, because the person changed them."""
         changed = [path for path in paths if self._guard and self._guard.matches(path)]
         for path in changed:
             await self._approve(path, record)

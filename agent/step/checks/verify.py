@@ -222,7 +222,7 @@ def _run_actions(facts: RunFacts, workspace: Workspace) -> RunActions:
 
 
 def _state(facts: RunFacts, usage: Usage) -> dict[str, object]:
-    """Return the data for a predicate of the user: the outcome's fields so far, the last answer, the actions."""
+    """Return the data for a predicate of the person: the outcome's fields so far, the last answer, the actions."""
     return {
         "run_id": facts.spec.run_id,
         "task": facts.spec.task,

@@ -1,4 +1,4 @@
-"""Track the running work of a run, let a user interrupt it, and pause it between two steps."""
+"""Track the running work of a run, let a person interrupt it, and pause it between two steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class PersonInterrupted(Exception):
-    """A user interrupted the running work. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
+    """A person interrupted the running work. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
 class Activity:
@@ -24,14 +24,14 @@ class Activity:
         self._facts, self._usage = facts, usage
         self._news = asyncio.Event()
         self._interrupted: str | None = None
-        """How a user interrupted the running work, until that has ended."""
+        """How a person interrupted the running work, until that has ended."""
         self._running, self._resting = 0, 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._one_step = False
 
     @property
     def is_running(self) -> bool:
-        """Whether something runs that a user can interrupt."""
+        """Whether something runs that a person can interrupt."""
         return self._running > 0
 
     @property
@@ -41,7 +41,7 @@ class Activity:
 
     @property
     def one_step(self) -> bool:
-        """Whether a user asked for one step of a paused run."""
+        """Whether a person asked for one step of a paused run."""
         return self._one_step
 
     def allow_one_step(self) -> None:
@@ -74,12 +74,12 @@ class Activity:
         return True
 
     def raise_if_interrupted(self) -> None:
-        """Raise PersonInterrupted if a user interrupted the running work."""
+        """Raise PersonInterrupted if a person interrupted the running work."""
         if self._interrupted is not None:
             raise PersonInterrupted(self._interrupted)
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run the coroutine so that a user can interrupt it. Raises PersonInterrupted if they do."""
+        """Run the coroutine so that a person can interrupt it. Raises PersonInterrupted if they do."""
         if self._interrupted is not None:
             work.close()
             raise PersonInterrupted(self._interrupted)
@@ -94,7 +94,7 @@ class Activity:
             raise
 
     def wake(self) -> None:
-        """Let every `until` check its condition again. Called after each command of a user."""
+        """Let every `until` check its condition again. Called after each command of a person."""
         self._news.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -104,7 +104,7 @@ class Activity:
             await self._news.wait()
 
     async def rest_between_steps(self) -> bool:
-        """Wait while the run is paused, between two steps. Returns false if a user ended the work meanwhile."""
+        """Wait while the run is paused, between two steps. Returns false if a person ended the work meanwhile."""
 
         def may_continue() -> bool:
             may_step = not self._facts.paused or self._one_step

@@ -38,7 +38,7 @@ class RunContext:
     events: Recorder
     """Writes events."""
     activity: Activity
-    """What is running, and how a user interrupts it. Tries share it with their run."""
+    """What is running, and how a person interrupts it. Tries share it with their run."""
     usage: Usage
     """How much of the limits was used."""
     ancestors: Ancestors
@@ -63,7 +63,7 @@ class RunContext:
     stalls: StallWatches
     prompts: PromptLimits
     watched: Callable[[], bool]
-    """Returns whether a view is attached, so that a user can be asked."""
+    """Returns whether a view is attached, so that a person can be asked."""
     stall_ends: Callable[[], StallEnd]
     """Returns what a repeated stall leads to now: `handoff` or `stop`."""
     before_acting: Callable[[], Coroutine[Any, Any, None]]

@@ -118,7 +118,7 @@ class Recorder:
 
 
 def with_waiting(record: Record) -> Record:
-    """Return a `record` that also records that the run waits, when a proposal opens that a user must decide."""
+    """Return a `record` that also records that the run waits, when a proposal opens that a person must decide."""
 
     def record_both(event: Event) -> Stamped:
         stamped = record(event)

@@ -30,7 +30,7 @@ class CallResults:
     places: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """For calls that change a file, if the answer changes several: the number of the file, and how many there are."""
     rejected: set[str] = field(default_factory=set[str])
-    """Calls that a user rejected."""
+    """Calls that a person rejected."""
     handoff: str | None = None
     """Why someone has to decide."""
     left_open: set[str] = field(default_factory=set[str])

@@ -108,7 +108,7 @@ def _blob(journal: Journal, change: Change) -> str | None:
 async def keep_or_restore_guarded(
     ctx: RunContext, changes: Sequence[Change], tree: str, command: str, record: Record
 ) -> list[str]:
-    """Ask the user about each guarded change. Unless it is allowed, the file is restored, also on an exception."""
+    """Ask the person about each guarded change. Unless it is allowed, the file is restored, also on an exception."""
     waiting = [change for change in changes if _cautioned(ctx.workspace, ctx.guard, change.path)]
     try:
         notes = await _judge(ctx, waiting, tree, command, record)
@@ -143,7 +143,7 @@ def _cautioned(workspace: Workspace, guard: Guard, path: str) -> str | None:
 
 
 def _guarded(workspace: Workspace, guard: Guard, path: str) -> str | None:
-    """Return why only a user may keep this change, or None."""
+    """Return why only a person may keep this change, or None."""
     if guard.matches(path):
         return "it decides whether the goal is met"
     return workspace.caution(Path(path))

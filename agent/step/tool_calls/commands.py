@@ -28,7 +28,7 @@ _MOST_NEEDS = 4
 
 
 class CommandEnded(PersonInterrupted):
-    """A user ended a running command."""
+    """A person ended a running command."""
 
     def __init__(self, how: PersonInterrupted, left: str) -> None:
         super().__init__(str(how))
@@ -39,7 +39,7 @@ class CommandEnded(PersonInterrupted):
 async def run_at_gate(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str = ""
 ) -> ToolResult:
-    """Run the command. If the sandbox refuses something that a user then allows, run it again with that permission."""
+    """Run the command. If the sandbox refuses something that a person then allows, run it again with it allowed."""
     result = await _run(ctx, draft, ruling, record, call_id)
     for _ in range(_MOST_NEEDS):
         need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, result)
@@ -121,7 +121,7 @@ async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Rec
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:
-    """Return what a command printed and changed before a user ended it, for the model."""
+    """Return what a command printed and changed before a person ended it, for the model."""
     text = ["The person ended this command while it ran: it may have done part of its work. Check before you continue."]
     if changes:
         text.append(f"It had changed: {', '.join(change.path for change in changes[:20])}.")

@@ -1,4 +1,4 @@
-"""`--commit`: make a git commit for each approved edit of the model. The user can commit meanwhile."""
+"""`--commit`: make a git commit for each approved edit of the model. The person can commit meanwhile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Commits:
         hooks: CommitHooks | None,
         is_driven: Callable[[], bool],
     ) -> None:
-        """`is_driven`: whether a user is in control now."""
+        """`is_driven`: whether a person is in control now."""
         self._hooks, self._is_driven = hooks, is_driven
         self._spec, self._journal, self._env = spec, journal, env
         self._root = Path(spec.workspace)
@@ -104,7 +104,7 @@ class Commits:
 
     def _follow(self, change: FileChanged, driven: bool) -> None:
         known = self._left.get(change.path)
-        if driven:  # a user did it
+        if driven:  # a person did it
             self._left.pop(change.path, None)
         elif known is not None and known.now == change.before:
             self._left[change.path] = _LastState(known.base, change.after)

@@ -1,4 +1,4 @@
-"""Ask the user a question of the model."""
+"""Ask the person a question of the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the an
 async def ask_person(
     ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record, outcome: CallResults
 ) -> ToolResult:
-    """Wait for the user's answer. If nobody is there, the run is handed off or the model decides."""
+    """Wait for the person's answer. If nobody is there, the run is handed off or the model decides."""
     question, name = ctx.tools.question(parsed.arguments), call.call_id
     if name in ctx.facts.requests.answers:
         return ToolResult(ok=True, text=ctx.facts.requests.answers[name], summary="answered")

@@ -17,7 +17,7 @@ T = TypeVar("T")
 async def perform_as_review(
     activity: Activity, changes: Sequence[T], answer: Callable[[T, Record], Awaitable[None]], record: Record
 ) -> list[BaseException]:
-    """Perform all changes. Each begins when the one before it is done or waits for a user. Returns their exceptions.
+    """Perform all changes. Each begins when the one before it is done or waits for a person. Returns their exceptions.
 
     If the journal fails, the waiting ones are cancelled, because nobody could decide on them.
     """
@@ -40,7 +40,7 @@ async def perform_as_review(
 
 
 def raise_worst(raised: Sequence[BaseException]) -> None:
-    """Raise the first error; if there is none, the user's interrupt, if any."""
+    """Raise the first error; if there is none, the person's interrupt, if any."""
     for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
         raise error
 

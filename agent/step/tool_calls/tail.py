@@ -1,4 +1,4 @@
-"""Keep the end of a running command's output, for commands that a user ends."""
+"""Keep the end of a running command's output, for commands that a person ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restore a path to its approved state, and store its present content first, so that the user's work is not lost."""
+"""Restore a path to its approved state, and store its present content first, so that the person's work is not lost."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Seals:
             return self._bytecode.drop(list(self._caches()))
 
     def approve(self, paths: Iterable[str]) -> None:
-        """Approve the present state of these paths, which the user accepted."""
+        """Approve the present state of these paths, which the person accepted."""
         with self._lock:
             for path in self._expanded(paths):
                 self._outputs.pop(path, None)

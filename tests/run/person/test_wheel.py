@@ -151,7 +151,7 @@ async def test_what_makes_no_sense_is_refused_with_the_reason(driven):
     await run.run(watched=True)
     said = refusals(run)
     assert said[:2] == ["you are not in control: /control takes it", "you are not in control"]
-    assert "the user is already in control" in said and "a chat run has no `finish`: /control returns control" in said
+    assert "a person is already in control" in said and "a chat run has no `finish`: /control returns control" in said
     assert any(why.startswith("ask_person cannot be used in manual control") for why in said)
     assert any("content" in why for why in said)
 

@@ -1,1 +1,1 @@
-"""What the user decides on a proposal, before it is sent. Does not import textual."""
+"""What the person decides on a proposal, before it is sent. Does not import textual."""

@@ -1,4 +1,4 @@
-"""The user's undecided choices on a proposal, and the decision that results. Does not import textual."""
+"""The person's undecided choices on a proposal, and the decision that results. Does not import textual."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .picks import Picks
 
 @dataclass(slots=True)
 class PendingDecision:
-    """The user's choices on one proposal that is not decided yet."""
+    """The person's choices on one proposal that is not decided yet."""
 
     picks: Picks = field(default_factory=Picks)
     """The choice for each shown hunk; a part of a split hunk counts as a hunk."""
     cuts: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     """The hunks of the proposal that the user split: the rows at which their parts begin."""
     edited: str | None = None
-    """The user's own new text, which is shown and approved."""
+    """The person's own new text, which is shown and approved."""
     draft: str | None = None
     """A text of the user that no longer fits the file. The next edit starts with it."""
     fitted: str | None = None

@@ -1,4 +1,4 @@
-"""Which hunks of a proposal the user accepts, and why not the others. Does not import textual."""
+"""Which hunks of a proposal the person accepts, and why not the others. Does not import textual."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Picks:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the user changed nothing: all hunks accepted, no reasons."""
+        """Whether the person changed nothing: all hunks accepted, no reasons."""
         return not self._left and not self._reasons
 
     def is_taken(self, hunk: int) -> bool:

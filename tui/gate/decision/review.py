@@ -36,7 +36,7 @@ def _answer(proposal: ProposalOpened) -> tuple[str, str]:
 
 
 class Review:
-    """Follows the state of the run, and keeps the user's choices on each proposal until it is decided."""
+    """Follows the state of the run, and keeps the person's choices on each proposal until it is decided."""
 
     def __init__(self, content: Content) -> None:
         self.waiting: list[ProposalOpened] = []

@@ -75,7 +75,7 @@ class InPlaceEdit:
         return proposal
 
     def show(self, proposal: ProposalOpened, text: str) -> None:
-        """Show the user's version of the new text, which `y` then approves."""
+        """Show the person's version of the new text, which `y` then approves."""
         view = self._view
         now, pending = view.review.proposal, view.review.pending
         if now is None or now.proposal_id != proposal.proposal_id:

@@ -31,7 +31,7 @@ class GateResult:
     handoff: str | None = None
     """Why someone has to decide."""
     is_rejected: bool = False
-    """Whether a user rejected it."""
+    """Whether a person rejected it."""
 
 
 async def at_gate(
