@@ -113,6 +113,7 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
         left=ruling.left,
         cuts=ruling.cuts,
         after=keep(ruling.after) if is_own and ruling.after is not None else None,
+        channel=ruling.channel,
     )
 
 

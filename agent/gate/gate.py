@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
 from ..workspace import Workspace
@@ -180,8 +182,10 @@ class Gate:
 
     def _rule(self, command: Decide, waiting: OpenProposal) -> Ruling | str:
         if waiting.conflict is not None and isinstance(waiting.draft, FileDraft):
-            return resolve_conflict(command, waiting.draft, waiting.conflict)
-        return rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+            ruling = resolve_conflict(command, waiting.draft, waiting.conflict)
+        else:
+            ruling = rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
+        return ruling if isinstance(ruling, str) else msgspec.structs.replace(ruling, channel=command.channel)
 
     def restrict(self, rule: Rule) -> None:
         """Add a rule that denies; it applies to waiting proposals too."""

@@ -40,6 +40,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """How the person split hunks: `taken` and `left` then count their parts."""
     rule: str | None = None
     """The rule that `always` wrote."""
+    channel: str = ""
+    """The program through which the person decided, as in `Decide`."""
 
 
 def approved(

@@ -75,6 +75,8 @@ class Decide(_Command, frozen=True, kw_only=True):
     """Also add the rule that the proposal suggests."""
     session: bool = False
     """Also allow the same for the rest of this run: the command's words, or edits of the path. `RemoveRule` ends it."""
+    channel: str = ""
+    """The program through which it was decided, such as `acp:zed`; empty: a view of rundry or its command line."""
 
 
 class Answer(_Command, frozen=True, kw_only=True):
@@ -123,6 +125,8 @@ class SetGateMode(_Command, frozen=True, kw_only=True):
     unsandboxed_ok: bool = False
     settle: bool = False
     """Also decide the proposals that wait and need no person in this mode. A key that cycles the modes does not."""
+    channel: str = ""
+    """As in `Decide`."""
 
 
 class AddRule(_Command, frozen=True, kw_only=True):

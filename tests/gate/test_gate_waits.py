@@ -39,6 +39,20 @@ async def test_a_rejection_carries_the_feedback_to_the_model(place):
     assert place.of(ProposalDecided)[0].reason == "not in this file"
 
 
+async def test_a_decision_is_recorded_with_the_program_through_which_it_came(place):
+    place.file("a.py", b"x")
+    gate = place.gate()
+    for verdict in ("approve", "reject"):
+        task = await place.begin(gate, place.replacing("a.py", b"x", b"y"))
+        gate.decide(place.decide(verdict, channel="acp:zed"))
+        await task
+    decided = place.of(ProposalDecided)
+    assert [(event.decision, event.by, event.channel) for event in decided] == [
+        ("approve", "person", "acp:zed"),
+        ("reject", "person", "acp:zed"),
+    ]
+
+
 async def test_a_decision_on_another_digest_or_twice_or_on_nothing_is_refused(place):
     place.file("a.py", b"x")
     gate = place.gate()

@@ -90,6 +90,8 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """How hunks were split, as in `Decide`: `taken` and `left` then count the parts."""
     after: str | None = None
     """Blob of the approved content, if it differs from the proposal."""
+    channel: str = ""
+    """The program through which it was decided, such as `acp:zed`; empty: a view of rundry or its command line."""
 
 
 class Undone(EventBase, frozen=True, kw_only=True):

@@ -139,6 +139,8 @@ class GateModeChanged(EventBase, frozen=True, kw_only=True):
 
     mode: GateMode
     by: str = "person"
+    channel: str = ""
+    """As in `proposal_decided`."""
 
 
 class RuleAdded(EventBase, frozen=True, kw_only=True):

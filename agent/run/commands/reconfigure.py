@@ -178,7 +178,7 @@ def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
     if mode is GateMode.AUTO and run.ctx.sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
         return "no sandbox works here, so commands would run unsandboxed in `auto`: confirm this to switch"
     gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)
-    run.ctx.events.record(GateModeChanged(mode=mode))
+    run.ctx.events.record(GateModeChanged(mode=mode, channel=command.channel))
     if command.settle:
         gate.decide_by_mode()
     if run.children is not None:
