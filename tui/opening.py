@@ -43,11 +43,15 @@ def _open_drafted(
     flags: Mapping[str, object],
     options: Callable[[], tuple[str | None, Mapping[str, object]]],
     command: str,
+    set_up: Callable[[Mapping[str, object]], Setup] | None = None,
 ) -> int:
     frame = _first_frame(title, flags, command)
     try:
+        from rundry.agent import Session
+
         task, flags = options()
-        setup, session = _set_up(flags)
+        setup = (set_up or _set_up)(flags)
+        session = Session.warm(setup.folder / "runner.log")
         try:
             controller = _draft(setup, session, task, frame)
         except BaseException:
@@ -78,21 +82,7 @@ def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> in
 def open_prepared(setup: Setup, task: str, flags: Mapping[str, object], command: str) -> int:
     """Open the screen of a search or a fix run, which begins immediately. Return the exit code. Raises RundryError."""
     setup.spec(task)  # errors are reported before there is a screen
-    frame = _first_frame(task, flags, command)
-    try:
-        from rundry.agent import Session
-
-        session = Session.warm(setup.folder / "runner.log")
-        try:
-            controller = _draft(setup, session, task, frame)
-        except BaseException:
-            session.close()
-            raise
-    except BaseException:
-        frame.abandon()
-        raise
-    result = _show(controller, frame, setup, flags)
-    return _open_next(report_exit(controller, result, flags), result, flags)
+    return _open_drafted(task, flags, lambda: (task, flags), command, lambda _: setup)
 
 
 def open_resumed(
@@ -208,13 +198,10 @@ def _first_frame(task: str, flags: Mapping[str, object], command: str) -> FirstF
     return frame
 
 
-def _set_up(flags: Mapping[str, object]) -> tuple[Setup, Session]:
-    from rundry.agent import Session
-
+def _set_up(flags: Mapping[str, object]) -> Setup:
     from .setup.start import Setup
 
-    setup = Setup(flags, headless=False)
-    return setup, Session.warm(setup.folder / "runner.log")
+    return Setup(flags, headless=False)
 
 
 def _draft(setup: Setup, session: Session, task: str | None, frame: FirstFrame) -> RunController:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -12,8 +11,8 @@ import msgspec
 
 from ...protocol import Tokens
 from ..answer import Answer, Finish, Shown
-from .chat_chunks import converted, decode
-from .events import BrokenStream, ErrorInStream, EventStream
+from .chat_chunks import converted
+from .events import ErrorInStream, ReadEvents
 
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
@@ -86,7 +85,7 @@ class AnthropicReader:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._events = EventStream()
+        self._events = ReadEvents(_decoder, self._read)
         self._open: dict[int, _Open] = {}
         self._order: list[dict[str, Any]] = []
         """Blocks of the answer in order: sealed ones complete, for texts only the length, for calls only the index."""
@@ -97,14 +96,11 @@ class AnthropicReader:
 
     def feed(self, data: bytes) -> Iterator[Shown]:
         """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
-        for event in self._events.feed(data):
-            yield from self._read(decode(event, _decoder))
+        yield from self._events.feed(data)
 
     def end(self) -> Iterator[Shown]:
         """Read a last line without line end, and store the sealed blocks."""
-        with suppress(BrokenStream):
-            for event in self._events.end():
-                yield from self._read(decode(event, _decoder))
+        yield from self._events.end()
         if any(block["type"] in _SEALED for block in self._order):
             self._answer.opaque["blocks"] = self._order
 

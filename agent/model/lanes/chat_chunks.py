@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -11,7 +11,7 @@ import msgspec
 
 from ...protocol import Tokens
 from ..answer import Answer, Finish, Shown
-from .events import BrokenStream, ErrorInStream, EventStream
+from .events import BrokenStream, ErrorInStream, EventStream, decode
 from .reasoning_details import merge_detail
 
 FINISHES: dict[str, Finish] = {
@@ -201,20 +201,6 @@ def _decoder() -> msgspec.json.Decoder[Chunk]:
     return msgspec.json.Decoder(Chunk)
 
 
-T = TypeVar("T")
-
-
-def decode(data: bytes, decoder: Callable[[], msgspec.json.Decoder[T]]) -> T:
-    """Decode one event. An invalid byte is replaced. Raises BrokenStream."""
-    try:
-        return decoder().decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
-        try:
-            return decoder().decode(data.decode(errors="replace"))
-        except (msgspec.DecodeError, RecursionError):
-            raise BrokenStream(f"a piece of the stream cannot be read ({e})") from e
-
-
 def as_dicts(value: object) -> list[dict[str, Any]]:
     """Return the objects of a JSON list; empty for anything else."""
     items = cast(list[object], value) if isinstance(value, list) else []
@@ -245,6 +231,9 @@ def tokens_of(usage: object) -> Tokens | None:
 def _number(holder: object, name: str) -> int:
     value = getattr(holder, name, None)
     return value if isinstance(value, int) and value > 0 else 0
+
+
+T = TypeVar("T")
 
 
 def converted(value: object, kind: type[T], *, strict: bool = True) -> T:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+S = TypeVar("S")
 
 LONGEST_EVENT = 32 * 1024 * 1024
 """Bytes of the longest event; a longer one is not an answer."""
@@ -74,3 +81,34 @@ class EventStream:
             self.done = True
         else:
             yield value
+
+
+class ReadEvents(Generic[T, S]):
+    """An event stream whose events are decoded from JSON and read as they arrive."""
+
+    def __init__(self, decoder: Callable[[], msgspec.json.Decoder[T]], read: Callable[[T], Iterator[S]]) -> None:
+        self._events = EventStream()
+        self._decoder = decoder
+        self._read = read
+
+    def feed(self, data: bytes) -> Iterator[S]:
+        """Yield what the completed events mean. Raises what `read` raises, ErrorInStream, BrokenStream."""
+        for event in self._events.feed(data):
+            yield from self._read(decode(event, self._decoder))
+
+    def end(self) -> Iterator[S]:
+        """Yield what a last event without line end means, unless it is cut off."""
+        with suppress(BrokenStream):
+            for event in self._events.end():
+                yield from self._read(decode(event, self._decoder))
+
+
+def decode(data: bytes, decoder: Callable[[], msgspec.json.Decoder[T]]) -> T:
+    """Decode one event. An invalid byte is replaced. Raises BrokenStream."""
+    try:
+        return decoder().decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+        try:
+            return decoder().decode(data.decode(errors="replace"))
+        except (msgspec.DecodeError, RecursionError):
+            raise BrokenStream(f"a piece of the stream cannot be read ({e})") from e

@@ -13,9 +13,8 @@ import msgspec
 from ...protocol import Message, Request, Tokens
 from ..answer import Answer, Finish, Shown
 from ..endpoint import Endpoint
-from .chat_chunks import decode
 from .chat_request import own_opaque, tools_to_wire
-from .events import LONGEST_EVENT, BrokenStream, ErrorInStream
+from .events import LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .text import arguments_object, encodable, tool_name
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}

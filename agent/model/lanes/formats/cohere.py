@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
@@ -11,8 +10,8 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Finish, Shown
-from ..chat_chunks import converted, decode
-from ..events import BrokenStream, ErrorInStream, EventStream
+from ..chat_chunks import converted
+from ..events import ErrorInStream, ReadEvents
 
 _FINISHES: dict[str, Finish] = {
     "COMPLETE": "stop",
@@ -74,7 +73,7 @@ class CohereReader:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._events = EventStream()
+        self._events = ReadEvents(_decoder, self._read)
         self._plan: list[str] = []
         self._thinking: list[str] = []
         self.done = False
@@ -82,14 +81,11 @@ class CohereReader:
 
     def feed(self, data: bytes) -> Iterator[Shown]:
         """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
-        for event in self._events.feed(data):
-            yield from self._read(decode(event, _decoder))
+        yield from self._events.feed(data)
 
     def end(self) -> Iterator[Shown]:
         """Read a last line without line end, and store the plan and the thinking."""
-        with suppress(BrokenStream):
-            for event in self._events.end():
-                yield from self._read(decode(event, _decoder))
+        yield from self._events.end()
         kept = {"tool_plan": "".join(self._plan), "content_thinking": "".join(self._thinking)}
         self._answer.opaque.update({name: text for name, text in kept.items() if text})
 

@@ -10,7 +10,8 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Finish, Shown
-from ..chat_chunks import converted, decode
+from ..chat_chunks import converted
+from ..events import decode
 from .frames import FrameStream
 from .sealed import Blocks
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..chat_chunks import decode
-from ..events import LONGEST_EVENT, BrokenStream, ErrorInStream
+from ..events import LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 
 _PRELUDE = struct.Struct("!III")
 """Length of the frame, length of its headers, checksum of both."""

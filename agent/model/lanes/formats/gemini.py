@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -11,8 +10,7 @@ import msgspec
 
 from ....protocol import ModelFault, Tokens
 from ...answer import Answer, Finish, Shown
-from ..chat_chunks import decode
-from ..events import BrokenStream, ErrorInStream, EventStream
+from ..events import ErrorInStream, ReadEvents
 
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
@@ -80,7 +78,7 @@ class GeminiReader:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._events = EventStream()
+        self._events = ReadEvents(_decoder, self._read)
         self._calls: dict[str, str] = {}
         self._text = ""
         self._usage = _Usage()
@@ -88,14 +86,11 @@ class GeminiReader:
 
     def feed(self, data: bytes) -> Iterator[Shown]:
         """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
-        for event in self._events.feed(data):
-            yield from self._read(decode(event, _decoder))
+        yield from self._events.feed(data)
 
     def end(self) -> Iterator[Shown]:
         """Read a last line without line end, and store the signatures."""
-        with suppress(BrokenStream):
-            for event in self._events.end():
-                yield from self._read(decode(event, _decoder))
+        yield from self._events.end()
         if self._calls or self._text:
             self._answer.opaque["signatures"] = {"text": self._text, "calls": self._calls}
 

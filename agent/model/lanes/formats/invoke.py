@@ -13,8 +13,8 @@ import msgspec
 from ....protocol import Tokens
 from ...answer import Answer, Shown
 from ..anthropic import AnthropicReader
-from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted, decode
-from ..events import BrokenStream
+from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted
+from ..events import BrokenStream, decode
 from .converse import ConverseEvent, ConverseReader
 from .frames import FrameStream
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
@@ -11,8 +10,8 @@ import msgspec
 
 from ....protocol import Tokens
 from ...answer import Answer, Shown
-from ..chat_chunks import as_dicts, converted, decode
-from ..events import BrokenStream, ErrorInStream, EventStream
+from ..chat_chunks import as_dicts, converted
+from ..events import ErrorInStream, ReadEvents
 
 _KEPT = ("id", "summary", "content", "encrypted_content")
 """Fields of a reasoning item that are sent back."""
@@ -60,7 +59,7 @@ class ResponsesReader:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._events = EventStream()
+        self._events = ReadEvents(_decoder, self._read)
         self._lengths: dict[int, int] = {}
         """Number of characters of text that arrived, by output item."""
         self._thought: dict[int, bool] = {}
@@ -74,14 +73,11 @@ class ResponsesReader:
 
     def feed(self, data: bytes) -> Iterator[Shown]:
         """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
-        for event in self._events.feed(data):
-            yield from self._read(decode(event, _decoder))
+        yield from self._events.feed(data)
 
     def end(self) -> Iterator[Shown]:
         """Read a last line without line end, and store the items if one must be sent back."""
-        with suppress(BrokenStream):
-            for event in self._events.end():
-                yield from self._read(decode(event, _decoder))
+        yield from self._events.end()
         items = [item for _, item in sorted(self._items.items())]
         if any(i["type"] == "reasoning" or "phase" in i for i in items):
             self._answer.opaque["items"] = items
