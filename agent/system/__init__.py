@@ -1,6 +1,7 @@
-"""Operating-system functions: change notifications, locating programs, safe file reading, host names, certificates."""
+"""Operating-system functions: change notifications, programs, extras, safe file reading, host names, certificates."""
 
 from .crash import crash_point
+from .extras import missing_extra
 from .hosts import Target, read_host, read_target, split_host
 from .inotify import Inotify
 from .internet import address_in_entry, may_resolve_to
@@ -21,6 +22,7 @@ __all__ = [
     "import_aiohttp",
     "lock_holder",
     "may_resolve_to",
+    "missing_extra",
     "path_outside",
     "read_host",
     "read_plain",

@@ -6,13 +6,13 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
 from ...config.finder.executor import Executor
 from ...protocol import UserError
+from ...system import missing_extra
 from .connection import Connection, ConnectionLost, WorkerLoad, require_encryption
 from .local_cluster import Started
 from .order import own_versions
@@ -29,8 +29,9 @@ _RETRY_SECONDS = 0.2
 
 def require_dask(executor: Executor) -> None:
     """Raise UserError if Dask is not installed."""
-    if find_spec("distributed") is None or (executor.address is None and find_spec("cryptography") is None):
-        raise UserError(f"--executor {executor.text}: Dask is not installed; run pip install 'rundry[dask]'")
+    modules = ("distributed", "cryptography") if executor.address is None else ("distributed",)
+    if (missing := missing_extra("dask", *modules)) is not None:
+        raise UserError(f"--executor {executor.text}: Dask is not installed; {missing}")
 
 
 async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> None:
