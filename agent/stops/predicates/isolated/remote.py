@@ -74,10 +74,10 @@ class Remote:
         object.__setattr__(self, "_name", name)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        return self._channel.ask("get", self, name)
+        return self._channel.ask("builtin", "getattr", self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        self._channel.ask("set", self, name, value)
+        self._channel.ask("builtin", "setattr", self, name, value)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
         """Call the object in the worker, and apply its changes of plain arguments here too."""
@@ -118,13 +118,13 @@ class Remote:
         return self._channel.ask("builtin", "next", self)
 
     def __enter__(self) -> Any:  # noqa: ANN401
-        return self._channel.ask("call", self._channel.ask("get", self, "__enter__"), [], {})[0]
+        return self._channel.ask("call", self._channel.ask("builtin", "getattr", self, "__enter__"), [], {})[0]
 
     def __exit__(self, *error: object) -> None:
-        self._channel.ask("call", self._channel.ask("get", self, "__exit__"), [None, None, None], {})
+        self._channel.ask("call", self._channel.ask("builtin", "getattr", self, "__exit__"), [None, None, None], {})
 
     def __instancecheck__(self, value: object) -> bool:
-        return self._channel.ask("instance", value, self) is True
+        return self._channel.ask("builtin", "isinstance", value, self) is True
 
     def __eq__(self, other: object) -> bool:
         """Compare identities only, because the code under test must not decide what is equal to it."""

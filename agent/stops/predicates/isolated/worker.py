@@ -63,14 +63,6 @@ class Worker:
         names = getattr(module, "__all__", None) or [one for one in vars(module) if not one.startswith("_")]
         return [module, hasattr(module, "__path__"), [str(one) for one in names]]
 
-    def do_get(self, owner: object, name: str) -> object:
-        """Return an attribute of the object."""
-        return getattr(owner, name)
-
-    def do_set(self, owner: object, name: str, value: object) -> None:
-        """Set an attribute of the object."""
-        setattr(owner, name, value)
-
     def do_call(self, called: Any, arguments: list[Any], named: dict[str, Any]) -> list[object]:  # noqa: ANN401
         """Call the object. Return its result and the arguments, which the call may have changed."""
         answer = called(*arguments, **named)
@@ -80,13 +72,9 @@ class Worker:
         """Return an item of the object, as in `owner[key]`."""
         return owner[key]
 
-    def do_builtin(self, name: str, owner: object) -> object:
-        """Apply `len`, `bool`, `str`, `next`, `iter`, `int` or `float` to the object."""
-        return getattr(builtins, name)(owner)
-
-    def do_instance(self, value: object, kind: Any) -> bool:  # noqa: ANN401
-        """Return `isinstance(value, kind)`."""
-        return isinstance(value, kind)
+    def do_builtin(self, name: str, *arguments: object) -> object:
+        """Call a built-in function, such as `len`, `next`, `getattr`, `setattr` or `isinstance`."""
+        return getattr(builtins, name)(*arguments)
 
 
 def _text(error: BaseException) -> str:
