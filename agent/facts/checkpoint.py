@@ -138,7 +138,9 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
-    return f"{VERSION} with requests, control, usage by named model, view, logs, workers, child runs, tries, waits"
+    return (
+        f"{VERSION} with requests, control, usage by named model, view, logs, workers, children, tries, waits, limits"
+    )
 
 
 def _saved(journal: Journal) -> RunFacts | None:

@@ -124,11 +124,6 @@ class RunFacts(Conversations):
         return self.spending.spent
 
     @property
-    def message_spent(self) -> Spent:
-        """The usage since the newest message of a chat."""
-        return self.spending.since
-
-    @property
     def margins(self) -> list[tuple[int, int]]:
         """(our count, billed) of prompts whose usage the provider reported."""
         return self.spending.margins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from ..protocol import FREE, Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
+from ..protocol import FREE, Message, ModelFault, Part, Price, Request, ToolSpec
 
 NO_MODEL = "none"
 """Model name in the spec of a run that does not need a model."""
@@ -27,10 +27,6 @@ class NoModel:
     def count_text(self, text: str) -> int:
         """Count no tokens, because nothing is ever received."""
         return 0
-
-    def bill(self, tokens: Tokens) -> float | None:
-        """Return zero, because nothing is ever billed."""
-        return 0.0
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         """Raise ModelFault, because there is no model."""

@@ -16,7 +16,7 @@ from .endpoint import Endpoint, resolve
 from .lanes import DirectLane, StallTimeouts
 from .litellm_use.credentials import check_credentials
 from .naming import find_model
-from .pricing.prices import price_of, tariff_of, user_tariff
+from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, ModelFacts, RemoteModel
 from .servers import NoServer, Served, ask_server, show_ollama
@@ -104,7 +104,6 @@ def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | 
         window_known=known,
         max_output=min((entry.max_output if entry else None) or OUTPUT_CAP, window),
         price=price_of(entry, local=at.local, window=window, user=spec.price, marks_cache=marks),
-        tariff=user_tariff(spec.price) if spec.price else tariff_of(entry, local=at.local, marks_cache=marks),
         sees_images=sees,
     )
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from ..protocol import Message, ModelFault, Part, Price, Request, Tokens, ToolSpec
+from ..protocol import Message, ModelFault, Part, Price, Request, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
 from .endpoint import Endpoint
@@ -18,7 +18,6 @@ from .lanes.timer import StallTimeouts, Timer
 from .leaks import LeakReader
 from .litellm_use.credentials import missing_key
 from .litellm_use.library import load_litellm
-from .pricing.prices import Tariff
 from .reachability import check_reachable
 
 
@@ -39,7 +38,6 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """False: `window` is an assumption, because neither user nor server nor table gives it."""
     max_output: int | None = None
     price: Price | None = None
-    tariff: Tariff | None = None
     sees_images: bool | None = None
     """None: unknown."""
 
@@ -98,7 +96,7 @@ class RemoteModel:
 
     @property
     def price(self) -> Price | None:
-        """Price for the budget's estimates; None: the price is unknown."""
+        """Price per token; None: the price is unknown."""
         return self.facts.price
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
@@ -117,10 +115,6 @@ class RemoteModel:
     def count_text(self, text: str) -> int:
         """Count the tokens of a text."""
         return self._counter.text(text)
-
-    def bill(self, tokens: Tokens) -> float | None:
-        """Return the cost in USD at the rates of the prompt's tier; None if the price is unknown."""
-        return None if self.facts.tariff is None else self.facts.tariff.bill(tokens)
 
     async def probe(self) -> None:
         """Raise Refusal if the server cannot be reached, the key is missing or the model is unknown."""

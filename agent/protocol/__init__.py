@@ -7,8 +7,10 @@ from .budget import (
     FREE as FREE,
     Budget as Budget,
     Price as Price,
+    Rates as Rates,
     Spent as Spent,
     Tokens as Tokens,
+    bill as bill,
 )
 from .clock import (
     Clock as Clock,

@@ -80,6 +80,16 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
         return self.usd + self.held_usd
 
 
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """USD per token while the prompt is longer than `above` tokens."""
+
+    above: int
+    input: float
+    output: float
+    cached: float
+    written: float
+
+
 class Price(msgspec.Struct, frozen=True, kw_only=True):
     """USD per single token: usual rates for the bill, the highest applicable rates for the worst case."""
 
@@ -90,6 +100,25 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     worst_input: float
     """The highest of the rates for input, cache writes and price tiers."""
     worst_output: float
+    tiers: tuple[Rates, ...] = ()
+    """Rates for the bill by the length of the prompt, the shortest first. Empty: the rates above, for any length."""
+
+    def bill(self, tokens: Tokens) -> float:
+        """Return the cost of these tokens in USD. The prompt's length selects one tier for the whole call."""
+        usual = Rates(above=0, input=self.input, output=self.output, cached=self.cached, written=self.input)
+        rates = next((r for r in reversed(self.tiers) if tokens.in_ > r.above or r.above == 0), usual)
+        plain = max(tokens.in_ - tokens.cached - tokens.written, 0)
+        return (
+            plain * rates.input
+            + tokens.cached * rates.cached
+            + tokens.written * rates.written
+            + tokens.out * rates.output
+        )
+
+
+def bill(price: Price | None, tokens: Tokens) -> float | None:
+    """Return the cost of these tokens in USD; None: the price is unknown."""
+    return None if price is None else price.bill(tokens)
 
 
 FREE = Price(input=0.0, output=0.0, cached=0.0, worst_input=0.0, worst_output=0.0)

@@ -135,10 +135,6 @@ class Model(Protocol):
         """Count the tokens of a text, to estimate the usage of an interrupted stream."""
         ...
 
-    def bill(self, tokens: Tokens) -> float | None:
-        """Return the cost in USD at the usual rates, with cached tokens at their own rate. None: unknown price."""
-        ...
-
     def stream(self, request: Request) -> AsyncIterator[Part]:
         """Stream the answer. Raises ModelFault. Closing the iterator closes the connection immediately."""
         ...

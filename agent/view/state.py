@@ -31,7 +31,6 @@ from ..protocol import (
     RunEnded,
     ScoreMeasured,
     Sleeping,
-    Spent,
     TierAsked,
     WaitsFor,
 )
@@ -193,12 +192,6 @@ class ViewState(Shown):
     """Blocks before this index have not changed since the view last took changes."""
     finder: FinderFacts | None = None
     """Findings and counts of an until-dry run."""
-
-    @property
-    def spent(self) -> Spent:
-        """Usage that counts against the budget: in a chat, since the newest message. `busy` shows the seconds."""
-        spending = self.common.spending
-        return spending.since if self.loop is LoopKind.CHAT else spending.spent
 
     @property
     def shares(self) -> Mapping[str, ModelShare]:

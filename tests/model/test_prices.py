@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 
 from rundry.agent.model.litellm_use.library import litellm
-from rundry.agent.model.pricing.prices import price_of, tariff_of, user_tariff
+from rundry.agent.model.pricing.prices import price_of
 from rundry.agent.model.pricing.table import Entry, find, whole_table
-from rundry.agent.protocol import FREE, Tokens
+from rundry.agent.protocol import FREE, Tokens, bill
 
 TIERED = Entry(
     "x",
@@ -38,12 +38,12 @@ def test_the_worst_case_is_a_cache_write_in_the_dearest_tier_that_the_window_rea
 
 
 def test_a_bill_takes_the_tier_of_its_prompt_and_the_cached_and_written_rates():
-    tariff = tariff_of(TIERED, local=False)
-    assert tariff is not None
-    assert tariff.bill(Tokens(1000, 10)) == pytest.approx(1000 * 3e-6 + 10 * 15e-6)
-    assert tariff.bill(Tokens(1000, 0, 600, 0, 100)) == pytest.approx(300 * 3e-6 + 600 * 0.3e-6 + 100 * 3.75e-6)
-    assert tariff.bill(Tokens(200_001, 10)) == pytest.approx(200_001 * 6e-6 + 10 * 22.5e-6)
-    assert tariff.bill(Tokens(200_000, 0)) == pytest.approx(200_000 * 3e-6)
+    price = price_of(TIERED, local=False, window=1_000_000)
+    assert price is not None
+    assert price.bill(Tokens(1000, 10)) == pytest.approx(1000 * 3e-6 + 10 * 15e-6)
+    assert price.bill(Tokens(1000, 0, 600, 0, 100)) == pytest.approx(300 * 3e-6 + 600 * 0.3e-6 + 100 * 3.75e-6)
+    assert price.bill(Tokens(200_001, 10)) == pytest.approx(200_001 * 6e-6 + 10 * 22.5e-6)
+    assert price.bill(Tokens(200_000, 0)) == pytest.approx(200_000 * 3e-6)
 
 
 def test_no_bill_of_any_listed_chat_model_passes_its_worst_case():
@@ -52,12 +52,11 @@ def test_no_bill_of_any_listed_chat_model_passes_its_worst_case():
         entry = Entry(key, fields)
         window = entry.window or 128_000
         price = price_of(entry, local=False, window=window)
-        tariff = tariff_of(entry, local=False)
-        if fields.get("mode") != "chat" or price is None or tariff is None:
+        if fields.get("mode") != "chat" or price is None:
             continue
         for tokens in (Tokens(window, 100), Tokens(window, 0, 0, 0, window), Tokens(900, 900, 900)):
             worst = tokens.in_ * price.worst_input + tokens.out * price.worst_output
-            assert tariff.bill(tokens) <= worst * 1.000001, key
+            assert price.bill(tokens) <= worst * 1.000001, key
         checked += 1
     assert checked > 1000
 
@@ -72,7 +71,6 @@ def test_a_price_in_the_table_holds_wherever_the_server_is():
 def test_a_model_without_a_price_is_free_where_it_is_local_and_unpriced_where_it_is_not():
     assert price_of(None, local=True, window=8192) == FREE
     assert price_of(None, local=False, window=8192) is None
-    assert tariff_of(None, local=False) is None
 
 
 def test_ollamas_zero_in_the_table_is_not_a_price_of_somebody_elses_server():
@@ -87,7 +85,7 @@ def test_the_users_price_is_per_million_and_overrides_the_table():
     assert price is not None
     assert (price.input, price.output, price.cached) == (2e-6, 8e-6, 2e-6)
     assert (price.worst_input, price.worst_output) == (2e-6, 8e-6)
-    assert user_tariff((2.0, 8.0)).bill(Tokens(1000, 100, 500)) == pytest.approx(1000 * 2e-6 + 100 * 8e-6)
+    assert price.bill(Tokens(1000, 100, 500)) == pytest.approx(1000 * 2e-6 + 100 * 8e-6)
 
 
 def test_ranges_of_prompt_lengths_are_tiers():
@@ -112,7 +110,7 @@ async def test_a_proxy_on_this_machine_bills_the_tables_price(opened, serve):
     assert (await opened(base, "fake")).model.price == FREE
     remote = await opened("http://192.0.2.1:9/v1", "openai/nobody-knows", context=8192)
     assert remote.model.price is None
-    assert remote.model.bill(Tokens(10, 10)) is None
+    assert bill(remote.model.price, Tokens(10, 10)) is None
     assert not remote.model.local
 
 

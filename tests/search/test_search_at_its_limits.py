@@ -24,7 +24,7 @@ async def test_calls_that_run_in_parallel_never_pass_a_limit_in_usd(search):
     outcome = await run.run()
     assert (outcome.reason, outcome.complete) == ("budget", False), run.story()
     assert 0 < outcome.usd <= 0.6
-    assert model.bill(model.billed) <= 0.6
+    assert price.bill(model.billed) <= 0.6
 
 
 async def test_a_limit_that_is_lowered_under_what_was_spent_ends_it_and_raised_again_it_continues(search):

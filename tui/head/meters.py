@@ -57,7 +57,7 @@ class Piece:
 
 def meters(state: ViewState, now: float) -> list[Meter]:
     """Return the meters for steps, tokens, dollars, seconds and context, with their limits."""
-    budget, spent = state.budget, state.spent
+    budget, spent = state.budget, state.common.spending.limited
     if budget is None:
         return []
     seconds = state.busy.read(now)

@@ -35,7 +35,8 @@ def budget_lines(state: ViewState, now: float) -> Iterator[str]:
 
 def status_line(state: ViewState, phase: str) -> str:
     """Return the state of the run: `step 7, running: pytest -q. Gate: ask. Model: qwen3:8b.`"""
-    words = [f"step {state.spent.steps}, {phase}" if state.spent.steps else phase]
+    steps = state.common.spending.limited.steps
+    words = [f"step {steps}, {phase}" if steps else phase]
     if state.check is not None:
         counts = f" ({state.failure_change} failing)" if state.failure_change else ""
         failing = "passed" if state.check.passed else f"fails{counts}"

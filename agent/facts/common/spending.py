@@ -13,6 +13,7 @@ from ...protocol import (
     Event,
     Fault,
     HoldReleased,
+    LoopKind,
     ModelShare,
     ModelSwitched,
     RunEnded,
@@ -68,6 +69,8 @@ class Spending:
     """Charges for which the provider may still bill more, by their position in the journal."""
     of_children: dict[str, Spent] = field(default_factory=dict[str, Spent])
     """Part of `spent` that each child run used, by its id."""
+    has_message_budgets: bool = False
+    """The limits are those of one message, not of the whole run: the run is a chat."""
     message_at: int = 0
     """Position of that message in the journal; 0: there was none."""
     is_damaged: bool = False
@@ -90,6 +93,16 @@ class Spending:
             )
             for model, usage in self.by_model.items()
         }
+
+    @property
+    def limited(self) -> Spent:
+        """Usage that counts against the limits: in a chat since the newest message, else of the whole run."""
+        return self.since if self.has_message_budgets else self.spent
+
+    @property
+    def limited_with_calls(self) -> Spent:
+        """The same with the worst case of the admitted calls, for the admission of the next one."""
+        return self.limited + self.in_flight
 
     @property
     def in_flight(self) -> Spent:
@@ -144,7 +157,9 @@ class Spending:
                 self.admitted.pop(stamped.work, None)
             case Unknown(type="damaged"):
                 self.is_damaged = True
-            case RunStarted(model=model) | ModelSwitched(model=model):
+            case RunStarted(model=model, loop=loop):
+                self.model, self.has_message_budgets = model, loop is LoopKind.CHAT
+            case ModelSwitched(model=model):
                 self.model = model
             case RunResumed(lost_steps=steps, lost_seconds=seconds):
                 self._add(Spent(steps=steps, seconds=seconds))

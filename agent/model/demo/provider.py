@@ -16,7 +16,6 @@ from ..endpoint import NO_KEY, Endpoint
 from ..lanes.chat_chunks import ChatReader
 from ..lanes.chat_request import chat_messages
 from ..lanes.timer import StallTimeouts, Timer
-from ..pricing.prices import NO_CHARGE
 from ..remote import ModelFacts, RemoteModel
 from ..traits import CUSTOM_SERVER
 from .script import ScriptedAnswer, next_answer
@@ -32,7 +31,7 @@ def open_demo(spec: ModelSpec, model: str, env: Mapping[str, str]) -> RemoteMode
     """Open the scripted model. `RUNDRY_DEMO_PACE` sets its speed in tokens per second; 0 means no delay."""
     at = Endpoint(provider=PROVIDER, model=model, api_base=None, key=NO_KEY, key_names=(), local=True)
     window = spec.context or _WINDOW
-    facts = ModelFacts(window=window, max_output=min(8192, window), price=FREE, tariff=NO_CHARGE, sees_images=False)
+    facts = ModelFacts(window=window, max_output=min(8192, window), price=FREE, sees_images=False)
     return RemoteModel(at, _ScriptedLane(at, _pace(env)), facts, name=spec.name, timeouts=StallTimeouts(first=60.0))
 
 

@@ -28,6 +28,7 @@ from ...protocol import (
     SwitchedBy,
     Tokens,
     UserError,
+    bill,
     misfit,
 )
 from ...step import with_accepted_images
@@ -79,7 +80,7 @@ async def switch_model(
         return model
     tokens, usd = cold_cache_cost(run.tools, run.facts, model)
     if ask_above is not None and tokens and (usd is None or usd > ask_above):
-        warm = run.ctx.models.of_run.bill(Tokens(in_=tokens, cached=tokens))
+        warm = bill(run.ctx.models.of_run.price, Tokens(in_=tokens, cached=tokens))
         run.ctx.events.record(ModelQuoted(model=spec.name, prompt_tokens=tokens, cold_usd=usd, warm_usd=warm))
         return None
     _apply_switch(run, model, spec, by="person")
@@ -103,7 +104,7 @@ def cold_cache_cost(tools: Sequence[str], facts: RunFacts, model: ModelPort) -> 
     """Return the tokens of the conversation as this model counts them, and the USD of reading them without a cache."""
     messages = with_accepted_images(model, facts, facts.main).current()
     tokens = model.count(messages, tool_specs(tools)) if messages else 0
-    return tokens, model.bill(Tokens(in_=tokens))
+    return tokens, bill(model.price, Tokens(in_=tokens))
 
 
 async def _open_usable(facts: RunFacts, spec: ModelSpec, open_model: OpenModel) -> ModelPort | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...protocol import Charged, Tokens
+from ...protocol import Charged, Tokens, bill
 from ..resources.context import RunContext
 from .holds import held_until
 
@@ -17,7 +17,7 @@ def charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> Non
     for work, admitted in list(ctx.facts.admitted.items()):
         known = admitted.model in ("", ctx.models.current.name)
         tokens = Tokens(admitted.prompt_tokens, ctx.models.current.count_text(arrived.get(work, "")))
-        usd = ctx.models.current.bill(tokens) if known else admitted.worst_usd
+        usd = bill(ctx.models.current.price, tokens) if known else admitted.worst_usd
         ctx.events.record(
             Charged(
                 tokens_in=tokens.in_,

@@ -29,6 +29,7 @@ from ...protocol import (
     Tokens,
     ToolCall,
     UsagePart,
+    bill,
 )
 from ...stops import Grant
 from ..constrained import Constrained
@@ -130,7 +131,7 @@ class Stream:
                 tokens_out=tokens.out,
                 tokens_cached=tokens.cached,
                 tokens_reasoning=tokens.reasoning,
-                usd=self._ctx.models.current.bill(tokens),
+                usd=bill(self._ctx.models.current.price, tokens),
                 model=self._ctx.models.current.name,
                 prompt_counted=self._fitted.tokens,
             )
@@ -146,7 +147,7 @@ class Stream:
         model = self._ctx.models.current
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         tokens = Tokens(self._fitted.tokens, model.count_text(self._reply.text + self._reasoning + calls), 0, 0)
-        usd = model.bill(tokens)
+        usd = bill(model.price, tokens)
         held_tokens = max(0, self._grant.worst_tokens - tokens.total)
         held_usd = max(0.0, (self._grant.worst_usd or 0.0) - (usd or 0.0))
         if whole:

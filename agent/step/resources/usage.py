@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from ...facts.facts import RunFacts
-from ...protocol import Clock, LoopKind, Spent
+from ...protocol import Clock, Spent
 from ...stops import reserve_for
 from .ancestors import Ancestors
 from .models_in_use import ModelsInUse
@@ -36,13 +36,11 @@ class Usage:
         return self._stopwatch.running()
 
     def spent(self) -> Spent:
-        """Return what counts against the limits now: in a chat since the newest message, else since the start.
+        """Return what counts against the limits now, with the seconds that no event has recorded yet.
 
         A running call counts with the amounts with which it was admitted.
         """
-        facts = self._facts
-        spent = facts.message_spent if facts.spec.loop is LoopKind.CHAT else facts.spent
-        return spent + facts.spending.in_flight + Spent(seconds=self.uncounted())
+        return self._facts.spending.limited_with_calls + Spent(seconds=self.uncounted())
 
     def uncounted(self) -> float:
         """Return busy seconds that no `StepFinished` has recorded yet."""

@@ -72,12 +72,6 @@ class ScriptedModel:
     def count_text(self, text: str) -> int:
         return len(split(text))
 
-    def bill(self, tokens: Tokens) -> float | None:
-        if self.price is None:
-            return None
-        fresh = tokens.in_ - tokens.cached
-        return fresh * self.price.input + tokens.cached * self.price.cached + tokens.out * self.price.output
-
     async def probe(self) -> None:
         return
 

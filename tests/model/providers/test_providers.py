@@ -18,6 +18,7 @@ from rundry.agent.protocol import (
     Tokens,
     ToolCall,
     UsagePart,
+    bill,
 )
 
 CALL = {"function": {"name": "read_file", "arguments": {"path": "a.py"}}}
@@ -143,8 +144,8 @@ async def test_claude_gets_cache_marks_on_the_stable_prefix_and_bills_what_it_wr
     assert json.dumps(server.body).count("cache_control") == 2
     (usage,) = asked.of(UsagePart)
     assert usage.tokens == Tokens(510, 30, 300, 0, written=200)
-    bill = asked.model.bill(usage.tokens)
-    assert bill == pytest.approx(10 * 3e-6 + 300 * 0.3e-6 + 200 * 3.75e-6 + 30 * 15e-6)
+    cost = bill(asked.model.price, usage.tokens)
+    assert cost == pytest.approx(10 * 3e-6 + 300 * 0.3e-6 + 200 * 3.75e-6 + 30 * 15e-6)
     assert [p.call.arguments for p in asked.of(CallPart)] == ['{"path": "a.py"}']
 
 
