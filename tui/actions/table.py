@@ -74,7 +74,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("next_waiting", "Next proposal", "", "greater_than_sign", where="gate", typed=False),
     Action("previous_waiting", "Previous proposal", "", "less_than_sign", where="gate", typed=False),
     Action("split_hunk", "Split hunk", "at unchanged lines, then row by row", "s", where="gate", typed=False),
-    Action("join_hunk", "Join hunk", "its parts are one again", "S", where="gate", typed=False),
+    Action("join_hunk", "Join hunk", "undoes the split", "S", where="gate", typed=False),
     Action("split", "Show side by side", "or unified", "v", where="gate", typed=False),
     Action("full", "Toggle full height", "", "f", where="gate", typed=False),
     Action("around", "Show context", "the unchanged lines near this hunk", "o", where="gate", typed=False),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.message import Message
 
 from ..lines import LineView, Place
+from .column import ROWS_AT_ONCE
 from .model import Row
 from .renderer import DiffRenderer
 from .view import DiffView
@@ -30,6 +31,10 @@ class HunkMoved(Message):
     def __init__(self, hunk: int) -> None:
         super().__init__()
         self.hunk = hunk
+
+
+_TITLE_FROM = 3
+"""Height of the pane, in rows, from which a title may cover the top row."""
 
 
 class DiffLayout:
@@ -71,6 +76,61 @@ class DiffLayout:
     def _lay_out(self, renderer: DiffRenderer, *, split: bool) -> None:
         self._view.is_split = split
         self._pane.replace_items(self._view.heights(renderer.diff.rows), margin=renderer.margin(split=split))
+
+    # the current hunk
+
+    def go_to_hunk(self, hunk: int) -> None:
+        """Scroll to a hunk; if it begins with a very long line, to what changed in it."""
+        if not self.go_to_change(hunk):
+            self._pane.go_to(Place(self._view.hunks[hunk].row), above=ABOVE_HUNK)
+
+    def go_to_change(self, hunk: int) -> bool:
+        """Scroll to the change within a very long line. Return False if it is visible wherever the hunk is."""
+        pane, renderer = self._pane, self._view.renderer
+        if renderer is None or pane.size.height < 1:
+            return False
+        item, lines = renderer.change_within(hunk, self._view.options(pane.text_width, pane.palette))
+        if lines < max(4, pane.size.height // 2):
+            return False
+        part, row = divmod(lines, ROWS_AT_ONCE)
+        parts = pane.parts(item)
+        if part < len(parts):
+            pane.go_to(Place(item, part, min(row, parts[part].height - 1)), above=pane.size.height // 3)
+        return part < len(parts)
+
+    def nearest_hunk(self) -> int | None:
+        """Return the hunk that should be current after a scroll; None: no hunk is visible.
+
+        The current hunk stays while it is in the upper third, else it is the nearest one that is there. Near the end,
+        where no scrolling brings the last hunks up, a larger part of the screen counts. If the upper third has only
+        unchanged lines, the first hunk below them counts.
+        """
+        pane, view = self._pane, self._view
+        lines = pane.lines
+        if not view.rows or not lines:
+            return None
+        height = pane.size.height
+        below = pane.heights.total - pane.lines_above(lines[-1].place)
+        items = [line.place.item for line in lines]
+        if view.rows[items[0]].kind != "head" and height >= _TITLE_FROM:
+            items[0] = items[min(1, len(items) - 1)]  # a title may cover it
+        found = view.hunk_among(items[: max(1 + height // 3, 1 + height - below)])
+        if found is None:
+            found = next((view.rows[item].hunk for item in items if view.rows[item].hunk >= 0), None)
+        return found
+
+    @property
+    def has_title_above(self) -> bool:
+        """Whether the top row is of the current hunk, but its title is above, so that the title covers the top row."""
+        lines, view = self._pane.lines, self._view
+        if not lines or self._pane.size.height < _TITLE_FROM:
+            return False
+        return view.has_current([lines[0].place.item]) and not view.is_title(lines[0].place)
+
+    @property
+    def marks_current(self) -> bool:
+        """Whether the title of the current hunk is visible."""
+        return self.has_title_above or any(self._view.is_title(line.place) for line in self._pane.lines)
 
     # folds
 

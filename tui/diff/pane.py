@@ -16,10 +16,9 @@ from textual.strip import Strip
 
 from ..lines import LineView, Part, Place, SparseStack, to_strip
 from .colours import Colours
-from .column import ROWS_AT_ONCE
 from .contents import Cuts, begin
 from .highlighting import Highlighter
-from .layout import ABOVE_HUNK, DiffLayout, HunkClicked, HunkMoved
+from .layout import DiffLayout, HunkClicked, HunkMoved
 from .loading import Begin, DiffLoader
 from .model import Diff, Hunk
 from .renderer import DiffRenderer, HunkMark, Lines
@@ -134,6 +133,7 @@ class DiffPane(LineView):
         if 0 <= hunk < len(self.hunks):
             self.redraw(self.hunks[hunk].row)
             self.repaint()
+            self.refresh_row(0)  # its title may cover it
 
     def mark_hunks(self, marks: Mapping[int, HunkMark]) -> None:
         """Replace the marks of all hunks."""
@@ -143,31 +143,22 @@ class DiffPane(LineView):
 
     # the current hunk
 
+    @property
+    def marks_current(self) -> bool:
+        """Whether the title of the current hunk is visible, so that a key for the current hunk means it."""
+        return self._layout.marks_current
+
     def go_to_hunk(self, hunk: int) -> None:
         """Make a hunk the current one and scroll to it."""
         if 0 <= hunk < len(self.hunks):
             self.make_current(hunk)
-            if not self._go_to_change(hunk):
-                self.go_to(Place(self.hunks[hunk].row), above=ABOVE_HUNK)
+            self._layout.go_to_hunk(hunk)
 
     def scroll_to_change(self) -> None:
         """If the first hunk begins with a very long line, scroll to what changed in it, unless the user scrolled."""
         begins_with_note = "note" in [row.kind for row in self._view.rows[:2]]
         if self.lines and self.lines[0].place == Place(0) and self.hunks and not begins_with_note:
-            self._go_to_change(0)
-
-    def _go_to_change(self, hunk: int) -> bool:
-        """Scroll to the change within a very long line. Return False if it is visible wherever the hunk is."""
-        if self.renderer is None or self.size.height < 1:
-            return False
-        item, lines = self.renderer.change_within(hunk, self._view.options(self.text_width, self.palette))
-        if lines < max(4, self.size.height // 2):
-            return False
-        part, row = divmod(lines, ROWS_AT_ONCE)
-        parts = self.parts(item)
-        if part < len(parts):
-            self.go_to(Place(item, part, min(row, parts[part].height - 1)), above=self.size.height // 3)
-        return part < len(parts)
+            self._layout.go_to_change(0)
 
     def action_next_hunk(self) -> None:
         """Go to the hunk below."""
@@ -188,15 +179,8 @@ class DiffPane(LineView):
         self.make_current(len(self.hunks) - 1)
 
     def moved(self) -> None:
-        """Keep the current hunk while it is in the upper third, else choose the nearest one that is there.
-
-        Near the end, where no scrolling brings the last hunks up, a larger part of the screen counts.
-        """
-        if self.renderer is None or not self.lines:
-            return
-        below = self.heights.total - self.lines_above(self.lines[-1].place)
-        seen = self.lines[: max(1 + self.size.height // 3, 1 + self.size.height - below)]
-        hunk = self._view.hunk_among([line.place.item for line in seen])
+        """Keep the current hunk while it is in the upper part, else choose the nearest one that is visible."""
+        hunk = self._layout.nearest_hunk()
         if hunk is not None:
             self.make_current(hunk)
 
@@ -207,6 +191,7 @@ class DiffPane(LineView):
             for row in changed:
                 self.redraw(row)
             self.repaint()
+            self.refresh_row(0)  # the title of the current hunk may cover it
             self.post_message(HunkMoved(hunk))
 
     # one column or two, folds
@@ -218,8 +203,15 @@ class DiffPane(LineView):
         self.post_message(HunkMoved(self.current))  # the owner names what the key does next
 
     def reshaped(self) -> None:
-        """Change the number of columns if the size of the pane asks for it."""
+        """Change the number of columns if the size of the pane asks for it. The current hunk stays visible."""
+        was_marked = self.marks_current
         self._layout.arrange(split=self.is_split)
+        if was_marked:
+            self.call_after_refresh(self._return_to_current)
+
+    def _return_to_current(self) -> None:
+        if not self.marks_current:
+            self.go_to_hunk(self.current)
 
     def action_full(self) -> None:
         """Show the whole file around the changes, or only the lines near them. Needs both contents."""
@@ -235,7 +227,9 @@ class DiffPane(LineView):
         if self.renderer is None or not 0 <= event.y < len(self.lines) or event.x >= self.size.width - 1:
             return
         row = self.lines[event.y].place.item
-        if row < len(self._view.rows) and self._view.rows[row].kind in ("fold", "open"):
+        if event.y == 0 and self._layout.has_title_above:
+            self.post_message(HunkClicked(self.current, is_title=True))
+        elif row < len(self._view.rows) and self._view.rows[row].kind in ("fold", "open"):
             self._layout.toggle_fold(row)
         elif (hunk := self._view.hunk_at(row)) is not None:
             self.post_message(HunkClicked(hunk, is_title=self.hunks[hunk].row == row))
@@ -250,7 +244,13 @@ class DiffPane(LineView):
         return [Part(partial(_strips, draw), guess) for draw, guess in self.renderer.parts(item, options)]
 
     def overlay(self, y: int, strip: Strip) -> Strip:
-        """Draw `more below` over the last row until the end was visible."""
+        """Draw the title of the current hunk over the first row, and `more below` over the last one.
+
+        The title is drawn while it is above the first row, `more below` until the end was visible.
+        """
+        if y == 0 and self._layout.has_title_above:
+            title = to_strip(self._view.title(self.text_width, self.palette))
+            return title.adjust_cell_length(strip.cell_length, self.ground).apply_style(self.ground)
         if y != self.size.height - 1 or self._end_seen or not self.lines:
             return strip
         words = "  more below ↓ "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ..lines import Place, Run
 from ..theme import Palette
 from .model import Diff, Hunk, Row
 from .renderer import DiffRenderer, HunkMark, RenderOptions
@@ -75,6 +76,20 @@ class DiffView:
         """Return the hunk of these rows that is nearest to the current one; None: no hunk has a row among them."""
         found = [self.rows[row].hunk for row in rows if self.rows[row].hunk >= 0]
         return min(max(self.current, found[0]), found[-1]) if found else None
+
+    def has_current(self, rows: Iterable[int]) -> bool:
+        """Return whether one of these rows belongs to the current hunk."""
+        return any(self.rows[row].hunk == self.current for row in rows if row < len(self.rows))
+
+    def is_title(self, place: Place) -> bool:
+        """Return whether the title of the current hunk is at this place."""
+        return self.current < len(self.hunks) and place == Place(self.hunks[self.current].row)
+
+    def title(self, width: int, palette: Palette) -> list[Run]:
+        """Return the title of the current hunk in one line; empty: no hunk is known yet."""
+        if self.renderer is None or self.current >= len(self.hunks):
+            return []
+        return self.renderer.draw(self.hunks[self.current].row, width, palette, self.marks, self.current)[0]
 
     # folds
 

@@ -19,6 +19,7 @@ from .words import can_be_joined, is_editable, may_always, session_question
 ASKS_FIRST = ("always", "session", "approve_all")
 """Actions that show what they do, and do it when their key is pressed again."""
 END_FIRST = "scroll to the end first ({scroll_page_down}, {scroll_end})"
+OUT_OF_SIGHT = "scrolled to the hunk: {pick} accepts or skips it"
 SCROLLED = "scrolled down: {approve} approves after the end was shown"
 NO_ALWAYS = "not possible here: this needs a decision each time"
 NO_ONE_RULE = "not possible here: no single rule would allow it"
@@ -196,10 +197,16 @@ class GateActions:
             self._answers.allow(always=always)
 
     def _pick(self) -> None:
-        """Accept or skip the current hunk and go to the next. Without hunks, scroll a page."""
+        """Accept or skip the current hunk and go to the next. Scroll to it if it is not visible.
+
+        Without hunks, scroll a page.
+        """
         body, picks = self._view.body, self._view.review.pending.picks
         if not body.has_choice:
             body.move("scroll_page_down")
+        elif not body.diff.marks_current:
+            body.show_current()
+            self._view.say(self._named(OUT_OF_SIGHT))
         else:
             hunk = body.diff.current
             picks.toggle(hunk)
@@ -215,16 +222,16 @@ class GateActions:
         if isinstance(found, str):
             view.say(found)
         else:
-            part = view.body.diff.current
+            current = view.body.diff.current
             view.review.pending.split(*found)
-            view.show_parts(part)
+            view.show_hunks(current)
 
     def _join_hunk(self) -> None:
-        """Join the parts of the hunk to which the current one belongs."""
+        """Join the hunks that were split from the same hunk of the proposal as the current one."""
         view, pending = self._view, self._view.review.pending
         hunk = pending.hunk_of(view.body.diff.current)
         if hunk in pending.cuts:
-            view.show_parts(pending.split(hunk, []))
+            view.show_hunks(pending.split(hunk, []))
         else:
             view.say(self._named("this hunk is not split: {split_hunk} splits it"))
 

@@ -155,7 +155,7 @@ class ProposalBody(Vertical):
         return len(gates) if there == as_far else None
 
     def finer(self, review: Review) -> tuple[int, list[int]] | str:
-        """Return the hunk of the proposal to which the current part belongs, and its cuts once that is split too.
+        """Return the hunk of the proposal that contains the current one, and its cuts once that is split too.
 
         A text says why it cannot be split.
         """

@@ -131,11 +131,11 @@ class ProposalView:
         self.show_words()
         self._sync_reason()
 
-    def show_parts(self, part: int) -> None:
-        """Show the same change, whose hunks were split or joined, at this part. What was read stays read."""
+    def show_hunks(self, hunk: int) -> None:
+        """Show the same change, whose hunks were split or joined, at this hunk. What was read stays read."""
         end_seen = self.end_seen
         self.show_body()
-        self._go_to = part
+        self._go_to = hunk
         self._was_read = end_seen
 
     def go(self, by: int) -> None:

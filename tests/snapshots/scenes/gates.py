@@ -20,6 +20,8 @@ from .sessions import TASK, WORKED
 MINE = OLD.replace("return 1\n", "return 'un'\n")
 TOGETHER = OLD.replace("return 1\n", "return 'one'\n").replace("return 2\n", "return 'two'\n")
 """Two changes that are near each other, so that they are one hunk."""
+TALL = "".join(f"def f{n}():\n" + f"    return {n}\n" * 60 + "\n" * 12 for n in range(2))
+"""Two functions, each longer than a screen."""
 LONG = "\n".join(f"echo line {n} of a long command" for n in range(90))
 
 
@@ -46,6 +48,8 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
             return [proposal(command="curl -s https://example.org/data.json | python3 tools/load.py", lines=1)]
         case "together":
             return [stage.edit(new=TOGETHER)]
+        case "tall":
+            return [stage.edit(old=TALL, new=TALL.replace("return ", "yield "))]
         case "long":
             return [proposal(command=LONG)]
         case "conflict":
@@ -68,6 +72,7 @@ SCENES = {
     "gate-edit-skipped": _gate("edit", "right_square_bracket", "space"),
     "gate-edit-full": _gate("edit", "f"),
     "gate-split": _gate("together", "s", "space"),
+    "gate-edit-scrolled": _gate("tall", "pagedown"),
     "gate-command": _gate("command"),
     "gate-long": _gate("long"),
     "gate-conflict": _gate("conflict"),

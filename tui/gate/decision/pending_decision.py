@@ -15,9 +15,9 @@ class PendingDecision:
     """The person's choices on one proposal that is not decided yet."""
 
     picks: Picks = field(default_factory=Picks)
-    """The choice for each shown hunk; a part of a split hunk counts as a hunk."""
+    """The choice for each shown hunk. After a split, each new hunk is one of them."""
     cuts: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    """The hunks of the proposal that the user split: the rows at which their parts begin."""
+    """The hunks of the proposal that the user split: the rows at which the new hunks begin."""
     edited: str | None = None
     """The person's own new text, which is shown and approved."""
     draft: str | None = None
@@ -73,23 +73,23 @@ class PendingDecision:
             self.picks, self.cuts = Picks(), {}
         self.edited, self.draft = text, None
 
-    def hunk_of(self, part: int) -> int:
-        """Return the hunk of the proposal to which a part belongs."""
+    def hunk_of(self, shown: int) -> int:
+        """Return the hunk of the proposal to which a shown hunk belongs."""
         hunk = end = 0
-        while part > end + len(self.cuts.get(hunk, ())):
+        while shown > end + len(self.cuts.get(hunk, ())):
             end += len(self.cuts.get(hunk, ())) + 1
             hunk += 1
         return hunk
 
     def split(self, hunk: int, starts: list[int]) -> int:
-        """Let the parts of a hunk of the proposal begin at these rows. Return the index of its first part.
+        """Split a hunk of the proposal at these rows. Return the index of the first of the new hunks.
 
-        New parts have the choice and the reason of the part that they were.
+        New hunks have the choice and the reason of the hunk that they were.
         """
         was = self.cuts.get(hunk, [])
         first = hunk + sum(len(rows) for other, rows in self.cuts.items() if other < hunk)
         own = [sum(row <= start for row in was) for start in [0, *starts]]
-        if not starts:  # joined: accepted if one of the parts was
+        if not starts:  # joined: accepted if one of them was
             own = [next((at for at in range(len(was) + 1) if self.picks.is_taken(first + at)), 0)]
         rest = range(first + len(was) + 1, self.picks.count)
         self.picks = self.picks.spread([*range(first), *(first + at for at in own), *rest])
@@ -106,7 +106,7 @@ class Shown:
     proposal: ProposalOpened
     rebasing: RebaseResult | None = None
     before: str = ""
-    """The text of the file, needed if only parts of an edited text are accepted."""
+    """The text of the file, needed if only some hunks of an edited text are accepted."""
     count: int = 0
     """Number of hunks that can be accepted separately."""
 
