@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,9 @@ settings.register_profile("full", max_examples=100)
 settings.register_profile("quarter", max_examples=25)
 settings.load_profile("quarter")  # `--hypothesis-profile=full` replaces it
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles everything again
+# Without bytecode, every process that a test starts compiles everything again, and each worker of pytest the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture

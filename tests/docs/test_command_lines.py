@@ -186,7 +186,7 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@pytest.mark.parametrize("page", sampled([page for page in PAGES if lines_of(page)], 4), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sampled([page for page in PAGES if lines_of(page)], 3), ids=lambda page: page.stem)
 def test_each_command_line_of_a_page_does_what_the_page_says(home: Home, site: Site, tmp_path: Path, page: Path):
     with ScriptedServer(TURNS) as server:
         reader = Reader(home, server, site, page, tmp_path / "work")

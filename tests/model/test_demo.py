@@ -112,6 +112,7 @@ async def test_what_a_person_left_out_is_proposed_again(tmp_path, till):
     assert 0 < sizes[1] < 3
 
 
+@pytest.mark.long
 async def test_where_nobody_may_approve_the_model_gives_up_and_says_so(tmp_path, till):
     ran = await demo(tmp_path, till, gate=GateMode.READ, on_stall="stop")
     assert not ran.outcome["complete"], ran.story()

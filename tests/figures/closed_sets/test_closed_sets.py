@@ -17,12 +17,8 @@ def found(text: str) -> dict[str, list[str]]:
     return closed_sets([Source("agent/a.py", text)])
 
 
-def test_a_text_field_with_a_closed_set_of_values_is_a_literal_or_an_enum():
-    assert set(closed_sets(code_of(read_tree(ROOT)))) - set(OPEN) == set()
-
-
-def test_the_list_of_open_fields_has_no_field_that_is_not_found():
-    assert set(OPEN) - set(closed_sets(code_of(read_tree(ROOT)))) == set()
+def test_a_text_field_with_a_closed_set_of_values_is_a_literal_or_an_enum_unless_the_list_of_open_fields_has_it():
+    assert set(closed_sets(code_of(read_tree(ROOT)))) == set(OPEN)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from fakes.killing.killed import TESTS
 from fakes.rundry import Home
 
 from .conftest import states_of, write_search
@@ -16,18 +13,11 @@ from .dask_cluster import children_named, wait_for
 from .killing import case, expected
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 6, *range(101, 121)])
 def test_a_search_whose_cluster_is_killed_in_parts_ends_with_all_keys(tmp_path: Path, seed: int):
     killed, states = case(tmp_path, seed)
     assert states == expected(), killed
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1_500)
-def test_twenty_searches_whose_clusters_are_killed_in_parts_end_with_all_keys(tmp_path: Path):
-    command = [sys.executable, "-m", "finder.remote.killing", str(tmp_path), "20", "101"]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=1_400, check=False)
-    assert done.stdout.endswith("20 of 20 equal\n"), done.stdout + done.stderr
 
 
 @pytest.mark.long

@@ -72,7 +72,11 @@ def test_a_command_on_a_worker_gets_named_variables_and_no_keys(home: Home, plac
 @pytest.mark.parametrize(
     ("executor", "words"),
     [
-        ("dask://127.0.0.1:{port}", ["no Dask scheduler answers at dask://127.0.0.1:", "dask scheduler"]),
+        pytest.param(
+            "dask://127.0.0.1:{port}",
+            ["no Dask scheduler answers at dask://127.0.0.1:", "dask scheduler"],
+            marks=pytest.mark.long,
+        ),
         ("dask://10.9.9.9:8786", ["TLS is required", "tls://10.9.9.9:8786"]),
         ("tls://127.0.0.1:{port}", ["no certificates"]),
         ("spark", ["--executor spark", "write dask"]),

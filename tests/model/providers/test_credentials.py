@@ -99,6 +99,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], 
     return dict(zip(asked, ask(cases, tmp_path_factory.mktemp("home")), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_table_agrees_with_the_litellm_that_is_installed(answers: dict[tuple[str, bool], Asked]):
     for provider in [p for p in NEEDS if p not in PACKAGES and p not in TRAITS]:
@@ -112,6 +113,7 @@ def test_the_table_agrees_with_the_litellm_that_is_installed(answers: dict[tuple
         assert asked.reached or provider in UNTESTED, provider
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_provider_without_a_row_is_one_that_litellm_does_not_refuse_for_a_key(
     answers: dict[tuple[str, bool], Asked],
