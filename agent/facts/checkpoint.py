@@ -138,9 +138,8 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
-    return (
-        f"{VERSION} with requests, control, usage by named model, view, logs, workers, children, tries, waits, limits"
-    )
+    folds = "requests, control, usage by named model, view, logs, workers, children, tries, waits, limits, clients"
+    return f"{VERSION} with {folds}"
 
 
 def _saved(journal: Journal) -> RunFacts | None:

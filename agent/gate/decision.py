@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from ..protocol import Decide, Rule
+from ..protocol import Decide, Rule, is_client
 from ..workspace import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
@@ -15,6 +15,19 @@ from .draft import Draft, FileDraft
 from .notes import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
 from .ruling import Ruling, approved
+
+
+def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
+    """Return why this client cannot decide so, or None. A person can decide everything.
+
+    `needs_person`: the proposal concerns something guarded or protected, or asks for more than the sandbox allows.
+    """
+    if not is_client(command.by) or command.verdict == "reject":
+        return None
+    is_plain = command.verdict == "approve" and command.text is None and not (command.always or command.session)
+    if not is_plain or command.hunks is not None or command.cuts:
+        return f"{command.by} can only approve or reject a whole proposal: a person can do more"
+    return f"only a person can approve this, not {command.by}" if needs_person else None
 
 
 def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
@@ -50,16 +63,16 @@ def rejected(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str
     return Ruling(
         approved=False,
         draft=draft,
-        by="person",
+        by=command.by,
         reason=command.reason,
-        note_for_model=rejected_note(draft, command.reason, parts, command.hunk_reasons),
+        note_for_model=rejected_note(draft, command.reason, parts, command.hunk_reasons, by=command.by),
         refused_by="person",
         left=dict(command.hunk_reasons),
     )
 
 
 def _whole(command: Decide, draft: Draft) -> Ruling:
-    return approved(draft, by="person", reason=command.reason, note=comment_line(command.reason))
+    return approved(draft, by=command.by, reason=command.reason, note=comment_line(command.reason, command.by))
 
 
 def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:

@@ -14,7 +14,7 @@ from ..workspace import Workspace
 from .change.diff import split_bytes
 from .change.hunks import Split
 from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
-from .decision import rule_on_decision
+from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, FileDraft, digest_of
 from .entries import SINGLE_FILE, Keep, Place, decided, opened
 from .open_proposal import OpenProposal
@@ -161,6 +161,9 @@ class Gate:
             return f"the file changed on disk, which decided the proposal: {waiting.ruling.result().reason}"
         if command.digest != waiting.digest:
             return PROPOSAL_CHANGED
+        needs_person = waiting.verdict.danger or self._judge(waiting.draft).danger
+        if refused := refused_to_client(command, needs_person=needs_person):
+            return refused
         ruling = self._rule(command, waiting)
         if isinstance(ruling, str):
             return ruling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ..protocol import PERSON
 from .change.diff import hunk_text
 from .change.hunks import Hunk, Split
 from .draft import CommandDraft, Draft, FileDraft
@@ -14,20 +15,26 @@ _MOST = 40
 """Hunks that a note names one by one."""
 
 
-def comment_line(reason: str | None) -> str:
-    """Return the person's comment on the whole proposal as a line, or an empty string."""
-    return f"The person says: {reason}" if reason else ""
+def comment_line(reason: str | None, by: str = PERSON) -> str:
+    """Return the comment on the whole proposal as a line, or an empty string. `by`: who decided."""
+    who = "The person" if by == PERSON else by
+    return f"{who} says: {reason}" if reason else ""
 
 
 def rejected_note(
-    draft: Draft, reason: str | None, parts: Split | None = None, reasons: Mapping[int, str] | None = None
+    draft: Draft,
+    reason: str | None,
+    parts: Split | None = None,
+    reasons: Mapping[int, str] | None = None,
+    *,
+    by: str = PERSON,
 ) -> str:
-    """Return the tool result of a call that a person rejected."""
+    """Return the tool result of a call that was rejected. `by`: who decided."""
     what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
     each = [_skip_reason(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
     if not reason and not each:
-        return f"rejected by the person, without a reason. {what} Do not repeat it: try another way, or ask."
-    head = f"rejected by the person: {reason}" if reason else "rejected by the person."
+        return f"rejected by {_who(by)}, without a reason. {what} Do not repeat it: try another way, or ask."
+    head = f"rejected by {_who(by)}: {reason}" if reason else f"rejected by {_who(by)}."
     return _bounded("\n".join([head, *each])) + f"\n{what}"
 
 
@@ -92,6 +99,10 @@ def keep_file_note(draft: FileDraft, why: str, theirs: Split | None, reason: str
     if theirs is not None and theirs.hunks:
         lines += ["Changes to the file since you read it:", _bounded(hunk_text(theirs))]
     return "\n".join(line for line in lines if line)
+
+
+def _who(by: str) -> str:
+    return "the person" if by == PERSON else by
 
 
 def _skip_reason(parts: Split | None, index: int, why: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from ..protocol import DecidedBy
 from .draft import Draft, FileDraft
 
-RefusedBy = Literal[DecidedBy, "conflict", "interrupt"]
+RefusedBy = Literal["policy", "person", "conflict", "interrupt"]
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     edited: bool = False
     """Whether the person changed the text before approving it."""
     refused_by: RefusedBy | None = None
-    """Which side refused the draft; None: it was approved."""
+    """Which side refused the draft; None: it was approved. `person`: by a decision, also one of a client."""
     taken: int | None = None
     """Number of hunks that the person accepted; None: all, or there were no hunks to choose from."""
     left: dict[int, str] = {}

@@ -16,6 +16,7 @@ from .clock import (
     Clock as Clock,
 )
 from .commands import (
+    OF_CLIENTS as OF_CLIENTS,
     Act as Act,
     AddItem as AddItem,
     AddLens as AddLens,
@@ -143,6 +144,8 @@ from .events.passes import (
     WokenBy as WokenBy,
 )
 from .events.person import (
+    CLIENT as CLIENT,
+    PERSON as PERSON,
     CommandRefused as CommandRefused,
     CommandTaken as CommandTaken,
     ConversationCut as ConversationCut,
@@ -161,6 +164,7 @@ from .events.person import (
     SaidKind as SaidKind,
     Undone as Undone,
     Unqueued as Unqueued,
+    is_client as is_client,
 )
 from .events.run import (
     BudgetChanged as BudgetChanged,

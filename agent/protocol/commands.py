@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from .events.base import snake
+from .events.person import PERSON
 from .messages import ImageRef
 from .spec import GateMode, ModelSpec, Rule
 
@@ -23,7 +24,8 @@ JudgeVerdict = Literal["confirmed", "refuted", "evidence"]
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag=snake):
-    pass
+    by: str = PERSON
+    """Who sent it: the person, or an MCP client (`mcp:NAME`), whose commands are limited to `OF_CLIENTS`."""
 
 
 class Say(_Command, frozen=True, kw_only=True):
@@ -262,6 +264,9 @@ Command = (
     | Compact
     | Clear
 )
+
+OF_CLIENTS = (Say, Decide, Answer, Pause, Unpause, Stop)
+"""The commands that an MCP client can send. All others need a person."""
 
 _encoder = msgspec.json.Encoder()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, get_args
 
@@ -118,8 +119,16 @@ def evidence_kind(evidence: Evidence | None, verified: Confirmed | None = None) 
     return "exit code only" if evidence.after is None or evidence.accepted else "counted"
 
 
-def evidence_words(evidence: Evidence) -> str:
-    """Describe the evidence in one line: `212 tests as at the start, 14 -> 0 failing, guarded files unchanged`."""
+def evidence_words(evidence: Evidence | None, approved_by: Sequence[str] = ()) -> str:
+    """Describe the evidence in one line: `212 tests as at the start, 14 -> 0 failing, guarded files unchanged`.
+
+    `approved_by`: MCP clients that decided in place of a person. Empty: there is nothing to say.
+    """
+    decided = [f"approved by {_listed(list(approved_by))}, not by a person"] if approved_by else []
+    return ", ".join([*([] if evidence is None else _parts(evidence)), *decided])
+
+
+def _parts(evidence: Evidence) -> list[str]:
     parts = [*_counted(evidence)]
     if evidence.missing_count:
         parts.append(f"{_tests(evidence.missing_count)} missing")
@@ -133,7 +142,7 @@ def evidence_words(evidence: Evidence) -> str:
         parts.append("no file was guarded")
     if evidence.confirmation is not None:
         parts.append(confirmation_words(evidence.confirmation))
-    return ", ".join(parts)
+    return parts
 
 
 def _counted(evidence: Evidence) -> list[str]:

@@ -122,6 +122,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     failed_items: list[str] = []
     evidence: Evidence | None = None
     """For a run with a check; None for others."""
+    approved_by: list[str] = []
+    """MCP clients (`mcp:NAME`) that approved changes or commands in place of a person."""
     journal: str = ""
     children: list[ChildOutcome] = []
     """Child runs in the order of their start, for a run that has any."""

@@ -193,6 +193,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The user's own command for notifications."""
     attended: bool = False
     """The run was started from a person's screen."""
+    started_by: str = "person"
+    """Who started the run: a person or their script, or an MCP client (`mcp:NAME`)."""
     answers_in_text: bool = False
     """A goal run without a check ends when the model has answered without calling a tool (`--print`)."""
     instructions: str | None = None

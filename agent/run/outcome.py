@@ -59,6 +59,7 @@ def outcome_of(
         files_changed=facts.files_changed,
         failed_items=list(failed_items),
         evidence=evidence or evidence_of(facts),
+        approved_by=list(facts.requests.clients),
         journal=str(journal),
         children=[child.outcome for child in facts.common.children.by_number.values()],
     )

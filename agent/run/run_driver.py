@@ -8,6 +8,7 @@ import msgspec
 
 from ..loops.state import undecided_handoff
 from ..protocol import (
+    PERSON,
     Again,
     Finish,
     HandoffClosed,
@@ -167,7 +168,7 @@ class RunDriver:
         notes = concurrent_runs(facts.spec, self._ctx.journal.path, self._ctx.clock.now())
         self._ctx.events.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
         if facts.handoff is not None:
-            self._ctx.events.record(HandoffClosed(by="person"))
+            self._ctx.events.record(HandoffClosed(by=run.queue.sender or PERSON))
         return True
 
     async def close(self) -> None:

@@ -57,8 +57,7 @@ def sign_of(ended: RunEnded | Outcome) -> tuple[str, str]:
 def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> str:
     """Return the detail with the evidence, and what is missing if the work is not complete."""
     parts = [one_line(ended.detail)]
-    if ended.evidence is not None:
-        parts.append(one_line(evidence_words(ended.evidence)))
+    parts.append(one_line(evidence_words(ended.evidence, ended.approved_by)))
     if not ended.complete:
         parts.append(f"not complete{_missing(ended, state)}")
     return "; ".join(part for part in parts if part)

@@ -28,10 +28,10 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
         return
     whole = "complete" if ended.complete else "not complete"
     yield "outcome", f"{ended.reason.value}: {ended.detail} ({whole}, {clock(ended.seconds)})"
-    if ended.evidence is not None:
-        yield "evidence", evidence_words(ended.evidence)
-        if ended.evidence.not_guaranteed:
-            yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
+    if line := evidence_words(ended.evidence, ended.approved_by):
+        yield "evidence", line
+    if ended.evidence is not None and ended.evidence.not_guaranteed:
+        yield "not guaranteed", "; ".join(ended.evidence.not_guaranteed)
     if ended.files_changed:
         yield "files", ", ".join(ended.files_changed)
 

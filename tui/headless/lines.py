@@ -42,8 +42,8 @@ def outcome_line(ended: RunEnded | Outcome) -> str:
 def end_line(ended: RunEnded | Outcome) -> str:
     """Return evidence, cost and changes of an ended run: `212 tests as at the start; 61k tokens, $0.04, 2:41; ...`."""
     cost = ", ".join(cost_words(ended))
-    evidence = [one_line(evidence_words(ended.evidence))] if ended.evidence is not None else []
-    return f"   {'; '.join([*evidence, cost, changed_words(None, ended)])}"
+    evidence = one_line(evidence_words(ended.evidence, ended.approved_by))
+    return f"   {'; '.join(part for part in (evidence, cost, changed_words(None, ended)) if part)}"
 
 
 def search_lines(ended: RunEnded, found: int) -> list[str]:

@@ -188,8 +188,8 @@ class LinePrinter:
             digests = {name: opened.digest for name, opened in state.proposals.items()}
             record = handoff_markdown(state.last_handoff, run_id=state.run_id, journal=state.journal, waiting=digests)
             print(show(record), file=sys.stderr)
-        if ended.evidence is not None:
-            say_end(f"evidence: {evidence_words(ended.evidence)}")
+        if words := evidence_words(ended.evidence, ended.approved_by):
+            say_end(f"evidence: {words}")
         self._next_step(ended)
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...protocol import (
+    PERSON,
     Event,
     Fault,
     HandoffClosed,
@@ -16,6 +17,7 @@ from ...protocol import (
     SwitchedBy,
     TierAsked,
     TierPassed,
+    is_client,
 )
 
 ESCALATE: Literal["escalate"] = "escalate"
@@ -62,7 +64,7 @@ class HandoffFacts:
                 self.tier, self.passed = None, number
             case HandoffClosed(by=by):
                 self.opened = None
-                if by == "person":
+                if by == PERSON or is_client(by):
                     self.tier, self.passed = None, 0
                 elif self.tier is not None:
                     self.passed = self.tier.number

@@ -20,6 +20,7 @@ from ...protocol import (
     Stamped,
     StepStarted,
     ToolFinished,
+    is_client,
 )
 
 
@@ -54,6 +55,8 @@ class PersonRequests:
     """The decisions that approved them, by call id."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
     """Open questions, by their id."""
+    clients: list[str] = field(default_factory=list[str])
+    """MCP clients that approved a proposal, in the order of their first approval."""
     answers: dict[str, str] = field(default_factory=dict[str, str])
     """A person's answers, by question id."""
 
@@ -137,6 +140,8 @@ class PersonRequests:
         if opened is None:
             return
         if decided.decision != "reject":
+            if is_client(decided.by) and decided.by not in self.clients:
+                self.clients.append(decided.by)
             if opened.call_id:
                 after = decided.after or opened.after
                 self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)

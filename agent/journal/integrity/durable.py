@@ -33,7 +33,7 @@ def must_be_flushed(event: Event) -> bool:
     """Return whether the event admits a paid call or records a person's decision. Flushing takes 0.2 to 5 ms."""
     match event:
         case ProposalDecided(decision=decision, by=by):
-            return decision != "reject" or by == "person"
+            return decision != "reject" or by != "policy"
         case BudgetChanged(by=by):
             return by == "person"
         case _:

@@ -9,7 +9,11 @@ from .base import EventBase
 
 DecidedAs = Literal["approve", "reject", "part"]
 """The decision on a proposal; `part`: some of its hunks."""
-DecidedBy = Literal["policy", "person"]
+DecidedBy = str
+"""`policy`, `person`, or a client that the user allowed to decide: `mcp:NAME`."""
+PERSON = "person"
+CLIENT = "mcp:"
+"""How the name of an MCP client begins wherever an event says who acted."""
 SaidKind = Literal["task", "say", "steer"]
 Interruptible = Literal["model", "tool", "check"]
 """What a person can interrupt."""
@@ -133,6 +137,8 @@ class Said(EventBase, frozen=True, kw_only=True):
     queued_id: int | None = None
     """The id of the command that sent the message, if the message was queued."""
     images: list[ImageRef] = []
+    by: str = PERSON
+    """Who sent it: the person, or an MCP client (`mcp:NAME`)."""
 
 
 class Queued(EventBase, frozen=True, kw_only=True):
@@ -141,6 +147,8 @@ class Queued(EventBase, frozen=True, kw_only=True):
     queued_id: int
     text: str
     images: list[ImageRef] = []
+    by: str = PERSON
+    """As in `Said`."""
 
 
 class Unqueued(EventBase, frozen=True, kw_only=True):
@@ -189,6 +197,11 @@ class ConversationCut(EventBase, frozen=True, kw_only=True):
     """Tokens after a summary, as counted by this program."""
     usd: float | None = 0.0
     """Cost of the summary; None: unknown price."""
+
+
+def is_client(by: str) -> bool:
+    """Return whether an MCP client acted, and not a person or the program."""
+    return by.startswith(CLIENT)
 
 
 PersonEvent = (

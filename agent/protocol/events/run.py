@@ -234,6 +234,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     estimate: Estimate | None = None
     failed_items: list[str] = []
     evidence: Evidence | None = None
+    approved_by: list[str] = []
     journal: str = ""
     children: list[ChildOutcome] = []
 

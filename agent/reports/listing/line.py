@@ -160,7 +160,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         reason=ended.reason,
         detail=ended.detail,
         complete=ended.complete,
-        evidence=evidence_words(ended.evidence) if ended.evidence is not None else "",
+        evidence=evidence_words(ended.evidence, ended.approved_by),
         evidence_kind=evidence_kind(ended.evidence, verified) if ended.complete else "",
         steps=ended.steps,
         usd=ended.usd,

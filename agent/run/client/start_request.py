@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...protocol import Decide, GateMode, ImageRef, LimitValue, ModelSpec, OnAsk, OnStall, RunSpec
+from ...protocol import PERSON, Decide, GateMode, ImageRef, LimitValue, ModelSpec, OnAsk, OnStall, RunSpec
 
 
 class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +29,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Another Dask cluster for the search, as `--executor` names it."""
     accept: str | None = None
     """Digest of the suspect result that the person accepts."""
+    by: str = PERSON
+    """Who resumes the run: the person, or an MCP client (`mcp:NAME`)."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

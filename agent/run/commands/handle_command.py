@@ -10,6 +10,8 @@ from ...finder.search_commands import FinderCommand, handle_search_command
 from ...gate import Gate
 from ...gate.change.resolve_conflict import PROPOSAL_CHANGED
 from ...protocol import (
+    OF_CLIENTS,
+    PERSON,
     Act,
     AddItem,
     AddLens,
@@ -67,6 +69,8 @@ from .undo import undo
 
 async def handle_command(run: LiveRun, command_id: int, command: Command, open_model: OpenModel) -> str | None:
     """Carry out a command. Returns None, or why it was refused."""
+    if command.by != PERSON and not isinstance(command, OF_CLIENTS):
+        return f"only a person can do this, not {command.by}"
     match command:
         case Say() | Steer() | EditQueued() | Unqueue() | Answer() | Decide() | Clear():
             return _take_message(run, command_id, command)
@@ -165,10 +169,8 @@ def _take_message(
             ctx.events.record(Unqueued(queued_id=queued_id))
         case Decide():
             return _decide(run.facts, run.ctx.events, run.ctx.gate, command)
-        case Answer(question_id=question_id, text=text):
-            if question_id not in run.facts.requests.questions:
-                return "there is no open question with that id"
-            ctx.events.record(QuestionAnswered(question_id=question_id, text=text))
+        case Answer():
+            return _answer(run.facts, ctx.events, command)
         case Clear():
             return _clear(run.facts, run.ctx.events, run.ctx.activity)
     return None
@@ -185,8 +187,26 @@ def _decide(facts: RunFacts, events: Recorder, gate: Gate, command: Decide) -> s
         return None
     refused = gate.decide(command)
     if refused is None and command.proposal_id in gate.postponed.decisions and facts.handoff is not None:
-        events.record(HandoffClosed(by="person"))
+        events.record(HandoffClosed(by=command.by))
     return refused
+
+
+def _answer(facts: RunFacts, events: Recorder, command: Answer) -> str | None:
+    if command.question_id not in facts.requests.questions:
+        return "there is no open question with that id"
+    if command.by != PERSON and not _is_of_model(facts, command.question_id):
+        return f"only a person can answer this question, not {command.by}"
+    events.record(QuestionAnswered(question_id=command.question_id, text=command.text, by=command.by))
+    return None
+
+
+def _is_of_model(facts: RunFacts, question_id: str) -> bool:
+    """Return whether the model asked this question with a call, and not the program about a result."""
+    return any(
+        call.call_id == question_id and call.tool == "ask_person"
+        for conversation in facts.conversations.values()
+        for call in conversation.unanswered()
+    )
 
 
 def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
@@ -197,8 +217,8 @@ def _queue(run: LiveRun, command_id: int, said: Say | Steer) -> str | None:
         return f"this run waits for its child run {child}, which has the model: rundry ctl {child} queue TEXT sends it"
     if refused := refuse_images(run.ctx.journal, run.ctx.facts, run.ctx.models, said.images):
         return refused
-    run.ctx.events.record(Queued(queued_id=command_id, text=said.text, images=said.images))
-    run.pauses.unpause()
+    run.ctx.events.record(Queued(queued_id=command_id, text=said.text, images=said.images, by=said.by))
+    run.pauses.unpause(by=said.by)
     return None
 
 
@@ -229,16 +249,16 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
         case Pause(now=now):
             ctx.activity.end_one_step()
             if not run.facts.paused:
-                ctx.events.record(Paused())
+                ctx.events.record(Paused(by=command.by))
             if now:
-                ctx.gate.cancel_all("the person paused the run")
+                ctx.gate.cancel_all(f"{_who(command.by)} paused the run")
                 ctx.activity.interrupt("pause")
         case Unpause():
             if run.facts.handoff is not None and run.facts.ended is None:
-                ctx.events.record(HandoffClosed(by="person"))
+                ctx.events.record(HandoffClosed(by=command.by))
             elif not run.facts.paused:
                 return "the run is not paused"
-            run.pauses.unpause()
+            run.pauses.unpause(by=command.by)
         case StepOnce():
             if not run.facts.paused:
                 ctx.events.record(Paused(why="one step was requested"))
@@ -250,5 +270,9 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             ctx.gate.cancel_all("the person interrupted the step")
             return None if ctx.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
-            run.requests.ask_to_stop(how, "the person stopped it")
+            run.requests.ask_to_stop(how, f"{_who(command.by)} stopped it")
     return None
+
+
+def _who(by: str) -> str:
+    return "the person" if by == PERSON else by

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from ...facts.common.handoff import TIER
 from ...protocol import (
+    PERSON,
     Finish,
     HandoffClosed,
     HandoffOpened,
@@ -168,7 +169,7 @@ class HandoffTiers:
         """Return whether someone took over or stopped the run. A queued message closes the hand-off."""
         run = self._run
         if run.facts.queue and run.facts.handoff is not None:
-            run.ctx.events.record(HandoffClosed(by="person"))
+            run.ctx.events.record(HandoffClosed(by=run.queue.sender or PERSON))
         return run.requests.stop is not None or run.requests.wants_control or run.facts.handoff is None
 
     def _asked(self, number: int, tier: HandoffTier) -> float | None:

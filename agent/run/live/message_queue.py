@@ -16,6 +16,11 @@ class MessageQueue:
         self._facts, self._events, self._stalls, self._messages = facts, events, stalls, messages
         self._steers: set[int] = set()
 
+    @property
+    def sender(self) -> str | None:
+        """Who sent the first queued message; None: no message is queued."""
+        return next((self._facts.queue[queued_id].by for queued_id in sorted(self._facts.queue)), None)
+
     def mark_steer(self, queued_id: int) -> None:
         """Remember that this queued message interrupted the step, so that it is delivered first."""
         self._steers.add(queued_id)
@@ -37,5 +42,7 @@ class MessageQueue:
             if not facts.spec.task and not any(m.role == "user" for m in facts.main.messages):
                 kind = "task"
             queued = queue[queued_id]
-            self._events.record(Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images))
+            self._events.record(
+                Said(text=queued.text, kind=kind, queued_id=queued_id, images=queued.images, by=queued.by)
+            )
         self._steers.clear()

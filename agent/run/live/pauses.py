@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.facts import RunFacts
-from ...protocol import LoopKind, Paused, Unpaused
+from ...protocol import PERSON, LoopKind, Paused, Unpaused
 from ...step.resources.recorder import Recorder
 from ...step.resources.usage import Usage
 from .requests import UserRequests
@@ -16,14 +16,14 @@ class Pauses:
         self._facts, self._events, self._usage, self._requests = facts, events, usage, requests
 
     def pause(self, why: str, *, by: str) -> None:
-        """Pause the run, unless it is paused. `by`: `person` or `program`."""
+        """Pause the run, unless it is paused. `by`: `person`, `program` or a client."""
         if not self._facts.paused:
             self._events.record(Paused(by=by, why=why))
 
-    def unpause(self) -> None:
-        """Continue the run, if it is paused."""
+    def unpause(self, *, by: str = PERSON) -> None:
+        """Continue the run, if it is paused. `by`: who asked for it."""
         if self._facts.paused:
-            self._events.record(Unpaused())
+            self._events.record(Unpaused(by=by))
 
     def after_interrupt(self) -> None:
         """Pause the run after an interrupt, except a chat, which waits for the next message in any case.

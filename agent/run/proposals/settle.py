@@ -12,6 +12,7 @@ from ...gate.notes import comment_line
 from ...gate.ruling import approved
 from ...gate.stored.drafts import is_file_change, stored_draft
 from ...protocol import (
+    PERSON,
     FileChanged,
     Interrupted,
     ProposalDecided,
@@ -34,13 +35,13 @@ UNKNOWN = "unknown: the program stopped while this command ran, so it may have r
 SUPERSEDED = "not run: the person sent a message instead"
 
 
-async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResult]:
+async def settle(run: LiveRun, *, said: str | None = None, by: str = PERSON) -> Sequence[WorkResult]:
     """Finish the step that an earlier runner left unfinished, and return its results.
 
     An open proposal is opened again, unchanged. An approved change of a file is made if it was not. A command that may
     have run is never repeated. All other calls are made now.
 
-    `said`: a message of the person, which answers the open proposals if no view is attached.
+    `said`: a message of the person, or of the client `by`, which answers the open proposals if no view is attached.
     """
     ctx, facts = run.ctx, run.facts
     _close_works(ctx.facts, ctx.events)
@@ -52,7 +53,7 @@ async def settle(run: LiveRun, *, said: str | None = None) -> Sequence[WorkResul
     _close_lost(run.facts, dangling, record)
     try:
         with ctx.activity.in_progress():
-            return await _answer(run, dangling, world, said, record)
+            return await _answer(run, dangling, world, (said, by), record)
     except PersonInterrupted as how:
         record(Interrupted(what="tool", detail=str(how)))
         run.pauses.after_interrupt()
@@ -68,12 +69,14 @@ async def settle_open(run: LiveRun) -> Sequence[WorkResult]:
 
 
 async def _answer(
-    run: LiveRun, dangling: Sequence[ToolCall], world: str | None, said: str | None, record: Record
+    run: LiveRun, dangling: Sequence[ToolCall], world: str | None, message: tuple[str | None, str], record: Record
 ) -> Sequence[WorkResult]:
     ctx, facts = run.ctx, run.facts
-    said = said or next((queued.text for queued in facts.queue.values()), None)
+    said, by = message
+    if not said and (queued := next(iter(facts.queue.values()), None)) is not None:
+        said, by = queued.text, queued.by
     if said and not ctx.watched() and (waiting := _undecided(run.facts, run.ctx.gate, dangling)):
-        _answer_with(run.ctx.gate, dangling, waiting, said, record)
+        _answer_with(run.ctx.gate, dangling, waiting, (said, by), record)
         return ()
     handoff: str | None = None
     again: list[ToolCall] = []
@@ -121,14 +124,19 @@ def _undecided(facts: RunFacts, gate: Gate, dangling: Sequence[ToolCall]) -> lis
 
 
 def _answer_with(
-    gate: Gate, dangling: Sequence[ToolCall], waiting: Sequence[ProposalOpened], said: str, record: Record
+    gate: Gate,
+    dangling: Sequence[ToolCall],
+    waiting: Sequence[ProposalOpened],
+    message: tuple[str, str],
+    record: Record,
 ) -> None:
-    """Reject the open proposals with the person's message, as if it had arrived while they waited at the gate."""
-    why = f"the person said instead: {said}"
+    """Reject the open proposals with a message and its sender, as if it had arrived while they waited at the gate."""
+    said, by = message
+    why = f"{'the person' if by == PERSON else by} said instead: {said}"
     calls = {opened.call_id for opened in waiting}
     for opened in waiting:
         gate.postponed.pop(opened.proposal_id)
-        record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="person", reason=why))
+        record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by=by, reason=why))
     for call in dangling:
         _finish(call, f"not done: {why}" if call.call_id in calls else SUPERSEDED, record, "not run")
 
@@ -190,10 +198,10 @@ def _ruling_of(facts: RunFacts, call: ToolCall, ruling: Ruling) -> Ruling:
 def _note(facts: RunFacts, call: ToolCall) -> str:
     """Return the note to the model about a person's decision; empty if there is nothing to say."""
     decided = facts.requests.decisions.get(call.call_id)
-    if decided is None or decided.by != "person":
+    if decided is None or decided.by == "policy":
         return ""
     lines = [f"the person accepted {decided.taken} hunks of your change."] if decided.decision == "part" else []
     if decided.after is not None and decided.decision == "approve":
         lines.append("the person changed your text before approving it.")
     lines += [f"Hunk {i + 1} was skipped because: {why}" for i, why in sorted(decided.left.items())]
-    return "\n".join([*lines, *([comment_line(decided.reason)] if decided.reason else [])])
+    return "\n".join([*lines, *([comment_line(decided.reason, decided.by)] if decided.reason else [])])

@@ -93,7 +93,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
-        ctx.events.record(Said(text=spec.task, kind="task", images=spec.images))
+        ctx.events.record(Said(text=spec.task, kind="task", images=spec.images, by=spec.started_by))
     if run.finder is not None:
         run.finder.begin()
 
@@ -131,7 +131,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     ctx.guarded.seal(ctx.events.record)
     charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])
-    _change_limits(ctx.facts, ctx.events, changes.limits)
+    _change_limits(ctx.facts, ctx.events, changes.limits, by=changes.by)
     if (kept := enforceable_budget(ctx.facts, ctx.models)) != facts.budget:
         ctx.events.record(BudgetChanged(budget=kept, by="program"))
     if changes.model is not None:
@@ -139,13 +139,13 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     if changes.gate is not None:
         ctx.events.record(GateModeChanged(mode=changes.gate))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
-        ctx.events.record(HandoffClosed(by="person", note=changes.hint or ""))
+        ctx.events.record(HandoffClosed(by=changes.by, note=changes.hint or ""))
     if run.finder is not None:
         await roll_back_items(run)
         run.finder.resume(after_end=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
         ctx.gate.decide_later(changes.decision)
-    results = await settle(run, said=changes.hint)
+    results = await settle(run, said=changes.hint, by=changes.by)
     await end_manual_control(ctx)
     if changes.accept is not None and not facts.main.unanswered():
         await accept_result(run, changes.accept)
@@ -171,7 +171,7 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
     if is_suspect and (changes.hint is not None or not ctx.watched()):  # otherwise the person is asked first
         send_suspects(run, (changes.hint or "") if has_items else "")
     if changes.hint is not None:
-        ctx.events.record(Said(text=changes.hint, kind="steer", images=changes.images))
+        ctx.events.record(Said(text=changes.hint, kind="steer", images=changes.images, by=changes.by))
         return True
     if changes.decision is not None:
         return False
@@ -181,13 +181,13 @@ def _note_resumed(run: LiveRun, changes: ResumeChanges, before: RunEnded | None)
     return False
 
 
-def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, LimitValue]) -> None:
+def _change_limits(facts: RunFacts, events: Recorder, limits: Mapping[str, LimitValue], *, by: str) -> None:
     for name, value in limits.items():
         if name in BUDGET and not isinstance(value, str):
-            events.record(BudgetChanged(budget=replace_budget(facts.budget, name, value)))
+            events.record(BudgetChanged(budget=replace_budget(facts.budget, name, value), by=by))
     others = {name: value for name, value in limits.items() if name not in BUDGET}
     if others:
-        events.record(LimitsChanged(limits=others))
+        events.record(LimitsChanged(limits=others, by=by))
 
 
 def enforceable_budget(facts: RunFacts, models: ModelsInUse) -> Budget:

@@ -122,7 +122,7 @@ def _refused(ruling: Ruling, chosen: TryChosen, path: str) -> Measured | WorkRes
     if ruling.handoff or reason.startswith(NOBODY_HERE):
         lines = "" if chosen.lines is None else f" ({chosen.lines} changed lines)"
         return WorkResult(handoff=f"someone has to approve the change of {_name(chosen)}{lines}: it reached the goal")
-    ends = Reason.USER if ruling.by == "person" else None
+    ends = Reason.USER if ruling.by != "policy" else None
     return Measured(False, f"{_name(chosen)} was not applied: the change of {path} was rejected: {reason}", ends=ends)
 
 

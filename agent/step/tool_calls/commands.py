@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...gate import CommandDraft, Ruling
-from ...protocol import Record
+from ...protocol import PERSON, Record
 from ...stops import count_failing
 from ...tools import ToolResult, carry_out
 from ...workspace import Access, Change, MissingAccess, Sandbox, Workspace
@@ -92,7 +92,8 @@ def _widened(draft: CommandDraft, need: MissingAccess) -> CommandDraft:
 def _not_allowed(ruling: Ruling) -> str:
     if ruling.refused_by == "person":
         why = f": {ruling.reason}" if ruling.reason else ", without a reason"
-        return f"The person did not allow it{why}. Find a way that does not need it, or ask."
+        who = "The person" if ruling.by == PERSON else ruling.by
+        return f"{who} did not allow it{why}. Find a way that does not need it, or ask."
     return ruling.note_for_model
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from ...protocol import (
+    PERSON,
     CommandRefused,
     CommandTaken,
     ConversationCut,
@@ -138,11 +139,11 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
     by = "" if event.by == "person" else f" by {event.by}"
     match event.decision:
         case "approve":
-            block.status = "approved" if event.by == "person" else "running"
-            block.right = "approved" if event.by == "person" else ""
+            block.status = "running" if event.by == "policy" else "approved"
+            block.right = "" if event.by == "policy" else f"approved{by}"
         case "part":
             block.status = "part"
-            block.right = f"{event.taken} of {hunks} {'parts' if event.cuts else 'hunks'} approved"
+            block.right = f"{event.taken} of {hunks} {'parts' if event.cuts else 'hunks'} approved{by}"
         case _:
             block.status = "rejected"
             block.right = f"rejected{by}"
@@ -172,7 +173,8 @@ def _said(state: ViewState, stamped: Stamped, event: Said) -> None:
     state.waiting = ""
     if state.loop is LoopKind.CHAT:  # a chat's budget is for each message (docs/requirements.md 3.1)
         state.busy.exact = state.busy.measured = 0.0
-    carries = "  ".join(image.label for image in event.images)
+    sender = [f"from {event.by}"] if event.by != PERSON else []
+    carries = "  ".join([*sender, *(image.label for image in event.images)])
     first = (i for i, b in enumerate(state.blocks[:3]) if b.kind == "task" and b.text == event.text)
     if event.kind == "task" and (index := next(first, None)) is not None:
         if carries:

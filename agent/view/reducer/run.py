@@ -119,8 +119,8 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     state.sleeping = None
     answer = event.answer or ""
     text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text
-    if event.evidence is not None:
-        note(state, stamped, f"evidence: {evidence_words(event.evidence)}")
+    if words := evidence_words(event.evidence, event.approved_by):
+        note(state, stamped, f"evidence: {words}")
     block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
     block.status = "passed" if event.complete else "failed"
     block.right = "complete" if event.complete else "not complete"

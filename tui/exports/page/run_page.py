@@ -50,10 +50,10 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
     gap = "" if ended.complete else ' <span class="dim">not complete</span>'
     yield f'<div class="verdict {colour}"><strong>{sign} {ended.reason.value}</strong> '
     yield f"{words.line(ended.detail)}{gap}"
-    if ended.evidence is not None:
-        yield f"<p>{words.line(evidence_words(ended.evidence))}</p>"
-        if ended.evidence.not_guaranteed:
-            yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
+    if line := evidence_words(ended.evidence, ended.approved_by):
+        yield f"<p>{words.line(line)}</p>"
+    if ended.evidence is not None and ended.evidence.not_guaranteed:
+        yield f'<p class="dim">not guaranteed: {words.line("; ".join(ended.evidence.not_guaranteed))}</p>'
     if ended.failed_items:
         yield f'<p class="dim">failed permanently: {words.line(", ".join(ended.failed_items[:20]))}</p>'
     yield "</div>"

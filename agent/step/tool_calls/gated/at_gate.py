@@ -94,7 +94,7 @@ async def _pass_gate(
                 gated.handoff += f". {NOT_KEPT_OPEN.format(one=one, it=it)}"
         if ruling.is_left_open:
             return gated
-        gated.is_rejected = not ruling.approved and ruling.by == "person" and ruling.refused_by != "conflict"
+        gated.is_rejected = not ruling.approved and ruling.by != "policy" and ruling.refused_by != "conflict"
         if ruling.approved and isinstance(ruling.draft, CommandDraft):
             gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, record)
             return gated
