@@ -194,7 +194,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     attended: bool = False
     """The run was started from a person's screen."""
     started_by: str = "person"
-    """Who started the run: a person or their script, or an MCP client (`mcp:NAME`)."""
+    """`person`, also for a script, or the MCP client (`mcp:NAME`) that started the run."""
     answers_in_text: bool = False
     """A goal run without a check ends when the model has answered without calling a tool (`--print`)."""
     instructions: str | None = None

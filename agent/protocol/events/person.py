@@ -138,7 +138,7 @@ class Said(EventBase, frozen=True, kw_only=True):
     """The id of the command that sent the message, if the message was queued."""
     images: list[ImageRef] = []
     by: str = PERSON
-    """Who sent it: the person, or an MCP client (`mcp:NAME`)."""
+    """The sender: `person`, or an MCP client (`mcp:NAME`)."""
 
 
 class Queued(EventBase, frozen=True, kw_only=True):

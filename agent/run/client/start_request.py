@@ -30,7 +30,7 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     accept: str | None = None
     """Digest of the suspect result that the person accepts."""
     by: str = PERSON
-    """Who resumes the run: the person, or an MCP client (`mcp:NAME`)."""
+    """`person`, or the MCP client (`mcp:NAME`) that resumes the run."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

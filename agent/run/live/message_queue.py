@@ -18,7 +18,7 @@ class MessageQueue:
 
     @property
     def sender(self) -> str | None:
-        """Who sent the first queued message; None: no message is queued."""
+        """The sender of the first queued message; None: no message is queued."""
         return next((self._facts.queue[queued_id].by for queued_id in sorted(self._facts.queue)), None)
 
     def mark_steer(self, queued_id: int) -> None:
