@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from .config import (
         CLUSTER_CHECKS,
         CLUSTER_CONCURRENCY,
+        BadSkill,
+        FoundSkill,
         SearchRequest,
         Setting,
         Settings,
+        SlashCommand,
         Trust,
         budget_is_set,
         budget_of,
         config_file,
+        find_commands,
+        find_skills,
         load_settings,
+        load_skill,
         migration_concurrency,
         parse_deadline,
         parse_duration,
@@ -35,7 +41,9 @@ if TYPE_CHECKING:
         remember_model,
         same_server_model,
         search_request,
+        skill_body,
         to_spec,
+        unused_notes,
         with_search_limits,
     )
     from .facts.changes import Changes, RecordedChange, standing_changes
@@ -80,6 +88,7 @@ if TYPE_CHECKING:
     from .reports.by_group import GroupSpend
     from .reports.changed_files import RunFile, changed_files
     from .reports.check import check_journal
+    from .reports.context_costs import ContextCost, context_costs
     from .reports.export import exported, exported_lines
     from .reports.handoffs import decision_commands, digests_of, handoff_markdown
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result

@@ -140,6 +140,8 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
             is_offered = action.where in places and not (only_shows and action.name not in READ_ONLY_ACTIONS)
             if action.name != "palette" and is_offered:
                 yield SystemCommand(action.label, self._about(action), _Do(screen, action.name))
+        for name, takes, about in () if only_shows else screen.controller.extensions.current.suggestions:
+            yield SystemCommand(f"/{name}", one_line(f"{takes}  {about}".strip()), _Fill(screen, f"/{name} "))
 
     def _about(self, action: Action) -> str:
         slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
@@ -238,3 +240,12 @@ class _Do:
 
     def __call__(self) -> None:
         self.screen.action_do(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fill:
+    screen: MainScreen
+    text: str
+
+    def __call__(self) -> None:
+        self.screen.prompt.fill(self.text)

@@ -45,6 +45,7 @@ from rundry.agent import (
 
 from .attaching import images_of_message, images_of_task
 from .deciding.answer import picked_option
+from .run.extensions import RunExtensions
 from .run.link import Link, Start
 from .run.reader import RunReader
 from .run.status import RunStatus
@@ -57,12 +58,11 @@ class RunController:
     """Controls one run, or the draft of one."""
 
     def __init__(self, link: Link, start: Start | None = None) -> None:
-        self.link = link
-        self.start = start
+        self.link, self.start = link, start
         self.state = start.preview() if start is not None else ViewState()
         self.reader = RunReader(link, start)
-        self.begun = link.journal is not None
-        self._expected = ""
+        self.begun, self._expected = link.journal is not None, ""
+        self.extensions = RunExtensions(lambda: self.root, start.extensions if start is not None else None)
         self.is_stopping = False
         """This view sent a stop, and the run has not ended yet."""
         self.is_text = False

@@ -10,6 +10,10 @@ from .loop_flags import budget_is_set
 from .options import KEYS
 from .remember import remember_rule
 from .settings import Setting, Settings, config_file, load_settings
+from .skills.find_skills import FoundSkill, find_skills, load_skill, skill_body
+from .skills.folder_content import BadSkill
+from .skills.skill_notes import unused_notes
+from .skills.slash_commands import SlashCommand, find_commands
 from .spec import budget_of, to_spec
 from .trust import Trust
 from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
@@ -19,16 +23,22 @@ __all__ = [
     "CLUSTER_CONCURRENCY",
     "EVERY_FILE",
     "KEYS",
+    "BadSkill",
+    "FoundSkill",
     "SearchRequest",
     "Setting",
     "Settings",
+    "SlashCommand",
     "Trust",
     "budget_is_set",
     "budget_of",
     "config_file",
     "default_budget",
     "did_you_mean",
+    "find_commands",
+    "find_skills",
     "load_settings",
+    "load_skill",
     "migration_concurrency",
     "parse_deadline",
     "parse_duration",
@@ -43,6 +53,8 @@ __all__ = [
     "remembered_model",
     "same_server_model",
     "search_request",
+    "skill_body",
     "to_spec",
+    "unused_notes",
     "with_search_limits",
 ]

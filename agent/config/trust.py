@@ -67,17 +67,29 @@ class Trust:
     def trust(self, workspace: Path) -> list[str]:
         """Trust the workspace until one of its files changes. Returns the names of these files. Raises ConfigError."""
         content = Content(workspace)
+        self._add({_name(workspace): content.digest})
+        return sorted(content.files)
+
+    def item_is_trusted(self, workspace: Path, place: str, digest: str) -> bool:
+        """Return whether the person trusted exactly this content of a skill or slash command. Raises ConfigError."""
+        return self._load().get(_item(workspace, place)) == digest
+
+    def trust_items(self, workspace: Path, digests: Mapping[str, str]) -> None:
+        """Trust skills and slash commands of the workspace, by place, with these digests. Raises ConfigError."""
+        if digests:
+            self._add({_item(workspace, place): digest for place, digest in digests.items()})
+
+    def _add(self, digests: Mapping[str, str]) -> None:
         try:
             self.store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self.store.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self._save({**self._load(), _name(workspace): content.digest})
+                self._save({**self._load(), **digests})
             finally:
                 os.close(lock)
         except OSError as error:
             raise ConfigError(f"{self.store} cannot be written: {error.strerror}") from error
-        return sorted(content.files)
 
     def _load(self) -> dict[str, str]:
         try:
@@ -101,6 +113,11 @@ class Trust:
 
 def _name(workspace: Path) -> str:
     return str(workspace.resolve())
+
+
+def _item(workspace: Path, place: str) -> str:
+    """Return the name of a skill or slash command in the store. A resolved path never contains `//`."""
+    return f"{_name(workspace)}//{place}"
 
 
 def _read(path: Path) -> bytes | None:

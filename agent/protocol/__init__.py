@@ -279,6 +279,11 @@ from .evidence import (
     evidence_kind as evidence_kind,
     evidence_words as evidence_words,
 )
+from .extensions.skills import (
+    SKILL as SKILL,
+    Origin as Origin,
+    Skill as Skill,
+)
 from .finder import (
     ITEM_KINDS as ITEM_KINDS,
     FinderSpec as FinderSpec,

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from .budget import Budget
+from .extensions.skills import Skill
 from .finder import FinderSpec, RepeatSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
@@ -199,6 +200,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A goal run without a check ends when the model has answered without calling a tool (`--print`)."""
     instructions: str | None = None
     """Path of the project instructions, if the workspace has any (`AGENTS.md`, `CLAUDE.md`)."""
+    skills: list[Skill] = []
+    """Skills that the model can load."""
     item_steps: int = 15
     """Maximum number of steps of one item or lens."""
     command_timeout: float = 120.0

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..protocol import CONSTRAINED, RunSpec
+from ..protocol import CONSTRAINED, SKILL, RunSpec, Skill
+from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_HEADING, SKILLS_PART
 from ..system import read_plain
 
 _LARGEST = 64_000_000
 """Bytes of the largest instructions file that is read. The limit below applies to its text."""
 _INSTRUCTIONS_LIMIT = 12_000
 """Characters of the project's instructions in the prompt."""
-_INSTRUCTIONS = re.compile(r"\n\nThe project's own instructions \(([^()\n]+)\):\n")
+_SKILLS_LIMIT = 8_000
+"""Characters of the list of skills in the prompt."""
+_LEAST_DESCRIPTION = 120
 _LEFT_OUT = re.compile(r"\n?\[\.\.\. ([\d,]+) more characters are left out \.\.\.\]\Z")
 
 _BASE = """\
@@ -41,6 +45,11 @@ _OPTIONAL_SENTENCES = (
 
 
 _IN_TEXT = "If the task is only a question, answer it in text. An answer without a tool call ends the run."
+
+
+_SKILLS = f"""\
+{SKILLS_HEADING} If a task fits the description of a skill, first load it: `read_file` \
+with the path `{SKILL}NAME`. A skill gives no permission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class Instructions:
 
 def split_instructions(system: str) -> tuple[str, Instructions | None]:
     """Split a system prompt into the text without the project's instructions, and the instructions."""
-    found = _INSTRUCTIONS.search(system)
+    found = INSTRUCTIONS_HEADING.search(system)
     if found is None:
         return system, None
     text = system[found.end() :]
@@ -83,10 +92,10 @@ def split_instructions(system: str) -> tuple[str, Instructions | None]:
 
 
 def without_optional_sentences(system: str) -> str:
-    """Return the system prompt without the sentences that are left out for a small window."""
+    """Return the system prompt without what is left out for a small window: some sentences, and the skills."""
     for sentence in _OPTIONAL_SENTENCES:
         system = system.replace(sentence, "")
-    return system
+    return SKILLS_PART.sub("", system)
 
 
 def system_prompt(spec: RunSpec) -> str:
@@ -99,9 +108,29 @@ def system_prompt(spec: RunSpec) -> str:
         parts.append(prompt.format(goal=_goal(spec) if has_goal else ""))
         if spec.answers_in_text:
             parts.append(_IN_TEXT)
+        if spec.skills:
+            parts.append(skill_list(spec.skills))
     if given := instructions(spec):
         parts.append(given)
     return "\n\n".join(parts)
+
+
+def skill_list(skills: Sequence[Skill]) -> str:
+    """Return the part of the system prompt that names the skills. Long lists have shorter descriptions."""
+    most = max(_LEAST_DESCRIPTION, _SKILLS_LIMIT // len(skills))
+    lines = [f"- {skill.name}: {_cut(skill.description, most)}" for skill in skills]
+    kept, length = list[str](), 0
+    for line in lines:
+        length += len(line) + 1
+        if length > _SKILLS_LIMIT:
+            kept.append(f"[... {len(lines) - len(kept)} more skills are left out ...]")
+            break
+        kept.append(line)
+    return "\n".join([_SKILLS, *kept])
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def instructions(spec: RunSpec) -> str | None:

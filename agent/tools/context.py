@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from ..gate import denial_of
-from ..protocol import Rule
+from ..protocol import Rule, Skill
 from ..workspace import Ignore, PathRefused, Sandbox, Workspace
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
@@ -64,6 +64,8 @@ class ToolContext:
     """Guarded files: the sandbox makes them read-only for commands where it can."""
     live_output: Callable[[str], bytes | None] = lambda name: None
     """Returns the output so far of a background command; None: this runner did not start it."""
+    skills: Sequence[Skill] = ()
+    """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
     """Runs the tools that read the workspace on other machines; None: they run here."""
     ignore: Ignore = field(init=False)

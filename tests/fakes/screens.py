@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from rundry.agent import Budget, GateMode, LoopKind, ModelSpec, RunLine, RunSpec, Survey, UserError, ViewState
 from rundry.tui.app import RundryApp
+from rundry.tui.run.extensions import Extensions
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 
@@ -27,6 +28,7 @@ class PlayedStart:
     def __init__(self, workspace: Path, model: str | None = "ollama_chat/qwen3:8b") -> None:
         self.workspace = workspace
         self.folder = workspace
+        self.extensions = Extensions(workspace)
         self.model = ModelSpec(name=model) if model else None
         self.remembered: list[str] = []
         self.options: dict[str, object] = {}

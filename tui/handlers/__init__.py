@@ -19,6 +19,7 @@ from .control import ControlHandlers
 from .conversation import ConversationHandlers
 from .dialogs import DialogHandlers
 from .ended import EndHandlers
+from .extensions import ExtensionHandlers
 from .run import RunHandlers
 from .search import SearchHandlers
 from .session import SessionHandlers
@@ -59,6 +60,7 @@ def handlers(
         **ViewHandlers(controller, prompt, services, areas).table(),
         **DialogHandlers(controller, prompt, services, areas, keymap).table(),
         **SearchHandlers(controller, prompt, services, areas).table(),
+        **ExtensionHandlers(controller, services).table(),
         **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
     }
     table |= ChildRunHandlers(controller, prompt, host, areas).table(table["interrupt"])

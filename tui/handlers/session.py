@@ -61,7 +61,7 @@ class SessionHandlers:
     def _trust(self, _argument: str) -> None:
         start = self._controller.start
         folder = start.workspace if start is not None else Path(self._controller.state.workspace)
-        names = Trust().trust(folder)
+        names = [*Trust().trust(folder), *self._controller.extensions.current.trust()]
         what = ", ".join(names) or "this folder has no config to trust"
         self._prompt.tell(f"trusted: {what}; it applies from the next start")
 

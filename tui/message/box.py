@@ -14,7 +14,7 @@ from ..keyboard.screen_keymap import keymap_of
 from ..keys import do_bound
 from ..text import bare, in_place
 from .attachments import Attachments
-from .completion import Completion, complete
+from .completion import Completion, UserCommand, complete
 from .history import History
 from .pastes import Pastes
 from .suggestions import Suggestions
@@ -107,6 +107,7 @@ class MessageBox(TextArea):
         self._suggestions = suggestions
         self._attachments = attachments
         self._files = files
+        self.user_commands: Callable[[], Sequence[UserCommand]] = tuple
         self._root = root
 
     def get_line(self, line_index: int) -> Text:
@@ -275,4 +276,6 @@ class MessageBox(TextArea):
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         files = self._files() if "@" in before and self._acts else ()
-        self._suggestions.show(complete(before, first_line=row == 0, files=files, acts=self._acts))
+        self._suggestions.show(
+            complete(before, first_line=row == 0, files=files, acts=self._acts, user_commands=self.user_commands)
+        )

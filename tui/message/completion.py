@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..actions import READ_ONLY_ACTIONS, slash_commands
@@ -28,10 +28,21 @@ class Completion:
     rows: Sequence[Suggestion]
 
 
-def complete(before: str, *, first_line: bool, files: Sequence[str], acts: bool = True) -> Completion | None:
+UserCommand = tuple[str, str, str]
+"""Name, arguments and description of a slash command that a user wrote."""
+
+
+def complete(
+    before: str,
+    *,
+    first_line: bool,
+    files: Sequence[str],
+    acts: bool = True,
+    user_commands: Callable[[], Sequence[UserCommand]] = tuple,
+) -> Completion | None:
     """Return the completion for `before`, which is the line up to the cursor. None: nothing is being completed.
 
-    `acts`: the view can change the run.
+    `acts`: the view can change the run. `user_commands`: called when a slash command is completed.
     """
     if first_line and before.startswith("/") and " " not in before:
         rows = [
@@ -39,6 +50,12 @@ def complete(before: str, *, first_line: bool, files: Sequence[str], acts: bool 
             for action in slash_commands()
             if action.slash.startswith(before[1:]) and (acts or action.name in READ_ONLY_ACTIONS)
         ]
+        if acts:
+            rows += [
+                Suggestion(f"/{name} {takes}".strip(), about, f"/{name} ")
+                for name, takes, about in user_commands()
+                if name.startswith(before[1:])
+            ]
         return Completion(0, rows[:MOST]) if rows else None
     at = before.rfind("@")
     if at < 0 or (at > 0 and not before[at - 1].isspace()) or " " in before[at:]:

@@ -49,6 +49,7 @@ class Commands:
             "wheel": lambda note: take_or_return_control(controller, note),
             "finish": lambda answer: finish_in_control(controller, prompt, answer),
             "edit_file": self._edit,
+            "skill": self._skill,
         }
         self._handlers: Mapping[str, Callable[[str], None]] = {**run.table(), **own}
 
@@ -62,6 +63,10 @@ class Commands:
             return False
         action, argument = parse_slash(text)
         handler = self._handlers.get(action.name) if action is not None else None
+        if action is None and (message := self._controller.extensions.command_message(text)) is not None:
+            self._narrator.typed.append(message)
+            self._controller.send_message(message, argument)
+            return True
         if handler is None:
             known = action is not None
             raise RundryError(
@@ -145,6 +150,11 @@ class Commands:
 
     def _edit(self, _argument: str) -> None:
         raise RundryError("/edit needs the screen: change the file in your own editor, then /control and a note")
+
+    def _skill(self, argument: str) -> None:
+        text = self._controller.extensions.skill_message(argument)
+        self._narrator.typed.append(text)
+        self._controller.send_message(text, argument)
 
     def _no_run(self) -> None:
         raise RundryError("there is no run yet: type a task")

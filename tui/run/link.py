@@ -23,6 +23,8 @@ from rundry.agent import (
     WriteWatch,
 )
 
+from .extensions import Extensions
+
 READ_ONLY = "this view only shows the run: use `rundry watch` in a terminal to act on it"
 """Why a read-only view refuses an action."""
 
@@ -101,6 +103,11 @@ class Start(Protocol):
     @property
     def notes(self) -> list[str]:
         """Lines that the screen shows at the start."""
+        ...
+
+    @property
+    def extensions(self) -> Extensions:
+        """The skills and slash commands of the user and of the workspace."""
         ...
 
     @property

@@ -25,6 +25,7 @@ class Dispatcher:
         choices: ChoiceHandlers,
     ) -> None:
         self._controller, self._prompt, self._handlers, self._choices = controller, prompt, handlers, choices
+        prompt.offer_commands(lambda: controller.extensions.current.suggestions)
         self._check = ""
         """The check that was set for a task of the first screen."""
 
@@ -57,7 +58,7 @@ class Dispatcher:
             self._prompt.tell("")
         try:
             if text.startswith("/") and not text.startswith("//") and "\n" not in text:
-                self._run_slash(text)
+                self._run_slash(text, steer=steer)
             elif text.startswith("!"):
                 self._controller.shell(text)
             elif steer:
@@ -91,11 +92,17 @@ class Dispatcher:
             start.set("until", (check,) if check else ())
             self._check = check
 
-    def _run_slash(self, text: str) -> None:
+    def _run_slash(self, text: str, *, steer: bool) -> None:
         action, argument = parse_slash(text)
-        if action is None:
+        if action is not None:
+            self._call(action.name, argument)
+            return
+        message = self._controller.extensions.command_message(text)
+        if message is None:
             raise RundryError(f"{text.split()[0]}: no such command; /help lists them")
-        self._call(action.name, argument)
+        self._refuse_for_child()
+        send = self._controller.steer if steer else self._controller.send_message
+        send(message, argument)
 
     def send_from_board(self, search: BoardPanel, event: BoardPanel.Asked) -> None:
         """Send a command of the board to the run."""

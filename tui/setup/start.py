@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from rundry.agent import (
     LoopKind,
     ModelSpec,
@@ -27,6 +29,7 @@ from rundry.agent import (
 )
 
 from ..keyboard.keymap import Keymap
+from ..run.extensions import Extensions
 from .remaps import check_keys
 
 NO_MODEL = (
@@ -85,6 +88,7 @@ class Setup:
         if begins:
             self._refuse_journals_in_the_workspace()
         self._model: ModelSpec | None = None
+        self.extensions = Extensions(self.workspace, trust=bool(flags.get("trust")))
         self._refuse_what_never_holds()
 
     def _refuse_journals_in_the_workspace(self) -> None:
@@ -126,7 +130,7 @@ class Setup:
     @property
     def notes(self) -> list[str]:
         """The lines that the screen shows at the start."""
-        return list(self.settings.notes)
+        return [*self.settings.notes, *self.extensions.notes]
 
     @property
     def model(self) -> ModelSpec | None:
@@ -178,7 +182,7 @@ class Setup:
         if self.model is None:
             keymap = Keymap(check_keys(self.settings.keys)[0])
             raise UserError(NO_MODEL if self._headless else keymap.named(_NO_MODEL_ON_SCREEN))
-        spec = self._spec(task, self.model)
+        spec = msgspec.structs.replace(self._spec(task, self.model), skills=self.extensions.offered)
         if self.model.context is not None:
             from rundry.agent import check_context  # it counts tokens: 0.1 s that other runs need not spend
 

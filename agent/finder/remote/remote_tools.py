@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from ...protocol import SKILL
 from ...tools import ToolContext, ToolResult
 from ...tools.arguments import ListFiles, ReadFile, Search
 from ...tools.context import OUTPUT
@@ -35,8 +36,8 @@ class RemoteTools:
         if not isinstance(arguments, (ReadFile, ListFiles, Search)):
             return None  # it reads a page, for which the runner keeps the allowed hosts
         path = arguments.path
-        if isinstance(arguments, ReadFile) and arguments.path.startswith(OUTPUT):
-            return None  # it is in the journal
+        if isinstance(arguments, ReadFile) and arguments.path.startswith((OUTPUT, SKILL)):
+            return None  # it is in the journal, or in a folder that only this machine has
         order = ReadOrder(name, msgspec.to_builtins(arguments), ctx.limit, ctx.bounded_seconds(_SECONDS))
         for tries in range(_TRIES):
             try:

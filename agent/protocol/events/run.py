@@ -51,6 +51,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     """Guarantees that the sandbox cannot give on this machine, each in a few words."""
     gate: GateMode = GateMode.ASK
     instructions: str | None = None
+    skills: list[str] = []
+    """Names of the skills that the model can load."""
     world: str | None = None
     """Fingerprint of the workspace at the start."""
     finder: FinderSpec | None = None

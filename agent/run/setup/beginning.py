@@ -78,6 +78,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             not_held=missing_guarantees(ctx.sandbox, ctx.gate.policy.rules),
             gate=spec.gate.mode,
             instructions=spec.instructions,
+            skills=[skill.name for skill in spec.skills],
             world=ctx.snapshots.fingerprint() or None,
             finder=spec.finder,
             fix=spec.fix,
@@ -90,12 +91,18 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
         )
     )
     ctx.guarded.seal(ctx.events.record)
+    _record_prompts(run)
+    if run.finder is not None:
+        run.finder.begin()
+
+
+def _record_prompts(run: LiveRun) -> None:
+    """Record the system prompt and the task."""
+    ctx, spec = run.ctx, run.facts.spec
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
         ctx.events.record(Said(text=spec.task, kind="task", images=spec.images, by=spec.started_by))
-    if run.finder is not None:
-        run.finder.begin()
 
 
 def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:

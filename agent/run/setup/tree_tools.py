@@ -54,6 +54,7 @@ def tool_context(
         rules=tree.gate.policy.rules,
         read_only=guarded.read_only,
         live_output=background.output,
+        skills=facts.spec.skills,
     )
 
 

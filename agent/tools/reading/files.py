@@ -10,11 +10,13 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from ...protocol import SKILL
 from ...workspace import FileState, PathRefused, UnreadableFile, read_state
 from ..arguments import ListFiles, ReadFile
 from ..context import OUTPUT, ToolContext
 from ..result import ToolResult, failure
 from ..text import fitting, lines_of, numbered, plain
+from .skills import read_skill
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -27,13 +29,16 @@ SECONDS = 20.0
 
 
 def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
-    """Return numbered lines of a file, or of an output that was too long to show."""
+    """Return numbered lines of a file, of a skill, or of an output that was too long to show."""
     if args.path.startswith(OUTPUT):
         try:
             text = plain(ctx.output(args.path))
         except KeyError:
             return failure(f"there is no stored output {args.path}", "no such output")
         return _lines(args, text, ctx)
+    if args.path.startswith(SKILL):
+        found = read_skill(args.path, ctx)
+        return found if isinstance(found, ToolResult) else _lines(args, plain(found.encode()), ctx)
     state = existing(args.path, ctx)
     if isinstance(state, ToolResult):
         return state

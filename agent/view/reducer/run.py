@@ -99,6 +99,8 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
         add(state, stamped, "task", text=event.task)
     if event.instructions:
         note(state, stamped, f"instructions from {event.instructions}")
+    if event.skills:
+        note(state, stamped, f"skills: {', '.join(event.skills)}")
     for line in event.notes:
         note(state, stamped, line)
 

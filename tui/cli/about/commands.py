@@ -12,7 +12,7 @@ from ..options import LOOKED_AT, run_options
 
 def about_the_program(cli: click.Group) -> None:
     """Add these commands to the group."""
-    for command in (config, help_, completion, man):
+    for command in (config, help_, completion, man, skills):
         cli.add_command(command)
 
 
@@ -32,6 +32,16 @@ def config(what: str | None, as_json: bool, **flags: object) -> None:
 
     prints = {None: print_config, "keys": print_keys, "themes": print_themes, "check": print_check}[what]
     guarded(lambda: prints(flags, as_json=as_json))
+
+
+@click.command(short_help="List skills and slash commands.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
+def skills(as_json: bool, **flags: object) -> None:
+    """List the skills and the slash commands of your config folder and of the workspace, and which are trusted."""
+    from .skills import print_skills
+
+    guarded(lambda: print_skills(flags, as_json=as_json))
 
 
 @click.command(short_help="Print the completion script of a shell.")

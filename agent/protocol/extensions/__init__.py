@@ -1,0 +1,1 @@
+"""Types of what users add to rundry: skills and hooks."""

@@ -1,0 +1,60 @@
+"""How much of the context window the instructions and skills of a run take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..journal import Journal
+from ..protocol import SKILL, Prompted, ToolCalled, ToolFinished
+from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_PART
+
+_CHARACTERS_PER_TOKEN = 4
+"""A usual ratio for English text. The exact number depends on the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCost:
+    """One text that users wrote and that the model gets."""
+
+    what: str
+    """Its file, or `list of skills`."""
+    tokens: int
+    """About this many tokens."""
+    in_each_prompt: bool
+    """Part of the system prompt, which each call sends; otherwise a message, which a compaction can remove."""
+
+
+def context_costs(journal: Journal) -> list[ContextCost]:
+    """Return the costs of the run's main conversation, in the order in which they came."""
+    found: list[ContextCost] = []
+    skills: dict[str, str] = {}
+    for stamped in journal.read_types((Prompted, ToolCalled, ToolFinished)):
+        match stamped.event:
+            case Prompted(kind="system", text=text) if stamped.work is None:
+                found += _of_system(text)
+            case Prompted(kind="instructions", text=text) if stamped.work is None:
+                name = text.partition("(")[2].partition(")")[0]
+                found.append(ContextCost(name, _tokens(text), in_each_prompt=False))
+            case ToolCalled(tool="read_file", call_id=call_id, arguments=dict()):
+                path = str(cast("dict[str, object]", stamped.event.arguments).get("path", ""))
+                if path.startswith(SKILL):
+                    skills[call_id] = path
+            case ToolFinished(call_id=call_id, ok=True, result=result) if call_id in skills:
+                found.append(ContextCost(skills[call_id], _tokens(result), in_each_prompt=False))
+            case _:
+                pass
+    return found
+
+
+def _of_system(text: str) -> list[ContextCost]:
+    found: list[ContextCost] = []
+    if (listed := SKILLS_PART.search(text)) is not None:
+        found.append(ContextCost("list of skills", _tokens(listed[0]), in_each_prompt=True))
+    if (given := INSTRUCTIONS_HEADING.search(text)) is not None:
+        found.append(ContextCost(given[1], _tokens(text[given.start() :]), in_each_prompt=True))
+    return found
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // _CHARACTERS_PER_TOKEN)
