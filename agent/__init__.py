@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from .model import Candidate, KeyMissing, ModelLine, Survey, candidates, discover, refuse_missing_key
     from .model.demo import copy_project
     from .protocol import *
+    from .protocol.tools.traits import TOOL_TRAITS
     from .reports import (
         RunLine,
         as_tree,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from .run.setup.small_window import check_context
     from .run.setup.surroundings import variables_left_out
     from .run.setup.validate_spec import validate_spec
+    from .system import missing_extra
     from .tools import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus
@@ -121,7 +123,14 @@ if TYPE_CHECKING:
     from .view.reducer.finder import is_paused_between_steps
     from .view.reducer.numbers import clock, money, plural, short
     from .view.reducer.shortening import shortening_lines, trim_words
-    from .view.reducer.titles import call_title, stall_kind_words, stall_name, stall_words
+    from .view.reducer.titles import (
+        call_title,
+        command_name,
+        proposal_title,
+        stall_kind_words,
+        stall_name,
+        stall_words,
+    )
     from .view.reducer.tries import try_label
     from .view.state import RebaseResult, ViewState
     from .view.stored import stored_view

@@ -35,6 +35,11 @@ def test_the_runner_and_its_searches_come_up_without_dask(tmp_path: Path):
     assert not {"dask", "distributed", "tornado", "cryptography"} & loaded
 
 
+def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.cli, rundry.tui.app, rundry.tui.acp, rundry.agent.run", tmp_path)
+    assert not {"acp", "pydantic", "rundry.tui.acp.server"} & loaded
+
+
 def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_litellm(tmp_path: Path):
     assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
 

@@ -13,7 +13,7 @@ from rundry.agent import GateVerdict
 from ..ending import guarded
 from ..exports.formats import ExportFormat
 from .kinds import RealNumber, WholeNumber, Words
-from .options import RESUMED, headless_options, run_options
+from .options import EDITED, RESUMED, headless_options, run_options
 
 if TYPE_CHECKING:
     from ..headless.output import Output
@@ -26,6 +26,7 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Add these commands to the group."""
+    cli.add_command(acp)
     for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
         for option in reversed(_WHERE):
             option(command)
@@ -228,3 +229,16 @@ def backup(run_: str | None, target: str | None, **flags: object) -> None:
     from .checking import backup as copy
 
     guarded(lambda: copy(run_, target, flags))
+
+
+@click.command(short_help="Serve an editor: Zed, Neovim and others (ACP).")
+@run_options(EDITED, others=False)
+def acp(**flags: object) -> None:
+    """Speak the Agent Client Protocol on standard input and output: an editor shows runs and decides on changes.
+
+    The options are those of each session that the editor opens; its folder is the one that the editor names.
+    Needs the extra rundry[acp]. Exit code 2: it is missing, or an option is wrong.
+    """
+    from ..acp.command import serve
+
+    guarded(lambda: serve(flags))

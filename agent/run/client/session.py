@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -77,7 +78,7 @@ class Session:
         """Reports when `new_events` should be called."""
 
     @classmethod
-    def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Session:
+    def warm(cls, log: Path, env: Mapping[str, str] | None = None) -> Self:
         """Start a runner without a run and return immediately.
 
         The runner exits if this view closes before a run begins.
@@ -87,7 +88,7 @@ class Session:
         return session
 
     @classmethod
-    def attach(cls, path: Path) -> Session:
+    def attach(cls, path: Path) -> Self:
         """Attach to an existing journal, live or ended. Raises JournalError."""
         session = cls(Journal.open(path), None, "watch")
         session._greet()

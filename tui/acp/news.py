@@ -1,0 +1,90 @@
+"""Events that an editor has no form of its own for, in words."""
+
+from __future__ import annotations
+
+from rundry.agent import (
+    ChangeCommitted,
+    CommandRefused,
+    ConversationCut,
+    Event,
+    Fault,
+    HandoffClosed,
+    HandoffOpened,
+    LimitsChanged,
+    ModelSwitched,
+    Paused,
+    ProposalDecided,
+    RuleAdded,
+    RunEnded,
+    RunStarted,
+    Sleeping,
+    StallDetected,
+    Undone,
+    Waiting,
+    clock,
+    command_name,
+    plural,
+    stall_words,
+)
+
+from ..headless.lines import end_line, outcome_line
+
+
+def news_lines(event: Event) -> list[str]:
+    """Return what the person should read about an event; nothing for most of them."""
+    match event:
+        case RunStarted(notes=notes):
+            return list(notes)
+        case RunEnded():
+            return end_lines(event)
+        case Waiting(why="message", detail=detail) if detail:
+            return [f"-> budget: {detail}", "A limit ends each turn; `/limit NAME VALUE` changes it."]
+        case HandoffOpened(reason=reason, suggested_action=action):
+            return [f"Handed to you: {reason}", f"Next: {action}", "`/handoff` shows the whole record."]
+        case Fault(kind=kind, text=text, retry_in=again):
+            return [f"{kind}: {text}" + ("" if again is None else f" (again in {again:.0f} s)")]
+        case StallDetected():
+            what, signature, done = stall_words(event)
+            return [f"{what}: {signature} ({done})"]
+        case ProposalDecided(decision="reject", by=by, reason=reason):
+            return [f"rejected by the {by}{f': {reason}' if reason else ''}"] if by != "person" or reason else []
+        case _:
+            return _changes(event)
+
+
+def end_lines(ended: RunEnded) -> list[str]:
+    """Return how a run ended: the reason that programs read, the evidence and the costs."""
+    return [outcome_line(ended), end_line(ended).strip()]
+
+
+def _changes(event: Event) -> list[str]:
+    match event:
+        case CommandRefused(command=command, why=why):
+            return [f"{command_name(command)} was refused: {why}"]
+        case HandoffClosed(by=by) if by != "person":
+            return [f"{by} took over"]
+        case Sleeping(seconds=seconds, why=why):
+            return [f"sleeping for {clock(seconds)}: {why}. `/wake` wakes it."]
+        case Paused(why=why):
+            return [f"paused{f': {why}' if why else ''}"]
+        case ConversationCut(summary=summary):
+            return ["the conversation was " + ("compacted" if summary else "cleared")]
+        case Undone(files=files, kept=kept):
+            return [f"undone: {plural(len(files), 'file')}", *kept[:5]]
+        case ChangeCommitted(path=path, commit=commit, why_not=why):
+            return [f"{path} {f'committed as {commit[:9]}' if commit else f'not committed: {why}'}"]
+        case _:
+            return _from_now_on(event)
+
+
+def _from_now_on(event: Event) -> list[str]:
+    match event:
+        case ModelSwitched(model=model):
+            return [f"the model is {model} from now on"]
+        case LimitsChanged(limits=limits):
+            named = {name: "not limited" if value is None else value for name, value in limits.items()}
+            return [f"{name} is {value} from now on" for name, value in named.items()]
+        case RuleAdded(rule=rule):
+            return [f"{rule.verdict} {rule.command or rule.path or rule.tool or 'everything'} from now on"]
+        case _:
+            return []

@@ -1,0 +1,261 @@
+"""One session of an editor: a run, what the editor is shown of it, and its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from acp import RequestError
+from acp.interfaces import Client
+from acp.schema import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    Cost,
+    CurrentModeUpdate,
+    SessionConfigOptionSelect,
+    StopReason,
+    UsageUpdate,
+)
+
+from rundry.agent import (
+    EFFORTS,
+    Charged,
+    CommandRefused,
+    GateMode,
+    GateModeChanged,
+    ModelSpec,
+    ModelSwitched,
+    RundryError,
+    RunResumed,
+    RunStarted,
+    SetGateMode,
+    Stamped,
+)
+
+from ..run_controller import RunController
+from ..screens.follower import BEAT_SECONDS
+from .border import words
+from .narration import Narration, Update, message, text_of, words_of
+from .options import commands, config_options
+from .permissions import Permissions
+from .prompt_text import Message, send
+from .runs import EditorLink
+from .slash import Slash
+from .tool_calls import Place
+from .turn import Rest, Turn
+
+_STILL_SECONDS = 1.0
+_BATCH = 500
+_READ_SECONDS = 60.0
+"""Longest time to read a stored run without a state that its runner stored."""
+SessionUpdate = Update | AvailableCommandsUpdate | ConfigOptionUpdate | CurrentModeUpdate | UsageUpdate
+_OPTIONS = (GateModeChanged, ModelSwitched, RunStarted, RunResumed, CommandRefused)
+"""Events after which the editor may show another choice than the run has."""
+
+
+class EditorSession:
+    """Follows one run for an editor. Closing it leaves the run as closing the screen does."""
+
+    def __init__(
+        self, session_id: str, controller: RunController, link: EditorLink, client: Client, *, channel: str, reads: bool
+    ) -> None:
+        """`channel`: the editor, as decisions are recorded. `reads`: it offers the text of unsaved buffers."""
+        self.session_id, self.controller, self._link, self._client = session_id, controller, link, client
+        self._channel = channel
+        self._narration, self._rest = Narration(self._place), Rest()
+        self._slash = Slash(controller, self.say)
+        self._pending: list[SessionUpdate] = []
+        self.permissions = Permissions(client, session_id, channel, controller, self._place, self.say, reads)
+        self.models: dict[str, ModelSpec] = {}
+        """Models that were found, by name, which the editor offers."""
+        self.notes: list[str] = []
+        """Lines that the first turn begins with."""
+        self._turn: Turn | None = None
+        self._gate: GateMode | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """The folder in which the run works."""
+        return self.controller.root
+
+    @property
+    def gate(self) -> GateMode:
+        """The mode of the gate."""
+        return self.controller.state.gate_mode
+
+    def options(self) -> list[SessionConfigOptionSelect]:
+        """Return what the editor can choose, with the present values."""
+        return config_options(self.controller.state, self.gate, list(self.models))
+
+    def follow(self) -> None:
+        """Begin to follow the run, and announce the slash commands."""
+        self._pending.append(
+            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=commands())
+        )
+        self.controller.on_news = self._news
+        self._following = asyncio.ensure_future(self._follow())
+
+    async def prompt(self, prompt: Message) -> StopReason:
+        """Send a message or a slash command, and wait until the run rests. Raises RequestError, RundryError."""
+        if self._turn is not None:
+            raise RequestError(-32600, "a prompt is being worked on in this session: cancel it first")
+        for note in self.notes:
+            self.say(note)
+        self.notes.clear()
+        turn = self._turn = Turn(self.controller, self._link.sent, self._rest, self.controller.state.last_seq)
+        try:
+            turn.is_command = self._slash.took(prompt.text)
+            if not turn.is_command:
+                self._narration.typed.append(prompt.text)
+                self.permissions.ask_again()
+                send(self.controller, prompt)
+            self._link.writes.wake()
+            return await turn.ended
+        finally:
+            self._turn = None
+            await self._flush()
+
+    def cancel(self) -> None:
+        """Interrupt the turn, if there is one."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._link.writes.wake()
+
+    def set_gate(self, mode: GateMode) -> None:
+        """Set the mode of the gate, as the person chose it in the editor. Raises RundryError."""
+        if self.controller.begun:
+            self.controller.put(SetGateMode(mode=mode, settle=True, channel=self._channel))
+        else:
+            self.controller.set_gate(mode)
+        self._link.writes.wake()
+
+    def choose_model(self, name: str) -> None:
+        """Use another model from the next call on. Raises RundryError."""
+        self.controller.switch_model(self.models.get(name) or self.controller.reader.model_named(name), asks=False)
+        self._link.writes.wake()
+
+    def choose_effort(self, effort: str) -> None:
+        """Set how much the model reasons; `default` is the provider's own choice. Raises RundryError."""
+        model = self.controller.reader.with_effort(effort)
+        if effort not in EFFORTS:
+            model = msgspec.structs.replace(model, effort=None)
+        self.controller.switch_model(model, asks=False)
+        self._link.writes.wake()
+
+    def announce_options(self) -> None:
+        """Send what is chosen now."""
+        self._pending += [
+            CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.gate.value),
+            ConfigOptionUpdate(session_update="config_option_update", config_options=[*self.options()]),
+        ]
+        self._link.writes.wake()
+
+    def say(self, line: str) -> None:
+        """Show a line of the program in the conversation."""
+        self._pending.append(message(f"\n\n> {words(line)}\n\n"))
+
+    async def replay(self, *, shown: bool) -> None:
+        """Read the stored events of the run, and send them if `shown`. Call it before `follow`."""
+        self.controller.catch_up(within=_READ_SECONDS)
+        journal, last = self._link.journal, self.controller.state.last_seq
+        self._narration, after = Narration(self._place), 0
+        while journal is not None and after < last and (events := journal.read(after, _BATCH)):
+            for stamped in events:
+                after = stamped.seq
+                if after <= last:
+                    self._pending += self._narration.of(stamped)
+                    self._rest.take(stamped)
+            self._pending += self._narration.flush()
+            if not shown:
+                self._pending.clear()
+            await self._flush()
+
+    async def close(self, *, ends: bool = False) -> None:
+        """Stop following. `ends`: also stop a run that waits for a message, as leaving the screen does."""
+        if self._following is not None:
+            self._following.cancel()
+        self.permissions.forget()
+        if self._turn is not None:
+            self._turn.fail("the session was closed")
+        try:
+            if ends and self.controller.begun and self.controller.status.is_idle:
+                self.controller.stop("now", within=2.0)
+        except RundryError as error:
+            logging.warning("the run was not stopped: %s", error)
+        finally:
+            self._link.close()
+
+    async def _follow(self) -> None:
+        beat_at = time.monotonic()
+        while True:
+            self._look()
+            await self._flush()
+            self.permissions.update()
+            if self._turn is not None:
+                self._turn.look(gave_up=self._is_given_up())
+            if time.monotonic() - beat_at > BEAT_SECONDS:
+                beat_at = time.monotonic()
+                self._link.beat()
+            waits = _STILL_SECONDS if self._turn is None else _STILL_SECONDS / 10
+            await (asyncio.sleep(0) if self.controller.is_behind else self._link.writes.wait(waits))
+
+    def _look(self) -> None:
+        try:
+            self.controller.catch_up()
+        except RundryError as error:
+            if self._turn is not None:
+                self._turn.fail(str(error))
+            else:
+                self.say(str(error))
+
+    def _is_given_up(self) -> bool:
+        return self.controller.state.proposals.keys() <= self.permissions.unanswered
+
+    def _news(self, news: Sequence[Stamped]) -> None:
+        for stamped in news:
+            self._rest.take(stamped)
+            self._pending += self._narration.of(stamped)
+        if any(isinstance(stamped.event, Charged) for stamped in news):
+            self._pending += self._usage()
+        if any(isinstance(stamped.event, _OPTIONS) for stamped in news):
+            self.announce_options()
+
+    def _usage(self) -> list[UsageUpdate]:
+        state = self.controller.state
+        spent = state.common.spending.spent
+        if not state.window:
+            return []
+        cost = None if spent.unpriced else Cost(amount=round(spent.usd, 6), currency="USD")
+        return [UsageUpdate(session_update="usage_update", used=state.prompt_tokens, size=state.window, cost=cost)]
+
+    async def _flush(self) -> None:
+        """Send what is pending, and join the pieces of one text."""
+        pending, self._pending = self._pending, []
+        for update in _joined(pending):
+            await self._client.session_update(self.session_id, update)
+
+    def _place(self) -> Place:
+        journal = self._link.journal
+        return Place(self.workspace, self.controller.reader.content, journal.redactor if journal is not None else str)
+
+
+def _joined(updates: Sequence[SessionUpdate]) -> list[SessionUpdate]:
+    """Join neighbouring pieces of one text."""
+    found: list[SessionUpdate] = []
+    for update in updates:
+        match found[-1] if found else None, update:
+            case (AgentMessageChunk() as first, AgentMessageChunk()) | (
+                AgentThoughtChunk() as first,
+                AgentThoughtChunk(),
+            ):
+                found[-1] = first.model_copy(update={"content": text_of(words_of(first) + words_of(update))})
+            case _:
+                found.append(update)
+    return found

@@ -1,0 +1,122 @@
+"""Tool calls, checks and proposals in the form in which an editor shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from acp.schema import (
+    ContentToolCallContent,
+    FileEditToolCallContent,
+    TerminalToolCallContent,
+    TextContentBlock,
+    ToolCallLocation,
+    ToolKind,
+)
+
+from rundry.agent import TOOL_TRAITS, ProposalOpened
+
+from ..text import one_line
+from .border import MOST_FILE, code, fenced, words
+
+Content = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
+_KINDS: Mapping[str, ToolKind] = {
+    "read_file": "read",
+    "list_files": "search",
+    "search": "search",
+    "fetch_url": "fetch",
+    "wake_after": "other",
+    "finish": "think",
+}
+_EFFECTS: Mapping[str, ToolKind] = {"change": "edit", "command": "execute", "stop": "execute", "read": "read"}
+_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run works, and how its stored contents are read."""
+
+    workspace: Path
+    content: Callable[[str | None], bytes | None]
+    """Return the bytes of a blob; None for no blob. Raises RundryError if it is missing."""
+    hide: Callable[[str], str]
+    """Hides keys, also those that are in the environment only now."""
+
+
+def kind_of(tool: str) -> ToolKind:
+    """Return what the editor calls this kind of tool; it selects an icon."""
+    traits = TOOL_TRAITS.get(tool)
+    return _KINDS.get(tool) or _EFFECTS.get(traits.effect if traits is not None else "", "other")
+
+
+def title_line(text: str) -> str:
+    """Return a title in one line."""
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def text_content(text: str) -> ContentToolCallContent:
+    """Return words as content of a tool call."""
+    return ContentToolCallContent(type="content", content=TextContentBlock(type="text", text=text))
+
+
+def output_content(text: str, place: Place) -> Content:
+    """Return the output of a tool as content: none for an empty output."""
+    return [text_content(fenced(place.hide(text)))] if text.strip() else []
+
+
+def locations_of(tool: str, arguments: object, workspace: Path) -> list[ToolCallLocation]:
+    """Return the file that a call names, so that the editor can follow it."""
+    traits = TOOL_TRAITS.get(tool)
+    given = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    if traits is None or traits.subject != "path" or not isinstance(path := given.get("path"), str) or not path:
+        return []
+    line = given.get("start_line")
+    return [location(path, workspace, line if isinstance(line, int) and line > 0 else None)]
+
+
+def location(path: str, workspace: Path, line: int | None = None) -> ToolCallLocation:
+    """Return a file of the workspace as the editor names it: by its absolute path."""
+    return ToolCallLocation(path=absolute(path, workspace), line=line)
+
+
+def absolute(path: str, workspace: Path) -> str:
+    """Return the absolute path of a file of the workspace, with hidden characters replaced."""
+    return code(str(workspace / path).replace("\n", " "))
+
+
+def proposal_content(opened: ProposalOpened, place: Place) -> Content:
+    """Return what a proposal would do: the change of a file as a diff, or the command line."""
+    if opened.path is None:
+        return [text_content(_command_words(opened, place))]
+    sides = _sides(opened, place)
+    if sides is None:
+        return [text_content(fenced(place.hide(opened.diff) or "the content is not text", "diff"))]
+    before, after = sides
+    path = absolute(opened.path, place.workspace)
+    return [FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after)]
+
+
+def _command_words(opened: ProposalOpened, place: Place) -> str:
+    held = f"in the sandbox ({one_line(opened.sandbox)})" if opened.sandbox is not None else "without a sandbox"
+    line = fenced(place.hide(opened.command or opened.tool), "sh")
+    return f"{line}\nin {one_line(opened.cwd or '.')}, {held}"
+
+
+def _sides(opened: ProposalOpened, place: Place) -> tuple[str | None, str] | None:
+    """Return the text before and after; None for content that is not UTF-8 text or too long to send as a whole."""
+    before, after = place.content(opened.before), place.content(opened.after)
+    if len(before or b"") > MOST_FILE or len(after or b"") > MOST_FILE:
+        return None
+    try:
+        old = None if before is None else code(place.hide(before.decode()))
+        return old, code(place.hide((after or b"").decode()))
+    except UnicodeDecodeError:
+        return None
+
+
+def note_content(lines: Sequence[str]) -> Content:
+    """Return what the person should know before a decision."""
+    return [text_content("\n".join(f"- {words(line)}" for line in lines))] if lines else []
