@@ -115,7 +115,7 @@ if TYPE_CHECKING:
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older
-    from .view.progress import Bars, Progress, downsampled
+    from .view.progress import Bars, Progress, downsampled, failure_kind
     from .view.reading import reading_progress
     from .view.reducer import reduce, reduce_all
     from .view.reducer.children import new_words

@@ -43,6 +43,12 @@ class Bars:
         self.counts[place] += count
 
 
+def failure_kind(error: str) -> str:
+    """Return what failures of the same kind have in common: the error up to its first colon, without addresses."""
+    words = _ADDRESS.sub(" ", error).strip(" :,")
+    return " ".join(words.split(":", 1)[0].split())[:60] or "failed"
+
+
 @dataclass(slots=True)
 class FailureKind:
     """Number of failures of one kind."""
@@ -78,8 +84,7 @@ class Progress:
 
     def failed(self, error: str, *, final: bool) -> None:
         """Record the failure of an item."""
-        words = _ADDRESS.sub(" ", error).strip(" :,")
-        kind = " ".join(words.split(":", 1)[0].split())[:60] or "failed"
+        kind = failure_kind(error)
         if kind not in self.failures and len(self.failures) >= _MOST_KINDS:
             kind = OTHER
         found = self.failures.setdefault(kind, FailureKind())

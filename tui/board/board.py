@@ -64,15 +64,18 @@ class Board(Canvas, can_focus=True):
     def show(
         self, state: ViewState, journal: Journal | None, now: float, *, is_over: bool, at_once: bool = False
     ) -> None:
-        """Draw this state, unless the board was drawn within the last `REDRAW_SECONDS`. `at_once`: even then."""
+        """Draw this state, unless the board was drawn within the last `REDRAW_SECONDS`.
+
+        `at_once`: even then, as when the run ended since.
+        """
         if state.finder is None or state.search is None or not self.is_mounted:
             return
         clock = Message().time
-        if not at_once and clock - self._drawn_at < REDRAW_SECONDS:
+        at_end = state.outcome is not None or is_over
+        if not at_once and at_end == self._was_over and clock - self._drawn_at < REDRAW_SECONDS:
             return
         self._source.use(journal)
         self._drawn_at = clock
-        at_end = state.outcome is not None or is_over
         waiting, due = self._source.waiting(now, is_idle=not state.finder.flights)
         self._slots = slotted(self._slots, state.finder.flights)
         self.data = BoardData(

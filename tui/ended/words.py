@@ -39,6 +39,10 @@ _NEXT: Mapping[Reason, str] = {
     Reason.REFUSED: "nothing was changed: fix what is named above, start again",
 }
 
+_FAILED = "failed permanently"
+_MOST_KINDS = 4
+"""Number of reasons that the line about failed items names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -67,26 +71,37 @@ def _missing(ended: RunEnded | Outcome, state: ViewState | None) -> str:
     if state is not None and state.check is not None and not state.check.passed:
         failing = state.check.failing
         return f": {failing} failing" if failing else ": the check fails"
-    if ended.failed_items:
-        return f": {len(ended.failed_items)} failed permanently"
+    if ended.failed_items and _FAILED not in ended.detail:
+        return f": {len(ended.failed_items)} {_FAILED}"
     return ""
 
 
 def search_words(state: ViewState, ended: RunEnded) -> str:
     """Return what a search found; empty for another run."""
     facts = state.finder
-    if facts is None or not facts.lenses:
-        return (
-            ""
-            if facts is None
-            else f"{facts.done:,} worked, {facts.seen:,} seen, {facts.set_aside:,} failed permanently"
-        )
+    if facts is None:
+        return ""
+    if not facts.lenses:
+        return f"{facts.done:,} worked, {facts.seen:,} seen{_failures(state, ended)}"
     judged = f"{facts.confirmed} confirmed, {facts.refuted} refuted"
     counts = [] if judged in ended.detail else [judged]
     if facts.judging:
         counts.append(f"{facts.judging} without a verdict")
     estimate = estimate_words(len(facts.findings), ended.estimate) if ended.estimate is not None else ""
     return "; ".join(part for part in (", ".join(counts), estimate) if part)
+
+
+def _failures(state: ViewState, ended: RunEnded) -> str:
+    """Return how many items failed permanently and why, or only why if the verdict has the number."""
+    facts = state.finder
+    if facts is None or not facts.set_aside:
+        return ""
+    kinds = sorted(((each.final, kind) for kind, each in state.progress.failures.items() if each.final), reverse=True)
+    why = ", ".join(f"{count:,} × {one_line(kind)}" for count, kind in kinds[:_MOST_KINDS])
+    more = f" and {len(kinds) - _MOST_KINDS} other reasons" if len(kinds) > _MOST_KINDS else ""
+    is_known = sum(count for count, _ in kinds) == facts.set_aside  # not after some were tried again
+    count = f", {facts.set_aside:,} {_FAILED}" if _FAILED not in ended.detail else ""
+    return f"{count}: {why}{more}" if is_known and count else f"; failed: {why}{more}" if is_known else count
 
 
 def cost_words(ended: RunEnded | Outcome, *, estimated: bool = False) -> list[str]:

@@ -6,6 +6,7 @@ Without a model they are few, however many items there are. Does not import text
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from os.path import relpath
 
 from rundry.agent import (
@@ -16,12 +17,14 @@ from rundry.agent import (
     ItemFailed,
     LensAdded,
     PassFinished,
+    RunEnded,
     Stamped,
     StepStarted,
     Undone,
     ViewState,
     WorkFinished,
     WorkStarted,
+    failure_kind,
     plural,
     tree_and_key,
 )
@@ -29,7 +32,29 @@ from rundry.agent import (
 EVERY = 1.0
 """Seconds between two lines about passes without a model."""
 NAMED = 20
-"""Number of failures that are listed; the journal has all."""
+"""Number of failures, or of kinds of them, that are listed; the journal has all."""
+NAMED_OF_KIND = 2
+"""Number of items that the line of one kind of failure names."""
+
+
+@dataclass(slots=True)
+class _Failures:
+    """Items that failed permanently with the same kind of error."""
+
+    count: int = 0
+    named: list[str] = field(default_factory=list[str])
+
+    def add(self, item: str) -> None:
+        """Count an item, and name it if few of its kind are named yet."""
+        self.count += 1
+        if len(self.named) < NAMED_OF_KIND:
+            self.named.append(item)
+
+    @property
+    def words(self) -> str:
+        """The number of items, and the names of the first ones."""
+        more = self.count - len(self.named)
+        return f"{plural(self.count, 'item')} ({', '.join(self.named)}{f' and {more:,} more' if more else ''})"
 
 
 class SearchLines:
@@ -41,6 +66,8 @@ class SearchLines:
         """Work to the index of the first block of its step."""
         self._said_at = 0.0
         self._named = 0
+        self._kinds: dict[str, _Failures] = {}
+        """Failures of items that a model does not work, by what they have in common."""
 
     def of(self, stamped: Stamped) -> Iterator[str]:
         """Yield the lines for an event, often none."""
@@ -54,7 +81,7 @@ class SearchLines:
                 yield f"scan  {event.error or event.reason}"
             case WorkFinished(kind="item", ok=True) if self._is_migration:
                 yield f"done  {self._shown(event.about)}: {event.reason}  [{self._left()}]"
-            case ItemFailed():
+            case ItemFailed() | RunEnded():
                 yield from self._failed(event)
             case PassFinished():
                 yield from self._passed(stamped, event)
@@ -118,9 +145,20 @@ class SearchLines:
         facts = self._state.finder
         return f"{facts.queued:,} left" if facts is not None else ""
 
-    def _failed(self, event: ItemFailed) -> Iterator[str]:
+    def _failed(self, event: ItemFailed | RunEnded) -> Iterator[str]:
+        """Yield a line for a failure that a model sees, and at the end one for each kind of the others."""
+        if isinstance(event, RunEnded):
+            yield from (f"failed permanently  {kind}: {found.words}" for kind, found in self._kinds.items())
+            self._kinds.clear()
+            return
+        if not self._has_model and not self._is_migration:
+            if event.final:  # else it is tried again, and the line of the pass counts it
+                kind = failure_kind(event.error)
+                kind = kind if kind in self._kinds or len(self._kinds) < NAMED else "other failures"
+                self._kinds.setdefault(kind, _Failures()).add(self._shown(event.key))
+            return
         if not event.final and not self._has_model:
-            return  # it is tried again, and the line of the pass counts it
+            return
         self._named += 1
         if self._named <= NAMED:
             yield f"{'failed permanently' if event.final else 'failed'}  {self._shown(event.key)}: {event.error}"

@@ -138,7 +138,7 @@ def test_a_crawl_says_little_and_its_last_line_how_it_ended(home: Home, place: P
     assert "passes: the frontier is drained; 120 keys seen" in last(calm), calm
     assert len(calm.stderr.splitlines()) < 20, calm
     assert failed.exit_code == 6, failed
-    assert f"failed permanently  {url}: 500" in failed.stderr, failed
+    assert f"({url})" in failed.stderr and "failed permanently  500" in failed.stderr, failed
     assert url in last(failed), failed
     assert last(failed).endswith("(not complete)"), failed
     assert (short.exit_code, on.exit_code) == (3, 0), on

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from fakes.played import started
 from fakes.screens import Stage
-from fakes.views.board_screen import three
+from fakes.views.board_screen import Searching, three
+from fakes.views.searched import crawl
 from painted import shows, until
 
 from rundry.agent import (
     Evidence,
+    ItemFailed,
     Reason,
     RunEnded,
     RunResumed,
@@ -176,3 +178,13 @@ async def test_after_a_search_f2_on_the_board_leads_to_the_panel_and_back():
             await pilot.press("f2")
             await until(pilot, lambda wanted=wanted: getattr(stage.screen.focused, "id", None) == wanted)
             assert ("F2 to choose" in stage.text()) == (wanted == "board"), stage.text()
+
+
+async def test_the_end_of_a_crawl_names_what_failed_permanently_once():
+    stage = Searching(crawl(), *(ItemFailed(key=f"u{n}", error="403: no", attempts=1, final=True) for n in range(3)))
+    detail = "the frontier is drained; 3 keys seen; 3 items failed permanently (u0, u1, u2)"
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(ended(Reason.DRY, detail, failed_items=["u0", "u1", "u2"]))
+        text = " ".join((await shows(pilot, "⏎ next task")).split())
+        assert text.count("failed permanently") == 1 + text.count("/resume tries again what failed permanently")
+        assert "failed: 3 × 403" in text and text.count("u1") == 1

@@ -75,7 +75,7 @@ def _ended(data: BoardData, outcome: RunEnded, width: int) -> list[Row]:
     gaps = rest[1:] if is_dry else _open(data)
     gap_rows: list[Row] = [[blank(2), *foreign(gap, palette.verdict_partly, palette)] for gap in gaps]
     if data.has_end_panel:
-        return gap_rows
+        return [] if is_dry else gap_rows  # the panel has the detail, which names the gaps of a dry search
     head: Row = [(sign + word, style), blank(3), *foreign(how, palette.code, palette)]
     first, *more = fold(head, width)
     rows: list[Row] = [list(first), *([blank(len(sign + word) + 3), *row] for row in more)]
