@@ -28,6 +28,7 @@ from ..protocol import (
     Verify,
 )
 from .handoff_tiers import read_model, read_tiers
+from .mcp_servers import read_servers
 from .request_params import read_params
 from .sandbox_values import read_path, read_sandbox_host, read_variable
 from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
@@ -258,6 +259,7 @@ OPTIONS: dict[str, Option] = {
     "sandbox_show": Option("sandbox.show", _many(read_path), [], from_env=False, user_only=True, flag=False),
     "sandbox_host": Option("sandbox.hosts", _many(read_sandbox_host), [], from_env=False, user_only=True),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
+    "mcp": Option("mcp.servers", read_servers, [], from_env=False, flag=False),
     "quota": Option("quota", _quotas, {}, from_env=False),
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
     "pass_steps": Option("pass_steps", _COUNT, from_env=False),

@@ -11,7 +11,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from ..protocol import EFFORTS, ConfigError, LoopKind, ModelSpec, Rule, UserError
+from ..protocol import EFFORTS, ConfigError, LoopKind, McpServer, ModelSpec, Rule, UserError
 from ..system import read_plain
 from .folders import user_folder
 from .last_model import remembered_model
@@ -22,7 +22,7 @@ from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
-JOINED_OPTIONS = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host")
+JOINED_OPTIONS = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "mcp")
 """Options whose values from several origins are joined."""
 Source = Literal["flag", "environment", "project", "user", "several", "last choice", "default"]
 """Where a value comes from. `several`: it was joined from more than one of them."""
@@ -114,6 +114,11 @@ class Settings:
         """Tool name to rate, without quotas that were removed with `none`."""
         rates = cast("dict[str, str]", self["quota"].value)
         return {tool: rate for tool, rate in rates.items() if rate != "none"}
+
+    @property
+    def mcp(self) -> list[McpServer]:
+        """MCP servers of the user and of a trusted project, joined."""
+        return list(cast("list[McpServer]", self["mcp"].value))
 
     @property
     def keys(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from ..protocol import (
     GateMode,
     GatePolicy,
     LoopKind,
+    McpServer,
     ModelSpec,
     Predicates,
     RunSpec,
@@ -95,6 +96,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
         paced=paced_of(settings) if loop is LoopKind.PACED else None,
         improve=improve_of(settings, branch) if loop is LoopKind.IMPROVE else None,
+        mcp=_servers(settings),
         commit=commits(settings, loop),
         commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
@@ -127,6 +129,15 @@ def _gate(settings: Settings) -> GatePolicy:
         on_ask=settings.choice("on_ask", ON_ASK),
         quotas=settings.quota,
     )
+
+
+def _servers(settings: Settings) -> list[McpServer]:
+    """Return the MCP servers. Raises UserError if the user and the project name different ones alike."""
+    found: dict[str, McpServer] = {}
+    for server in settings.mcp:
+        if found.setdefault(server.name, server) != server:
+            raise UserError(f"[mcp.servers.{server.name}] is in the user's and in the project's config: rename one")
+    return list(found.values())
 
 
 def budget_of(settings: Settings, loop: LoopKind) -> Budget:

@@ -5,7 +5,7 @@ from .change.diff import compare_contents, hunk_text, split_bytes, unified
 from .change.hunks import Hunk, Sides, Split, apply_hunks, split
 from .change.merge import merge
 from .change.rebase import Conflict, rebase_draft, with_approved_bytes
-from .draft import CommandDraft, Draft, FileDraft, changed_draft, digest_of, read_file_state
+from .draft import CommandDraft, Draft, FileDraft, McpDraft, changed_draft, digest_of, read_file_state
 from .gate import Gate
 from .policy import PolicyContext, Verdict, judge
 from .rule_lint import rule_problem
@@ -22,6 +22,7 @@ __all__ = [
     "Gate",
     "GatedTree",
     "Hunk",
+    "McpDraft",
     "PolicyContext",
     "Ruling",
     "SessionPolicy",

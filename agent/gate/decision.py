@@ -11,7 +11,8 @@ from ..workspace import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
 from .change.hunks import Split, apply_hunks
-from .draft import Draft, FileDraft
+from .draft import Draft, FileDraft, McpDraft
+from .mcp.edited import edited_call
 from .notes import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
 from .ruling import Ruling, approved
@@ -97,6 +98,8 @@ def _part(command: Decide, draft: Draft, parts: Split | None) -> Ruling | str:
 
 
 def _edited(command: Decide, text: str, draft: Draft) -> Ruling | str:
+    if isinstance(draft, McpDraft):
+        return edited_call(command, text, draft)
     if not isinstance(draft, FileDraft) or draft.landed:
         return "only a file change can be edited before approval"
     try:

@@ -52,7 +52,31 @@ class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Whether that run has no sandbox at all."""
 
 
-Draft = FileDraft | CommandDraft
+class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool of an MCP server, or a list of tools that a server wants to offer."""
+
+    tool: str
+    """The name that the model uses; `mcp` for a list."""
+    server: str
+    name: str
+    """The server's own name of the tool."""
+    arguments: str
+    """The exact arguments as JSON, indented for a person. For a list: what differs from the accepted one."""
+    identity: str
+    """Digest of the server's command or URL."""
+    claims: list[str] = []
+    """What the server says about the tool, in words. Shown, and never trusted."""
+    is_listing: bool = False
+    problem_of: Callable[[object], str | None] = lambda arguments: None
+    """Returns why other arguments do not fit the tool's schema."""
+
+    @property
+    def title(self) -> str:
+        """What waits, in a few words."""
+        return f"tools of {self.server}" if self.is_listing else self.tool
+
+
+Draft = FileDraft | CommandDraft | McpDraft
 
 
 def read_file_state(ws: Workspace, given: str) -> FileState:
@@ -90,13 +114,17 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
 def digest_of(draft: Draft, sandbox: str | None) -> str:
     """Return a hex digest of exactly what would happen.
 
-    It covers the file with both contents, or the command line with its folder, its sandbox and its extra permissions.
+    It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, or
+    the server, the tool and its arguments.
     """
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
         if draft.beyond is not None:
             parts += [b"beyond", str((draft.network, draft.unsandboxed)).encode()]
             parts += [os.fsencode(path) for path in draft.writable]
+    elif isinstance(draft, McpDraft):
+        what = b"mcp list" if draft.is_listing else b"mcp call"
+        parts = [what, *(text.encode() for text in (draft.server, draft.identity, draft.name, draft.arguments))]
     else:
         before, after = draft.before, draft.after
         parts = [

@@ -10,7 +10,7 @@ from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
 from .change.diff import split_bytes, unified
 from .change.hunks import Split
 from .change.rebase import Conflict
-from .draft import CommandDraft, Draft, FileDraft
+from .draft import CommandDraft, Draft, FileDraft, McpDraft
 from .policy import Verdict
 from .rules import rule_text
 from .ruling import Ruling
@@ -52,8 +52,9 @@ def opened(
         files=files,
     )
     if isinstance(draft, CommandDraft):
-        how = {"cwd": str(draft.cwd), "sandbox": sandbox, "beyond": draft.beyond}
-        return msgspec.structs.replace(common, command=draft.command, **how)
+        return _command(common, draft, sandbox)
+    if isinstance(draft, McpDraft):
+        return _call(common, draft, keep)
     return msgspec.structs.replace(
         common,
         path=draft.path,
@@ -62,6 +63,16 @@ def opened(
         after=None if draft.after is None else keep(draft.after),
         **_sizes(parts),
     )
+
+
+def _command(common: ProposalOpened, draft: CommandDraft, sandbox: str | None) -> ProposalOpened:
+    how = {"cwd": str(draft.cwd), "sandbox": sandbox, "beyond": draft.beyond}
+    return msgspec.structs.replace(common, command=draft.command, **how)
+
+
+def _call(common: ProposalOpened, draft: McpDraft, keep: Keep) -> ProposalOpened:
+    after = keep(draft.arguments.encode())
+    return msgspec.structs.replace(common, server=draft.server, call=draft.arguments, name=draft.name, after=after)
 
 
 def rebased(
@@ -101,7 +112,7 @@ def in_conflict(
 
 def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
     """Return the event of the decision on a proposal."""
-    is_own = ruling.approved and isinstance(ruling.draft, FileDraft) and ruling.after not in (None, ruling.draft.after)
+    is_own = ruling.approved and _is_own(ruling)
     decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
     return ProposalDecided(
         proposal_id=proposal_id,
@@ -115,6 +126,14 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
         after=keep(ruling.after) if is_own and ruling.after is not None else None,
         channel=ruling.channel,
     )
+
+
+def _is_own(ruling: Ruling) -> bool:
+    """Return whether other bytes were approved than were proposed."""
+    draft = ruling.draft
+    if isinstance(draft, McpDraft):
+        return ruling.after is not None and ruling.after != draft.arguments.encode()
+    return isinstance(draft, FileDraft) and ruling.after not in (None, draft.after)
 
 
 def _sizes(parts: Split | None) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..protocol import PERSON
 from .change.diff import hunk_text
 from .change.hunks import Hunk, Split
-from .draft import CommandDraft, Draft, FileDraft
+from .draft import CommandDraft, Draft, FileDraft, McpDraft
 
 _LONGEST = 4_000
 """Characters of a diff in a note."""
@@ -30,7 +30,7 @@ def rejected_note(
     by: str = PERSON,
 ) -> str:
     """Return the tool result of a call that was rejected. `by`: who decided."""
-    what = "The command was not run." if isinstance(draft, CommandDraft) else f"{draft.path} is unchanged."
+    what = f"{draft.path} is unchanged." if isinstance(draft, FileDraft) else f"{_not_done(draft).capitalize()}."
     each = [_skip_reason(parts, i, why) for i, why in sorted((reasons or {}).items())] if parts else []
     if not reason and not each:
         return f"rejected by {_who(by)}, without a reason. {what} Do not repeat it: try another way, or ask."
@@ -40,8 +40,12 @@ def rejected_note(
 
 def refused_note(draft: Draft, why: str) -> str:
     """Return the tool result of a call that the policy refused."""
-    what = "the command was not run" if isinstance(draft, CommandDraft) else f"{draft.path} was not changed"
+    what = f"{draft.path} was not changed" if isinstance(draft, FileDraft) else _not_done(draft)
     return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
+
+
+def _not_done(draft: CommandDraft | McpDraft) -> str:
+    return "the tool was not called" if isinstance(draft, McpDraft) else "the command was not run"
 
 
 def part_note(

@@ -20,7 +20,7 @@ from ..shell.match.paths import named_paths
 from ..shell.unwrap import unwrapped
 from ..system import real_path
 from ..workspace import PathRefused, Workspace
-from .draft import CommandDraft, Draft, FileDraft
+from .draft import CommandDraft, FileDraft
 from .file_cautions import file_cautions
 from .repository import runs_code
 from .rules import allows_part, applies_to_file, command_rule, exact_file_rule, match_command, rule_text
@@ -54,7 +54,7 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     unsandboxed_ok: bool = False
 
 
-def judge(draft: Draft, context: PolicyContext) -> Verdict:
+def judge(draft: FileDraft | CommandDraft, context: PolicyContext) -> Verdict:
     """Return the verdict for a draft. Never raises because of what a model sent."""
     if isinstance(draft, CommandDraft):
         verdict = _judge_command(draft.command, context)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..protocol import Clock
 from .change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
 from .change.resolve_conflict import ALREADY_DONE, by_policy, send_back
-from .draft import CommandDraft, FileDraft, digest_of
+from .draft import FileDraft, digest_of
 from .entries import Keep, in_conflict, rebased
 from .file_watch import FileWatch
 from .open_proposal import OpenProposal
@@ -31,7 +31,7 @@ class Reviser:
     async def until_decided(self, waiting: OpenProposal) -> None:
         """Return as soon as the proposal has a ruling, and revise it meanwhile whenever its file changes."""
         draft = waiting.draft
-        if isinstance(draft, CommandDraft) or draft.landed is not None:
+        if not isinstance(draft, FileDraft) or draft.landed is not None:
             await asyncio.wait({waiting.ruling})
             return
         watch = FileWatch(self._tree.workspace, draft, self._clock)
@@ -49,7 +49,7 @@ class Reviser:
     def revise(self, waiting: OpenProposal) -> None:
         """Plan the change again if its file differs from what the proposal was made from (docs/requirements.md 6.5)."""
         draft = waiting.draft
-        if isinstance(draft, CommandDraft) or draft.landed is not None:
+        if not isinstance(draft, FileDraft) or draft.landed is not None:
             return
         found = rebase_draft(self._tree.workspace, draft)
         if isinstance(found, Conflict):

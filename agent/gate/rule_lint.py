@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ..protocol import Rule
+from ..protocol.tools.mcp import server_of
 from ..protocol.tools.traits import TOOL_TRAITS, tools_with
 from .rules import path_matches, rule_text, words_of
 
 _FILES = tools_with("change")
 _READING = tools_with("read")
 _COMMANDS = "run_command"
+_NO_MCP_PART = "a rule for a tool of an MCP server has no path and no command: remove them"
 
 
 def rule_problem(rule: Rule) -> str | None:
@@ -22,6 +24,8 @@ def _of_tool(rule: Rule) -> str | None:
         return "it names a path and a command: write two rules"
     if rule.tool is None:
         return None
+    if server_of(rule.tool) is not None:
+        return None if rule.path is None and rule.command is None else _NO_MCP_PART
     if rule.tool == "start_command":
         return "run_command rules apply to start_command too: name run_command"
     if rule.tool in _READING:

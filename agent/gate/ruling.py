@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..protocol import DecidedBy
-from .draft import Draft, FileDraft
+from .draft import Draft, FileDraft, McpDraft
 
 RefusedBy = Literal["policy", "person", "conflict", "interrupt"]
 
@@ -19,7 +19,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     draft: Draft
     """The draft that was decided on. It differs from the original one if the file changed meanwhile."""
     after: bytes | None = None
-    """The bytes to write: the whole proposal, the accepted hunks, or the person's own text."""
+    """The bytes to write: the whole proposal, the accepted hunks, or the person's own text. For a call of an MCP
+    server: its arguments as JSON."""
     by: DecidedBy
     reason: str | None = None
     note_for_model: str = ""
@@ -60,7 +61,7 @@ def approved(
     return Ruling(
         approved=True,
         draft=draft,
-        after=draft.after if after is None and isinstance(draft, FileDraft) else after,
+        after=_own_bytes(draft) if after is None else after,
         by=by,
         reason=reason,
         note_for_model=note,
@@ -69,6 +70,12 @@ def approved(
         edited=edited or (isinstance(draft, FileDraft) and draft.edited),
         rule=rule,
     )
+
+
+def _own_bytes(draft: Draft) -> bytes | None:
+    if isinstance(draft, McpDraft):
+        return draft.arguments.encode()
+    return draft.after if isinstance(draft, FileDraft) else None
 
 
 def interrupted(draft: Draft, why: str) -> Ruling:

@@ -9,7 +9,8 @@ import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
 from ..workspace import Workspace
-from .draft import Draft
+from .draft import Draft, McpDraft
+from .mcp.verdict import judge_mcp
 from .policy import PolicyContext, Verdict, judge
 from .ruling import Ruling
 
@@ -56,6 +57,8 @@ class SessionPolicy:
 
     def judge(self, draft: Draft, tree: GatedTree) -> Verdict:
         """Return the verdict for a draft in that tree."""
+        if isinstance(draft, McpDraft):
+            return judge_mcp(draft, self.mode, self.rules)
         mode = GateMode.EDITS if tree.reviews_result and self.mode is GateMode.ASK else self.mode
         return judge(
             draft,

@@ -172,6 +172,8 @@ from .events.run import (
     HandoffClosed as HandoffClosed,
     HandoffOpened as HandoffOpened,
     LimitsChanged as LimitsChanged,
+    McpServerChanged as McpServerChanged,
+    McpState as McpState,
     ModelQuoted as ModelQuoted,
     ModelSwitched as ModelSwitched,
     Paused as Paused,
@@ -385,6 +387,9 @@ from .spec import (
 )
 from .text.visible_json import (
     visible_json as visible_json,
+)
+from .tools.mcp import (
+    McpServer as McpServer,
 )
 from .work import (
     Again as Again,

@@ -29,6 +29,8 @@ class OpenProposal(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""
     path: str | None = None
     command: str | None = None
+    call: str | None = None
+    """The arguments of a call of an MCP server, as JSON."""
     diff: str = ""
 
 

@@ -12,6 +12,7 @@ from .extensions.skills import Skill
 from .finder import FinderSpec, RepeatSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
 from .messages import ImageRef
+from .tools.mcp import McpServer
 
 EditFormat = Literal["tools", "constrained"]
 """How the model edits files: with tools, or with a small JSON object that the program converts to an edit."""
@@ -182,6 +183,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     usd_asked: bool = False
     """The user set the USD limit, so the run refuses a remote model without a known price."""
     gate: GatePolicy = GatePolicy()
+    mcp: list[McpServer] = []
+    """MCP servers whose tools the run offers to its model."""
     predicates: Predicates = Predicates()
     stalls: StallLimits = StallLimits()
     on_stall: OnStall | None = None

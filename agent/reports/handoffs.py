@@ -119,6 +119,8 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
     head = [f"{f'`{proposal.tool}` {what}'.rstrip()}{named}", ""]
     if proposal.command is not None:
         return [*head, *_fenced(proposal.command, "sh"), ""]
+    if proposal.call is not None:
+        return [*head, *_fenced(proposal.call, "json"), ""]
     return [*head, *_fenced(proposal.diff, "diff"), ""]
 
 

@@ -149,7 +149,7 @@ def _need(
         return _Need("question", f"the model asks: {question}", "answer it", command)
     if proposals or state.proposals:
         opened = proposals[0] if proposals else next(iter(state.proposals.values()))
-        reason = f"{opened.tool} {opened.path or opened.command or opened.tool} waits at the gate"
+        reason = f"{opened.tool} {opened.path or opened.command or opened.server or opened.tool} waits at the gate"
         return _Need("gate", reason, "look at it, then approve or reject it", _show_command(line, proposals))
     return None
 

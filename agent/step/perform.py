@@ -33,6 +33,7 @@ from .resources.context import RunContext
 from .resources.recorder import Recorder
 from .tool_calls.call_results import CallResults, OnEnding
 from .tool_calls.command_changes import record_background_changes
+from .tool_calls.gated.mcp_tools import review_lists
 from .tool_calls.perform_calls import perform_calls
 
 CUT_CALLS = (
@@ -53,15 +54,13 @@ async def perform(
     if work.prompt is not None:
         ctx.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
     constrained = ctx.constrained if work.work is None else None
-    specs = tool_specs(work.tools if work.tools is not None else tools) if constrained is None else []
+    own = tool_specs(work.tools if work.tools is not None else tools) if constrained is None else []
     for done in range(work.step_cap):
         if done and not await ctx.activity.rest_between_steps():
             return WorkResult(work=work.work, steps=done, interrupted=True)
-        if constrained is not None:
-            shown = await asyncio.to_thread(constrained.show, file_space(ctx.facts, ctx.models))
-            if shown is None:
-                return WorkResult(work=work.work, steps=done, fault=NO_FILE)
-            ctx.events.record(Prompted(kind="file", text=shown))
+        specs = await _before_step(ctx, work, own, constrained, done)
+        if isinstance(specs, WorkResult):
+            return specs
         fitted, grant = prepare(ctx, work.work, specs, constrained)
         if not isinstance(grant, Exhausted) and _model_spoke_last(ctx.facts, work.work):
             ctx.events.record(Prompted(kind="note", text=_continue_message(work)), work=work.work)
@@ -81,6 +80,28 @@ async def perform(
         if result.ended_with is not None and result.ended_with == work.ends_with:
             return WorkResult(work=work.work, steps=done + 1, ending=result.ending)
     return WorkResult(work=work.work, steps=work.step_cap)
+
+
+async def _before_step(
+    ctx: RunContext, work: Work, own: Sequence[ToolSpec], constrained: Constrained | None, done: int
+) -> list[ToolSpec] | WorkResult:
+    """Prepare what the model is shown, and return the tools of the step, or why the work ends before it.
+
+    The tools of MCP servers are offered only in the run's own conversation.
+    """
+    if constrained is not None:
+        shown = await asyncio.to_thread(constrained.show, file_space(ctx.facts, ctx.models))
+        if shown is None:
+            return WorkResult(work=work.work, steps=done, fault=NO_FILE)
+        ctx.events.record(Prompted(kind="file", text=shown))
+        return []
+    if work.work is not None or work.tools is not None or not ctx.tools.mcp.clients:
+        return [*own]
+    try:
+        await review_lists(ctx, ctx.events.bound(None, None))
+    except PersonInterrupted:
+        return WorkResult(work=None, steps=done, interrupted=True)
+    return [*own, *ctx.tools.mcp.specs()]
 
 
 def _continue_message(work: Work) -> str:

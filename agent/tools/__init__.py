@@ -18,6 +18,7 @@ from .commands import plan_command
 from .context import ToolContext
 from .editing import plan_edit, plan_write
 from .execution import carry_out, draft_of, plan_again, read
+from .mcp_call import McpCall, parse_call
 from .parse import Parsed, parse_arguments
 from .reading.fetching import Fetched, Fetcher
 from .result import ToolResult, Touched
@@ -34,6 +35,7 @@ __all__ = [
     "Fetcher",
     "Finish",
     "ListFiles",
+    "McpCall",
     "Parsed",
     "ReadFile",
     "RunCommand",
@@ -48,6 +50,7 @@ __all__ = [
     "carry_out",
     "draft_of",
     "parse_arguments",
+    "parse_call",
     "plan_again",
     "plan_command",
     "plan_edit",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from ..gate import denial_of
+from ..mcp import Accepted, McpServers
 from ..protocol import Rule, Skill
 from ..workspace import Ignore, PathRefused, Sandbox, Workspace
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
@@ -68,6 +69,8 @@ class ToolContext:
     """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
     """Runs the tools that read the workspace on other machines; None: they run here."""
+    mcp: McpServers = field(default_factory=lambda: McpServers([], Accepted()))
+    """The MCP servers whose tools the run offers."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

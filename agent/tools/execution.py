@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..gate import CommandDraft, Conflict, Draft, FileDraft, Ruling, rebase_draft, split_bytes, with_approved_bytes
+from ..gate import (
+    CommandDraft,
+    Conflict,
+    Draft,
+    FileDraft,
+    McpDraft,
+    Ruling,
+    rebase_draft,
+    split_bytes,
+    with_approved_bytes,
+)
 from ..workspace import (
     Access,
     FileState,
@@ -20,6 +30,7 @@ from ..workspace import (
     write_file,
 )
 from .context import ToolContext
+from .mcp_call import McpCall, carry_out_call, plan_call
 from .reading.files import SECONDS
 from .result import ToolResult, Touched, failure
 from .text import head_and_tail, lines_of, numbered, plain
@@ -63,6 +74,8 @@ async def _elsewhere(
 
 def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> Draft | ToolResult:
     """Return the draft for the gate, or the result if there is nothing to decide."""
+    if isinstance(arguments, McpCall):
+        return plan_call(arguments, ctx)
     plan = TOOLS[name].plan
     if plan is None:
         raise TypeError(f"{name} has nothing for the gate")
@@ -86,6 +99,8 @@ async def carry_out(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: O
     if isinstance(decided, CommandDraft):
         done = await _run(decided, ctx, on_output)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
+    if isinstance(decided, McpDraft):
+        return await carry_out_call(decided, ruling, ctx)
     if decided.landed is not None:
         return ToolResult(ok=True, text=f"the change of {decided.path} is kept", summary="kept")
     if decided.before.exists and ruling.after == decided.before.data:
@@ -100,7 +115,7 @@ def plan_again(ruling: Ruling, ctx: ToolContext) -> Draft:
     The person's own text, or the hunks that they accepted, are kept.
     """
     draft = ruling.draft
-    if isinstance(draft, CommandDraft):
+    if not isinstance(draft, FileDraft):
         return draft
     if ruling.after is not None and ruling.after != draft.after:
         draft = with_approved_bytes(draft, ruling.after, [ruling.note_for_model] if ruling.note_for_model else [])

@@ -86,6 +86,16 @@ def parse_arguments(tool: str, raw: str, names: Sequence[str] | None = None) -> 
     return Parsed(arguments=arguments, raw=fields, repaired=repaired)
 
 
+def decode(raw: str) -> tuple[Any, bool, str | None]:
+    """Return the JSON value of a call's arguments, whether its syntax was repaired, and what is wrong, if anything.
+
+    A repair changes no text in it. Never raises.
+    """
+    if _is_deep(raw):
+        return None, False, f"the arguments are nested more than {_DEEPEST} levels deep"
+    return _decode(raw, exact=True)
+
+
 def _is_deep(raw: str) -> bool:
     """Return whether the brackets are nested too deeply. Brackets in strings do not count."""
     depth = 0

@@ -20,6 +20,7 @@ from ..protocol import (
     HandoffOpened,
     ImproveSpec,
     LoopKind,
+    McpServerChanged,
     ModelQuoted,
     ModelShare,
     ParentRef,
@@ -88,6 +89,8 @@ class Shown:
     """Commands can reach the network."""
     not_held: list[str] = field(default_factory=list[str])
     """Guarantees that the sandbox cannot give on this machine."""
+    mcp: dict[str, McpServerChanged] = field(default_factory=dict[str, McpServerChanged])
+    """The MCP servers, by name."""
     gate_mode: GateMode = GateMode.ASK
     allowed: list[Rule] = field(default_factory=list[Rule])
     """What the person allowed for the rest of the run."""

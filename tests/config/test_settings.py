@@ -137,6 +137,8 @@ repeat = 3
 tries = 2
 [[handoff.tier]]
 kind = "person"
+[mcp.servers.time]
+command = "mcp-server-time"
 """
 
 

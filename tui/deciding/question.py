@@ -73,7 +73,7 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
 
 def what_of(opened: ProposalOpened) -> str:
     """Return the tool and what it is about: `edit_file calc/core.py`."""
-    about = path_line(opened.path) if opened.path else one_line(opened.command or "")
+    about = path_line(opened.path) if opened.path else one_line(opened.command or opened.name or opened.server or "")
     return f"{one_line(opened.tool)} {about}".strip()
 
 
@@ -109,7 +109,7 @@ def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str
         yield f"conflict: {one_line(conflict)}"
     yield ""
     number = 0
-    for line in show(opened.diff or opened.command or "").splitlines():
+    for line in show(opened.diff or opened.command or opened.call or "").splitlines():
         if line.startswith("@@"):
             number += 1
             line = f"{line}  (hunk {number})"

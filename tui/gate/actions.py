@@ -187,7 +187,7 @@ class GateActions:
         view = self._view
         proposal, pending = view.shown.proposal, view.review.pending
         if not may_always(proposal) or view.shown.in_conflict:
-            is_open = proposal.command is not None and not proposal.danger and proposal.beyond is None
+            is_open = proposal.path is None and not proposal.danger and proposal.beyond is None
             view.say(NO_ONE_RULE if is_open else NO_ALWAYS)
         elif pending.edited is not None or pending.picks.left_count:
             view.say(self._named(NOT_WHOLE))

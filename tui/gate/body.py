@@ -13,6 +13,7 @@ from rundry.agent import ProposalOpened, RundryError
 from ..diff import Diff, DiffPane, HunkMark
 from ..keyboard.screen_keymap import keymap_of
 from ..keyboard.scrolling import scroll
+from ..text import show
 from .command import CommandPane
 from .decision.editing import opened
 from .decision.following import Content
@@ -72,7 +73,7 @@ class ProposalBody(Vertical):
         self.shown = Shown(proposal, review.rebasing)
         self._edited, self._is_core_text, self._cuts = edited is not None, False, review.pending.cuts
         if proposal.path is None:
-            self.command.show(body(proposal))
+            self.command.show(body(proposal) if edited is None else show(edited))
             self.post_message(self.Ready())
             return
         before, after, text = self._sides(proposal, edited)

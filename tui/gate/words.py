@@ -26,6 +26,8 @@ _NAME = 24
 def name(proposal: ProposalOpened) -> str:
     """Return the name of a proposal: `edit src/calc.py`, `run a command`."""
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
+    if proposal.server is not None:
+        return f"{_who(proposal)}{_call_name(proposal)}"
     if proposal.path is None:
         return f"{_who(proposal)}{verb} a command"
     if verb == "run":
@@ -39,10 +41,18 @@ def about(proposal: ProposalOpened) -> str:
         is_new = proposal.before is None and proposal.after is not None
         what = counted(proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
         return f"new file  {what}" if is_new else what if proposal.hunks else ""
+    if proposal.server is not None:
+        return ""
     held = proposal.sandbox if proposal.sandbox is not None else "unsandboxed"
     if proposal.beyond is not None:
         held = "again, with that allowed"
     return f"in {one_line(proposal.cwd or '.')}   {held}"
+
+
+def _call_name(proposal: ProposalOpened) -> str:
+    """Return `call get_time of MCP server time`, or what a proposal about a list of tools is for."""
+    server = f"MCP server {one_line(proposal.server or '')}"
+    return f"call {one_line(proposal.name)} of {server}" if proposal.name else f"offer other tools of {server}"
 
 
 def _who(proposal: ProposalOpened) -> str:
@@ -61,14 +71,16 @@ def counted(hunks: int, added: int, removed: int) -> str:
 
 def listed(proposal: ProposalOpened) -> str:
     """Return the name of a proposal for the list of waiting ones."""
+    if proposal.server is not None:
+        return name(proposal)
     if proposal.path is None:
         return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
     return name(proposal)
 
 
 def body(proposal: ProposalOpened) -> str:
-    """Return a command in full, with a mark for each hidden character."""
-    return show(proposal.command or "")
+    """Return a command or the arguments of a call in full, with a mark for each hidden character."""
+    return show(proposal.command or proposal.call or "")
 
 
 def notes(
@@ -130,7 +142,7 @@ def session_question(proposal: ProposalOpened, key: str) -> str:
 
 
 def _command_of(rule: str) -> str:
-    return f"`{one_line(rule.partition(': ')[2])}`"
+    return f"`{one_line(rule.partition(': ')[2] or rule.removeprefix('allow '))}`"
 
 
 def may_always(proposal: ProposalOpened) -> bool:
@@ -205,6 +217,8 @@ def reasons(pending: PendingDecision) -> str:
 
 def is_editable(proposal: ProposalOpened) -> bool:
     """Return whether the proposal is a text that can be edited."""
+    if proposal.server is not None:
+        return bool(proposal.name)
     return proposal.path is not None and proposal.tool != "run_command"
 
 

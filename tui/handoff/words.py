@@ -102,6 +102,10 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
     if proposal.command is not None:
         yield [("run ", "dim"), (one_line(proposal.command), "bright"), *named]
         return
+    if proposal.call is not None:
+        yield [("call ", "dim"), (one_line(proposal.tool), "bright"), *named]
+        yield from _text(proposal.call, "plain")
+        return
     yield [("edit ", "dim"), (path_line(proposal.path or proposal.tool), "bright"), *named]
     yield from _diff(proposal.diff)
 

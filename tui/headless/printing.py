@@ -25,6 +25,7 @@ from rundry.agent import (
     Journal,
     KnownEvent,
     LoopKind,
+    McpServerChanged,
     PassFinished,
     PromptShortened,
     Reason,
@@ -285,6 +286,8 @@ def _notes(event: object) -> Iterator[str]:
         case ChildFinished():
             yield f"run {event.number}  {event.reason.value}: {event.detail}"
             yield from (f"run {event.number}  {words}" for words in new_words(event))
+        case McpServerChanged() if event.state != "ready" or event.detail:
+            yield f"MCP server {event.name}: {event.state}{f', {event.detail}' if event.detail else ''}"
         case HandoffOpened():
             yield f"hand-off: {event.reason}: {event.suggested_action}"
         case _:

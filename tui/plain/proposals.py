@@ -90,7 +90,10 @@ def _gate_verdict(word: str):  # noqa: ANN202 - the literal is narrowed below
 def proposal_lines(opened: ProposalOpened, rebasing: RebaseResult | None, number: int, of: int) -> Iterator[str]:
     """Return everything that the user has to know to decide, then the words that decide."""
     count = f" {number} of {of}" if of > 1 else ""
-    if opened.path is None:
+    if opened.server is not None:
+        yield f"Proposal{count}: {name(opened)}."
+        yield from (f"{'arguments' if opened.name else 'change'}: {line}" for line in body(opened).split("\n"))
+    elif opened.path is None:
         yield f"Proposal{count}: {name(opened)}."
         yield from (f"command: {line}" for line in body(opened).split("\n"))
         held = f"in the sandbox ({one_line(opened.sandbox)})" if opened.sandbox is not None else "without a sandbox"

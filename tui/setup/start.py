@@ -118,7 +118,7 @@ class Setup:
     def _refuse_what_never_holds(self) -> None:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
-        if spec.predicates.exist or spec.gate.quotas or self.settings.is_set("loop"):
+        if spec.predicates.exist or spec.gate.quotas or spec.mcp or self.settings.is_set("loop"):
             from rundry.agent import validate_spec  # 40 ms that a plain chat need not spend
 
             validate_spec(spec, os.environ)

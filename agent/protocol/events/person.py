@@ -30,12 +30,12 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     diff: str = ""
     """Unified diff of the whole change."""
     digest: str = ""
-    """Digest of the exact action: the new content, or the command line with its folder."""
+    """Digest of the exact action: the new content, the command line with its folder, or a call's arguments."""
     call_id: str = ""
     before: str | None = None
     """Blob of the file content on which the proposal is based; None: the file did not exist."""
     after: str | None = None
-    """Blob of the proposed file content; None for a command."""
+    """Blob of the proposed file content, or of the arguments of a call; None for a command."""
     asks: list[str] = []
     """Why the proposal waits, one line per reason; empty: the policy allows it."""
     needs: list[str] = []
@@ -57,6 +57,12 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """Place of its file among those that this answer of the model changes, from 1; 0: the answer changes only one."""
     files: int = 0
     """Number of files that the answer changes; 0: one, or it is unknown."""
+    server: str | None = None
+    """The MCP server whose tool is called, or whose other tools wait for a decision."""
+    name: str | None = None
+    """The server's own name of the tool; empty: the proposal is about the server's list of tools."""
+    call: str | None = None
+    """The arguments of the call as JSON, or what differs from the accepted list of tools."""
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ SwitchedBy = Literal[
     "escalate",  # the rule for a stall
     "tier",  # of a hand-off
 ]
+McpState = Literal["starting", "ready", "failed", "ended"]
+"""State of an MCP server. `failed`: it could not be used at its start."""
 WaitsFor = Literal["message", "gate", "question", "handoff"]
 """What a run waits for until somebody acts."""
 
@@ -241,6 +243,25 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     children: list[ChildOutcome] = []
 
 
+class McpServerChanged(EventBase, frozen=True, kw_only=True):
+    """An MCP server started, failed or ended, or offers other tools."""
+
+    name: str
+    state: McpState
+    place: str = ""
+    """Its command line or its URL."""
+    detail: str = ""
+    """Why it failed or ended, and what it asked for and did not get."""
+    tools: list[str] = []
+    """Names of the tools that are offered to the model."""
+    tokens: int = 0
+    """Tokens that they take in each prompt, as counted by this program."""
+    refused: list[str] = []
+    """Tools that are not offered, and why, one line each."""
+    network: bool = False
+    """Whether it reaches the network."""
+
+
 RunEvent = (
     RunStarted
     | RunResumed
@@ -258,6 +279,7 @@ RunEvent = (
     | HandoffClosed
     | TierAsked
     | TierPassed
+    | McpServerChanged
     | RunEnded
 )
 """The events of this module."""

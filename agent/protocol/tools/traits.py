@@ -10,9 +10,11 @@ from typing import Literal, get_args
 
 import msgspec
 
-ToolEffect = Literal["read", "change", "command", "stop", "ask", "plan", "finish", "end"]
-"""What a call does. `change` and `command` pass the gate: they write a file or run a command line. `finish` ends the
-task with an answer, and `end` ends a work that has its own tool for its result."""
+from .mcp import server_of
+
+ToolEffect = Literal["read", "change", "command", "mcp", "stop", "ask", "plan", "finish", "end"]
+"""What a call does. `change`, `command` and `mcp` pass the gate: they write a file, run a command line, or call a tool
+of an MCP server. `finish` ends the task with an answer, and `end` ends a work that has its own tool for its result."""
 EndingTool = Literal["finish", "wake_after", "report", "judge", "propose"]
 """The tools with the effect `finish` or `end`."""
 LeftOut = Literal["first", "second", "third"]
@@ -57,6 +59,17 @@ TOOL_TRAITS: dict[str, ToolTraits] = {
     "propose": ToolTraits(effect="end"),
 }
 """All tools, in the order in which the model sees them."""
+
+
+_MCP = ToolTraits(effect="mcp", path=None)
+
+
+def traits_of(name: str) -> ToolTraits:
+    """Return the traits of a tool of this program or of an MCP server. Raises KeyError for another name."""
+    traits = TOOL_TRAITS.get(name)
+    if traits is None and server_of(name) is not None:
+        return _MCP
+    return TOOL_TRAITS[name] if traits is None else traits
 
 
 def tools_with(*effects: ToolEffect) -> tuple[str, ...]:

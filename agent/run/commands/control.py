@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ...gate import CommandDraft
+from ...gate import CommandDraft, FileDraft
 from ...loops.state import met
 from ...protocol import (
     Act,
@@ -140,7 +140,7 @@ class _UserAction:
         draft = draft_of(call.tool, arguments, self._tools)
         if isinstance(draft, ToolResult):
             return draft
-        if not isinstance(draft, CommandDraft) and expects is not None and (draft.before.sha256 or "") != expects:
+        if isinstance(draft, FileDraft) and expects is not None and (draft.before.sha256 or "") != expects:
             text = f"{draft.path} changed on disk while you edited it, so nothing was written: edit it again"
             return ToolResult(ok=False, text=text, summary="changed meanwhile")
         ruling = ctx.gate.record_person_action(draft, call_id=call.call_id, record=self._record)

@@ -65,6 +65,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
                 tool=p.tool,
                 path=p.path,
                 command=p.command,
+                call=None if p.call is None else _cut(p.call, _DIFF),
                 diff=_cut(p.diff, _DIFF),
             )
             for p in [*facts.requests.proposals.values(), *facts.requests.refused]

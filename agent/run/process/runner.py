@@ -45,6 +45,7 @@ from ..setup.beginning import Beginning, bare_start, begin, resume
 from ..setup.inputs import Inputs, ProcessContext
 from ..setup.offered_tools import tools_of
 from ..setup.search import search_of, with_remote_tools
+from ..setup.surroundings.mcp import record_servers
 from .inbox import Inbox
 from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
@@ -132,8 +133,13 @@ async def _run(
     except Exception as error:  # noqa: BLE001 - the last place that can record it
         return _end_with_internal_error(ctx, error)
     finally:
-        await ctx.activity.close()
-        ctx.ancestors.close()
+        await _close(ctx)
+
+
+async def _close(ctx: RunContext) -> None:
+    await ctx.tools.mcp.close()
+    await ctx.activity.close()
+    ctx.ancestors.close()
 
 
 def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
@@ -195,6 +201,7 @@ async def _drive_to_end(
             run.children.reconcile()
     else:
         begin(run, beginning)
+    record_servers(run.ctx)
     dependencies.begin()
     try:
         return await _drive_until_left(driver, beginning.order, env, results)

@@ -32,6 +32,10 @@ from ..live.live_run import LiveRun
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
 UNKNOWN = "unknown: the program stopped while this command ran, so it may have run in part. Check before you repeat it."
+UNKNOWN_CALL = (
+    "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
+    "Check before you repeat it."
+)
 SUPERSEDED = "not run: the person sent a message instead"
 
 
@@ -91,7 +95,7 @@ async def _answer(
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await resume_calls(ctx, again, record, names=run.tools)
+    outcome = await resume_calls(ctx, again, record, names=[*run.tools, *ctx.tools.mcp.names()])
     if dangling and not outcome.left_open:
         await ctx.fingerprint.refresh()
         await verify(ctx, record, claim=outcome.ended_with == "finish")
@@ -146,10 +150,17 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
 
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
-    """Return the result for an approved command during which its runner died."""
-    if world is None:
-        return UNKNOWN
-    return "\n".join([UNKNOWN, *await check_lost_command(run.ctx, proposal.command or "", world, record)])
+    """Return the result for an approved command or call during which its runner died."""
+    unknown = UNKNOWN if proposal.server is None else UNKNOWN_CALL
+    if world is None or (proposal.server is not None and not _may_write(run, proposal.server)):
+        return unknown
+    return "\n".join([unknown, *await check_lost_command(run.ctx, proposal.command or "", world, record)])
+
+
+def _may_write(run: LiveRun, server: str) -> bool:
+    """Return whether an MCP server could change files of the workspace."""
+    client = run.ctx.tools.mcp.clients.get(server)
+    return client is None or client.may_write
 
 
 async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: Record) -> str | None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from ...config import did_you_mean
 from ...gate import rule_problem
+from ...mcp import require_sdk
 from ...protocol import LoopKind, RunSpec, UserError
+from ...protocol.tools.mcp import server_of
 from ...stops import validate_predicates
 from ...tools import TOOLS, Fetcher
 from .offered_tools import tools_of
@@ -37,6 +39,8 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     for rule in spec.gate.rules:
         if wrong := rule_problem(rule):
             raise UserError(wrong)
+    require_sdk(spec.mcp)
+    servers = {server.name for server in spec.mcp}
     for tool in spec.gate.quotas:
-        if tool not in TOOLS:
+        if tool not in TOOLS and server_of(tool) not in servers:
             raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOLS)}")

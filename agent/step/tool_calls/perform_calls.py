@@ -20,9 +20,9 @@ from ...protocol import (
     ToolCalled,
     ToolFinished,
 )
-from ...protocol.tools.traits import ending_tool
+from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops import reject_finish
-from ...tools import TOOLS, EditFile, Parsed, ToolContext, ToolResult, WriteFile, parse_arguments, read
+from ...tools import EditFile, Parsed, ToolContext, ToolResult, WriteFile, parse_call, read
 from ...workspace import Workspace
 from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted
@@ -68,7 +68,7 @@ async def perform_calls(
     If a proposal stays open, its call and those after it have no result. Raises PersonInterrupted at the end.
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
-    made, outcome = _parsed(calls, names), CallResults(work, on_ending)
+    made, outcome = _parsed(ctx, calls, names), CallResults(work, on_ending)
     if len(made) == 1 and _ends_work(made[0]):
         _end_immediately(ctx, made[0], record, outcome)
         return outcome
@@ -98,11 +98,11 @@ async def resume_calls(
     ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
 ) -> CallResults:
     """Perform calls that are in the journal without a result, when a run resumes."""
-    return await _perform(ctx, _parsed(calls, names), record, CallResults())
+    return await _perform(ctx, _parsed(ctx, calls, names), record, CallResults())
 
 
-def _parsed(calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
-    return [_Call(call, parse_arguments(call.tool, call.arguments, names)) for call in calls]
+def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
+    return [_Call(call, parse_call(call.tool, call.arguments, names, ctx.tools.mcp)) for call in calls]
 
 
 async def _perform(ctx: RunContext, made: Sequence[_Call], record: Record, outcome: CallResults) -> CallResults:
@@ -168,15 +168,15 @@ def _file(one: _Call, root: Path) -> str | None:
 
 
 def _ends(one: _Call) -> bool:
-    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect in ("finish", "end")
+    return one.parsed.error is None and traits_of(one.call.tool).effect in ("finish", "end")
 
 
 def _ends_work(one: _Call) -> bool:
-    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect == "end"
+    return one.parsed.error is None and traits_of(one.call.tool).effect == "end"
 
 
 def _is_read(one: _Call) -> bool:
-    return one.parsed.error is None and TOOLS[one.call.tool].traits.effect == "read"
+    return one.parsed.error is None and traits_of(one.call.tool).effect == "read"
 
 
 def _called(one: _Call) -> ToolCalled:
@@ -234,7 +234,7 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
 
 
 async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
-    match TOOLS[one.call.tool].traits.effect:
+    match traits_of(one.call.tool).effect:
         case "read":
             with ctx.usage.running():
                 return await ctx.activity.interruptible(read(one.call.tool, one.parsed.arguments, ctx.tools))
@@ -248,7 +248,7 @@ async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults
             return _keep_plan(ctx.tools, one, record)
         case "stop":
             return await _stop_command(ctx.tools, ctx.background, one, record)
-        case "change" | "command":
+        case "change" | "command" | "mcp":
             return await _at_gate(ctx, one, record, outcome)
 
 

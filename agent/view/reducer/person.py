@@ -94,6 +94,8 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     waits = bool(event.asks)
     index = state.at_call.get(event.call_id)
     title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
+    if event.server is not None and not event.name:
+        title = f"other tools of the MCP server {event.server}"
     if index is None:
         block = add(state, stamped, call_kind(event.tool), title=title)
         index = len(state.blocks) - 1
@@ -103,6 +105,8 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     block.status = "waiting" if waits else "running"
     if event.diff:
         block.detail, block.detail_kind = event.diff, "diff"
+    elif event.call is not None:
+        block.detail, block.detail_kind = event.call, "json"
     state.at_proposal[event.proposal_id] = index
     if waits:
         state.activity = ""

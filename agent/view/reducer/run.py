@@ -12,6 +12,7 @@ from ...protocol import (
     GateModeChanged,
     LimitsChanged,
     LimitValue,
+    McpServerChanged,
     ModelSwitched,
     PassFinished,
     PassStarted,
@@ -52,6 +53,7 @@ RunFrame = (
     | Waiting
     | Sleeping
     | Woken
+    | McpServerChanged
     | RunEnded
 )
 _Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded | RuleRemoved
@@ -76,8 +78,21 @@ def show_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             _changed(state, stamped, event)
         case Paused() | Unpaused() | Waiting() | Sleeping() | Woken():
             _show_waiting(state, stamped, event)
+        case McpServerChanged():
+            _server(state, stamped, event)
         case _:
             assert_never(event)
+
+
+def _server(state: ViewState, stamped: Stamped, event: McpServerChanged) -> None:
+    """Note a change of an MCP server; its state at the start is among the notes of the run."""
+    if event.name in state.mcp and (event.detail or event.state != "ready"):
+        note(
+            state,
+            stamped,
+            f"MCP server {event.name}{'' if event.state == 'ready' else f' {event.state}'}: {event.detail}",
+        )
+    state.mcp[event.name] = event
 
 
 def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:

@@ -18,5 +18,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Folders that the command sees as they are on the machine, although the sandbox hides or replaces them."""
     read_only: Sequence[Path] = ()
     """Workspace files that cannot be written; only bubblewrap enforces this."""
+    keeps_workspace: bool = False
+    """Whether the whole workspace is read-only for the command."""
     empty: Path | None = None
     """A folder below the temp folder that is empty and private for this command."""

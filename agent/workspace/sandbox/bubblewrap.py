@@ -162,6 +162,8 @@ def _git_binds(ws: Path, seen: GitMounts) -> list[str]:
 def _workspace(layout: Layout, access: Access) -> list[str]:
     """Bind the workspace, with the files that this command must not change as read-only."""
     ws, seen = layout.ws, layout.git
+    if access.keeps_workspace:
+        return ["--ro-bind", str(ws), str(ws)]
     git = ws / ".git"
     binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
     places = [*protected(ws), *layout.programs]

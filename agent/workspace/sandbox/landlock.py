@@ -46,13 +46,16 @@ def landlock(
     processes: int,
     read: Sequence[Path] = (),
     show: Sequence[Path] = (),
+    keeps_workspace: bool = False,
 ) -> list[str]:
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
     `read`: readable folders inside hidden ones. `show`: readable places in addition to the usual ones.
+    `keeps_workspace`: `ws` can only be read.
     """
+    show = [*show, ws] if keeps_workspace else show
     settings = {
-        "write": [str(path) for path in (ws, temp, *devices(), *writable)],
+        "write": [str(path) for path in (*([] if keeps_workspace else [ws]), temp, *devices(), *writable)],
         "places": [str(path) for path in readable_places(hidden_places, show)],
         "hide": [str(path) for path in hidden_places.hidden],
         "read": [str(path) for path in (*read, *hidden_places.shown)],

@@ -84,6 +84,13 @@ class Sandbox(Confinement):
         """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._copy(msgspec.structs.replace(self._settings, stage=None))
 
+    def for_server(self) -> Sandbox:
+        """Return a copy with its own temp folder for a program of the user that runs as long as the run.
+
+        It reaches the network only if its `Access` allows that.
+        """
+        return self._copy(msgspec.structs.replace(self._settings, stage=None, network=False, hosts=()))
+
     def _copy(self, settings: SandboxSettings) -> Sandbox:
         """Return the same kind of sandbox with its own temp folder, loopback and proxy."""
         return Sandbox(self.kind, self.why_none, settings, program=self._program, probed=self._probed)

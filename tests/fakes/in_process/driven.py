@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -50,6 +51,8 @@ class Driven(Events):
         self.open_model: Callable[[ModelSpec], ScriptedModel] = lambda spec: self.model
         """What a spec opens; a test with several models says otherwise."""
         self.folder = folder
+        self.env = dict(os.environ)
+        """The environment of the process."""
         self.events: list[dict[str, Any]] = []
         self.stamped: list[Stamped] = []
         self.spec = _spec(project, **options)
@@ -97,7 +100,7 @@ class Driven(Events):
                 view.views.detach("test")
 
         try:
-            process = ProcessContext(open_model=open_model, clock=clock or SystemClock())
+            process = ProcessContext(open_model=open_model, clock=clock or SystemClock(), env=self.env)
             async with asyncio.timeout(within):
                 return await run_order(order, see, process)
         finally:
@@ -114,7 +117,7 @@ class Driven(Events):
     def killed_at(self, kind: str, /, nth: int = 1, **fields: Any) -> Driven:
         """Another run whose runner was killed right after that event."""
         other = object.__new__(Driven)
-        other.model, other.folder, other.spec = self.model, self.folder, self.spec
+        other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"killed{len(list(self.folder.glob('*.db')))}.db"
@@ -142,7 +145,7 @@ class Driven(Events):
     def rewritten(self, change: Callable[[str], str], upto: str) -> Driven:
         """Another run whose journal holds the events up to the first of that type, each with its JSON changed so."""
         other = object.__new__(Driven)
-        other.model, other.folder, other.spec = self.model, self.folder, self.spec
+        other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"rewritten{len(list(self.folder.glob('*.db')))}.db"

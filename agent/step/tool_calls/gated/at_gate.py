@@ -1,4 +1,4 @@
-"""Draft a change or a command, get the ruling of the gate, and carry it out."""
+"""Draft a change, a command or a call of an MCP server, get the ruling of the gate, and carry it out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ....gate import CommandDraft, Draft, FileDraft, Ruling, digest_of
+from ....gate import CommandDraft, Draft, FileDraft, McpDraft, Ruling, digest_of
 from ....gate.stored.drafts import is_file_change, stored_draft
 from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
@@ -15,6 +15,7 @@ from ....tools import StartCommand, ToolResult, carry_out, draft_of, plan_again
 from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
+from .mcp_tools import call_tool
 
 Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
@@ -95,11 +96,11 @@ async def _pass_gate(
         if ruling.is_left_open:
             return gated
         gated.is_rejected = not ruling.approved and ruling.by != "policy" and ruling.refused_by != "conflict"
-        if ruling.approved and isinstance(ruling.draft, CommandDraft):
+        if ruling.approved and not isinstance(ruling.draft, FileDraft):
             gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, record)
             return gated
         result = await _land(ctx, draft, ruling, record)
-        if not result.stale or isinstance(ruling.draft, CommandDraft):
+        if not result.stale or not isinstance(ruling.draft, FileDraft):
             gated.result = result
             return gated
         draft = plan_again(ruling, ctx.tools)
@@ -118,15 +119,22 @@ def _drafted(
     draft = draft_of(call.tool, arguments, ctx.tools)
     if opened is None:
         return draft, None
-    if isinstance(draft, CommandDraft) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
+    if isinstance(draft, (CommandDraft, McpDraft)) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
         return draft, opened
     record(ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=CANNOT_REOPEN))
     return draft, None
 
 
 async def _run(
-    ctx: RunContext, call_id: str, arguments: Arguments, draft: CommandDraft, ruling: Ruling, record: Record
+    ctx: RunContext,
+    call_id: str,
+    arguments: Arguments,
+    draft: CommandDraft | McpDraft,
+    ruling: Ruling,
+    record: Record,
 ) -> ToolResult:
+    if isinstance(draft, McpDraft):
+        return await call_tool(ctx, draft, ruling, record)
     if isinstance(arguments, StartCommand):
         return await ctx.activity.interruptible(ctx.background.start(arguments.name, draft, record))
     return await run_at_gate(ctx, draft, ruling, record, call_id)
@@ -159,4 +167,6 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
 
 
 def _what(draft: Draft) -> str:
+    if isinstance(draft, McpDraft):
+        return draft.arguments
     return draft.command if isinstance(draft, CommandDraft) else draft.path

@@ -122,17 +122,7 @@ class Confinement:
         if self.network:
             access = msgspec.structs.replace(access, network=True)
         if self.kind == "landlock":
-            return landlock(
-                argv,
-                ws,
-                temp=self.temp,
-                hidden_places=self._hidden_places(ws),
-                network=access.network,
-                writable=access.writable,
-                processes=_PROCESSES,
-                read=[source for source, _ in self._settings.stage.mounts] if self._settings.stage is not None else (),
-                show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
-            )
+            return self._landlock(argv, ws, access)
         layout = Layout(
             ws=ws,
             temp=self.temp,
@@ -144,6 +134,21 @@ class Confinement:
         joined = [] if access.network else self._join()
         env = self._egress.env if self._egress is not None and joined else {}
         return bubblewrap(self._program, argv, layout, access, processes=_PROCESSES, joined=joined, env=env)
+
+    def _landlock(self, argv: list[str], ws: Path, access: Access) -> list[str]:
+        stage = self._settings.stage
+        return landlock(
+            argv,
+            ws,
+            temp=self.temp,
+            hidden_places=self._hidden_places(ws),
+            network=access.network,
+            writable=access.writable,
+            processes=_PROCESSES,
+            read=[source for source, _ in stage.mounts] if stage is not None else (),
+            show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
+            keeps_workspace=access.keeps_workspace,
+        )
 
     def hidden_below(self, ws: Path) -> list[Path]:
         """Return the places in this folder that commands cannot read."""

@@ -1,0 +1,1 @@
+"""Calls of tools of MCP servers at the gate."""

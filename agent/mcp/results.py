@@ -1,0 +1,63 @@
+"""Turn the result of a call into text for the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+
+class CallText(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a call as text that is not bounded yet."""
+
+    ok: bool
+    text: str
+
+
+def call_text(result: Mapping[str, Any]) -> CallText:
+    """Return the text of a result. Images, audio and binary resources become a line that describes them."""
+    content = result.get("content")
+    blocks = cast("list[object]", content) if isinstance(content, list) else []
+    parts = [_block(cast("dict[str, Any]", block)) for block in blocks if isinstance(block, dict)]
+    structured = result.get("structuredContent")
+    if structured is not None and not any(_is_same(part, structured) for part in parts):
+        parts.append(json.dumps(structured, ensure_ascii=False, indent=1))
+    return CallText(ok=result.get("isError") is not True, text="\n".join(part for part in parts if part))
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "image" | "audio" as kind:
+            return f"[{kind} {block.get('mimeType', '')}, {_size(block.get('data'))}: not shown]"
+        case "resource_link":
+            words = (block.get("title") or block.get("name"), block.get("description"))
+            return f"[resource {block.get('uri', '')}: {' - '.join(str(word) for word in words if word)}]"
+        case "resource":
+            inner = block.get("resource")
+            return _resource(cast("dict[str, Any]", inner)) if isinstance(inner, dict) else ""
+        case other:
+            return f"[content of an unknown type: {other}]"
+
+
+def _resource(resource: Mapping[str, Any]) -> str:
+    head = f"[resource {resource.get('uri', '')}"
+    if isinstance(resource.get("text"), str):
+        return f"{head}]\n{resource['text']}"
+    return f"{head} {resource.get('mimeType', '')}, {_size(resource.get('blob'))}: not shown]"
+
+
+def _size(data: object) -> str:
+    """Return the size of data in base64."""
+    return f"{len(data) * 3 // 4:,} bytes" if isinstance(data, str) else "no data"
+
+
+def _is_same(text: str, value: object) -> bool:
+    """Return whether a text is the JSON of the value; servers often send both."""
+    try:
+        return bool(json.loads(text) == value)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,76 @@
+"""MCP servers as the user configured them, and the names under which their tools are offered to a model."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+SEPARATOR = "__"
+"""Between the name of a server and the name of its tool. No tool of this program has it in its name."""
+LONGEST_SERVER = 20
+LONGEST_NAME = 64
+"""Characters of a tool's name that all providers accept."""
+_DIGITS = 8
+"""Hex digits of the hash that replaces what a provider would not accept."""
+_SERVER = re.compile(rf"[A-Za-z][A-Za-z0-9-]{{0,{LONGEST_SERVER - 1}}}", re.ASCII)
+_OTHER = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """One MCP server: a command that speaks on its standard input and output, or the URL of a server."""
+
+    name: str
+    command: str | None = None
+    args: list[str] = []
+    env: list[str] = []
+    """Names of the variables that the command receives, or `NAME=value`. It receives no others of the user's."""
+    cwd: str | None = None
+    """Folder of the command; None: the workspace."""
+    url: str | None = None
+    headers: dict[str, str] = {}
+    """HTTP headers. `${NAME}` stands for the value of a variable, which is never stored."""
+    tools: list[str] | None = None
+    """The server's own names of the tools that are offered; None: all."""
+    timeout: float = 60.0
+    """Time limit of one call, in seconds."""
+    network: bool = False
+    """Whether the sandboxed command may use the network."""
+    write: bool = False
+    """Whether the sandboxed command may write to the workspace."""
+
+    @property
+    def place(self) -> str:
+        """The command line or the URL, for a person."""
+        return self.url if self.url is not None else " ".join([self.command or "", *self.args])
+
+    @property
+    def identity(self) -> str:
+        """Digest of what makes it the same server: its name and the place that it is reached at."""
+        parts = [self.name, self.command or "", *self.args, self.cwd or "", self.url or ""]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def is_server_name(name: str) -> bool:
+    """Return whether it can be the name of a server: letters, digits and `-`, at most 20."""
+    return _SERVER.fullmatch(name) is not None
+
+
+def offered_name(server: str, tool: str) -> str:
+    """Return the name under which a server's tool is offered: `SERVER__TOOL`.
+
+    If a provider would not accept that, other characters become `_`, and the end becomes a hash of the tool's name.
+    """
+    name = f"{server}{SEPARATOR}{tool}"
+    plain = _OTHER.sub("_", name)
+    if plain == name and tool and len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(tool.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
+    return f"{plain[: LONGEST_NAME - _DIGITS - 1]}_{digest}"
+
+
+def server_of(tool: str) -> str | None:
+    """Return the name of the server in the name of an offered tool; None: it is not a tool of a server."""
+    server, found, rest = tool.partition(SEPARATOR)
+    return server if found and rest and is_server_name(server) else None

@@ -1,0 +1,58 @@
+"""Start the MCP servers of a run, and record their state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....mcp import Accepted, McpClient, McpServers, client_of
+from ....model import RemoteModel
+from ....protocol import CONSTRAINED, RunSpec, ToolSpec
+from ....step import RunContext
+from ..inputs import Inputs
+from .variables import key_names
+
+
+async def start_servers(inputs: Inputs, ctx: RunContext) -> list[str]:
+    """Start the servers of the run's spec, and offer their tools. Returns notes for the person.
+
+    A server that does not work is reported, and the run begins without it.
+    """
+    spec, changes, env = inputs.journal.spec, inputs.order.changes, inputs.process.env
+    if not spec.mcp:
+        return []
+    if not uses_servers(spec):
+        return [f"{spec.loop.a_run} offers no tools of MCP servers"]
+    model = ctx.models.of_run
+    if isinstance(model, RemoteModel):
+        await model.encoding_loaded()
+    keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
+    clients = [client_of(server, ctx.sandbox, ctx.workspace.root, env, keys) for server in spec.mcp]
+    servers = ctx.tools.mcp = McpServers(clients, Accepted(env=env))
+
+    def count(specs: Sequence[ToolSpec]) -> int:
+        return ctx.models.current.count([], specs) - ctx.models.current.count([], ()) if specs else 0
+
+    def record_change(client: McpClient) -> None:
+        ctx.events.record(servers.changed(client))
+
+    servers.count = count
+    try:
+        notes = await servers.start()
+    except BaseException:
+        await servers.close()
+        raise
+    for client in clients:
+        client.on_change = record_change
+    return notes
+
+
+def uses_servers(spec: RunSpec) -> bool:
+    """Return whether the run has a conversation of its own, with tools."""
+    return spec.finder is None and not spec.loop.traits.has_children and spec.edit_format != CONSTRAINED
+
+
+def record_servers(ctx: RunContext) -> None:
+    """Record the state of each server after the run began or resumed."""
+    servers = ctx.tools.mcp
+    for client in servers.clients.values():
+        ctx.events.record(servers.changed(client))

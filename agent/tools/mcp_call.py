@@ -1,0 +1,101 @@
+"""Calls of tools of MCP servers: their arguments, their drafts for the gate, and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ..gate import McpDraft, Ruling
+from ..mcp import CallText, ListChange, McpFailed, McpServers, McpTool
+from .context import ToolContext
+from .parse import Parsed, decode, parse_arguments
+from .result import ToolResult, failure
+from .text import head_and_tail, lines_of, plain
+
+_LISTING = "mcp"
+"""The tool in a proposal about a server's list of tools."""
+
+
+class McpCall(msgspec.Struct, frozen=True):
+    """The checked arguments of a call."""
+
+    tool: McpTool
+    arguments: dict[str, Any]
+
+
+def parse_call(name: str, raw: str, names: Sequence[str] | None, servers: McpServers) -> Parsed:
+    """Check a call of a tool of this program or of an MCP server. `names`: the offered tools. Never raises."""
+    tool = servers.find(name) if names is None or name in names else None
+    if tool is not None:
+        return _parse(tool, raw)
+    if why := servers.why_not(name):
+        return Parsed(error=f"{why}. Do not repeat the call: use another tool.", summary="not offered")
+    return parse_arguments(name, raw, names)
+
+
+def _parse(tool: McpTool, raw: str) -> Parsed:
+    value, is_repaired, problem = decode(raw)
+    if problem is None and not isinstance(value, dict):
+        problem = "the arguments are not a JSON object"
+    arguments = cast("dict[str, Any]", value)
+    problem = problem or tool.problem_of(arguments)
+    if problem is not None:
+        return Parsed(error=f"{tool.offered}: {problem}.", raw=value, repaired=is_repaired)
+    return Parsed(arguments=McpCall(tool, arguments), raw=value, repaired=is_repaired)
+
+
+def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
+    """Plan a call for the gate, with exactly these arguments."""
+    tool = call.tool
+    return McpDraft(
+        tool=tool.offered,
+        server=tool.server,
+        name=tool.name,
+        arguments=json.dumps(call.arguments, ensure_ascii=False, indent=2),
+        identity=ctx.mcp.clients[tool.server].server.identity,
+        claims=tool.claims,
+        problem_of=tool.problem_of,
+    )
+
+
+def plan_list(change: ListChange) -> McpDraft:
+    """Plan for the gate that other tools of a server are offered from now on."""
+    server = change.client.server
+    return McpDraft(
+        tool=_LISTING, server=server.name, name="", arguments=change.text, identity=server.identity, is_listing=True
+    )
+
+
+async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
+    """Call the tool with exactly the arguments that were approved."""
+    tool, client = ctx.mcp.find(draft.tool), ctx.mcp.clients.get(draft.server)
+    if tool is None or client is None or client.server.identity != draft.identity:
+        return failure(f"{ctx.mcp.why_not(draft.tool) or 'the server is not the same'}. Nothing was called.")
+    arguments: dict[str, object] = json.loads(ruling.after or b"{}")
+    seconds = ctx.bounded_seconds(client.server.timeout)
+    try:
+        done = await ctx.mcp.call(tool, arguments, seconds)
+    except McpFailed as error:
+        return failure(f"{error}. It is unknown whether the call was carried out.", "server failed")
+    notes = [ruling.note_for_model] if ruling.note_for_model else []
+    return _result(done, ctx).with_notes(notes)
+
+
+def _result(done: CallText, ctx: ToolContext) -> ToolResult:
+    """Return the bounded result. The whole text is stored, if it is longer."""
+    whole = done.text.encode("utf-8", "replace")
+    text = plain(whole)
+    lines = len(lines_of(text))
+    summary = f"{lines} line{'' if lines == 1 else 's'}" if done.ok else "error"
+    start, end, left_out = head_and_tail(text, ctx.limit)
+    if not text.strip():
+        return ToolResult(ok=done.ok, text="The tool returned nothing.", summary="nothing" if done.ok else "error")
+    if not left_out and len(start) == len(text):
+        return ToolResult(ok=done.ok, text=text, summary=summary)
+    sha = ctx.keep(whole)
+    path = ctx.register_output(sha)
+    middle = f'[{left_out:,} lines left out; the full result is stored: use read_file with path "{path}"]'
+    return ToolResult(ok=done.ok, text=f"{start.rstrip()}\n{middle}\n{end}", summary=summary, full=sha)
