@@ -15,6 +15,10 @@ from .skills.folder_content import BadSkill
 from .skills.skill_notes import unused_notes
 from .skills.slash_commands import SlashCommand, find_commands
 from .spec import budget_of, to_spec
+from .specs.goal_file import GoalRequest, read_goal
+from .specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
+from .specs.parameters import given_values
+from .specs.published import spec_schema
 from .trust import Trust
 from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
@@ -25,6 +29,10 @@ __all__ = [
     "KEYS",
     "BadSkill",
     "FoundSkill",
+    "GoalRequest",
+    "RecipeEntry",
+    "RecipeParameter",
+    "Recipes",
     "SearchRequest",
     "Setting",
     "Settings",
@@ -37,6 +45,8 @@ __all__ = [
     "did_you_mean",
     "find_commands",
     "find_skills",
+    "given_values",
+    "is_name",
     "load_settings",
     "load_skill",
     "migration_concurrency",
@@ -47,6 +57,7 @@ __all__ = [
     "parse_price",
     "read_executor",
     "read_finder",
+    "read_goal",
     "read_limit",
     "remember_model",
     "remember_rule",
@@ -54,6 +65,7 @@ __all__ = [
     "same_server_model",
     "search_request",
     "skill_body",
+    "spec_schema",
     "to_spec",
     "unused_notes",
     "with_search_limits",

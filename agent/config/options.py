@@ -282,6 +282,7 @@ OPTIONS: dict[str, Option] = {
     "notify": Option("notify", _command_text, from_env=False, flag=False),
     "on_stall": Option("on_stall", _choice(ON_STALL)),
     "runs_dir": Option("runs_dir", _text, user_only=True),
+    "recipes": Option("recipes", read_path, user_only=True, flag=False),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),
     "keys": Option("keys", _table, {}, from_env=False, user_only=True, flag=False),
 }

@@ -16,7 +16,7 @@ from ..protocol.text.broken_json import BROKEN_JSON
 from .folders import user_folder
 
 PROJECT_FILE = ".rundry.toml"
-_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".git/hooks")
+_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".rundry/recipes", ".git/hooks")
 _LARGEST = 1 << 20
 """Maximum size in bytes of one file. A larger file is not a config."""
 

@@ -370,6 +370,7 @@ from .spec import (
     ON_STALL as ON_STALL,
     EditFormat as EditFormat,
     EffortLevel as EffortLevel,
+    FilledFile as FilledFile,
     GateMode as GateMode,
     GatePolicy as GatePolicy,
     HandoffTier as HandoffTier,

@@ -167,6 +167,14 @@ class HandoffTier(msgspec.Struct, frozen=True, kw_only=True):
         return self.run if self.run is not None else "a person"
 
 
+class FilledFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The spec file of a run. What it says is in the spec already: a resumed run does not read it."""
+
+    path: str
+    values: dict[str, str | int | float | bool] = {}
+    """Values of its parameters, by name."""
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The complete specification of one run, stored in the journal. A resumed run starts from it and the events."""
 
@@ -233,6 +241,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False
     """The commits of the run execute the repository's hooks, in the sandbox."""
+    tools: list[str] = []
+    """The only tools that the model gets, with those that end the task. Empty: all."""
+    file: FilledFile | None = None
+    """The spec file from which the run was made, if there is one."""
     extra: dict[str, Any] = {}
     """Settings of later loops (lenses, clock, score), by loop kind."""
 

@@ -66,6 +66,7 @@ EVERY_OPTION = """
 loop = "goal"
 escalate = "anthropic/big"
 notify = "true"
+recipes = "~/recipes"
 until = ["pytest -q", "ruff check"]
 until_file = "out.txt"
 until_py = "judge.py:passed"

@@ -35,7 +35,7 @@ NOT_OURS = ("git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""
 STARTS = ("run", "find", "demo")
 REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat)/")
-ENDLESS = re.compile(r"--every|constrained|--loop paced|--score|--recipe research|find search\.toml")
+ENDLESS = re.compile(r"--every|constrained|--loop paced|--score|--recipe research|find (?:search|audit)\.toml")
 """Lines that need a clock, or a model that is not scripted: they are refused after all their values were read."""
 FILES = {
     "Makefile": "test:\n\tpython3 -m unittest -q\n",
@@ -58,7 +58,8 @@ def lines_of(page: Path) -> list[str]:
 
 def turns_for(line: str, others: list[Turn]) -> list[Turn]:
     """Return what the model answers to a line."""
-    return TURNS if "--until" in line else MIGRATED if "migrate" in line else others
+    is_migration = "migrate" in line or "drop-import" in line
+    return TURNS if "--until" in line or "make-tests" in line else MIGRATED if is_migration else others
 
 
 @dataclass

@@ -14,7 +14,7 @@ from .markdown import page
 from .words import head
 
 MAN_PAGE = "rundry.1"
-_ENDINGS = (".md", ".1")
+_ENDINGS = (".md", ".1", ".json")
 _TITLES = re.compile(r"\A# (.+)")
 _NOTE = "This page is generated from the program by `.dev/reference`."
 
@@ -25,7 +25,7 @@ def pages() -> dict[str, str]:
     found = {name: f"{text}\n{_NOTE}\n" for part in parts for name, text in part.pages().items()}
     rows = [f"- [{_title(text)}]({name})" for name, text in found.items()]
     index = page([*head("index"), *rows, "", _NOTE])
-    return {"index.md": index, MAN_PAGE: man_page(cli, VERSION), **found}
+    return {"index.md": index, MAN_PAGE: man_page(cli, VERSION), **search.schemas(), **found}
 
 
 def committed(folder: Path) -> list[Path]:

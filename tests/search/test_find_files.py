@@ -95,7 +95,7 @@ def test_a_worker_needs_no_model_and_may_be_a_function_or_the_crawler(file):
         (TASK + LENS + WORKER, ["[worker]", "[[lens]]", "leave one"]),
         (TASK, ["nothing is searched", "[[lens]]", "[[seed]]"]),
         (TASK + WORKER, ["nothing is searched", "[[seed]]"]),
-        (TASK + '[[seed]]\nkind = "page"\nvalue = "x"\n', ["[[seed]] 1", "'page'", "url, file, value"]),
+        (TASK + '[[seed]]\nkind = "page"\nvalue = "x"\n', ["[[seed]] 1", "'page'", "file, url, value"]),
         (TASK + '[[seed]]\nkind = "value"\nvalue = ""\n' + WORKER, ["[[seed]] 1 value is empty"]),
         (TASK + SEED + "[worker]\n", ["command, python and recipe", "none of them"]),
         (TASK + SEED + WORKER + 'python = "m:f"\n', ["command and python"]),

@@ -153,6 +153,9 @@ _SEARCH: Mapping[str, Callable[[bool], Option]] = {
     "item_steps": _option("--item-steps", metavar="N", help="Steps that one item or lens may take (15)."),
 }
 """Limits of a search, which can change when it is resumed."""
+set_option = click.option(
+    "--set", "set_", multiple=True, metavar="NAME=VALUE", help="Value of a parameter of the spec file or recipe."
+)
 _HEADLESS = (
     click.option("--headless", is_flag=True, help="No screen: progress on stderr, the answer on stdout."),
     click.option("--json", "json_", is_flag=True, help="With --headless: print one event per line on stdout."),

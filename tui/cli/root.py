@@ -27,7 +27,9 @@ from .options import (
     headless_options,
     run_options,
     search_limits,
+    set_option,
 )
+from .recipes.commands import about_recipes
 from .run_commands import beside_a_run
 from .usage import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
 
@@ -43,15 +45,20 @@ def cli() -> None:
 
 @cli.command(cls=RunCommand, short_help="Run a task; what `rundry TASK` does.")
 @click.argument("task", nargs=-1, metavar="[TASK]")
+@set_option
 @run_options()
 @headless_options
 def run(task: tuple[str, ...], output: Output | None, **flags: object) -> None:
-    """Run TASK (`-` reads standard input), on the screen, or without one with --headless or --print."""
+    """Run TASK (`-` reads standard input), on the screen, or without one with --headless or --print.
+
+    A single word that ends in `.toml` is the file of a goal run, and one that names a recipe is that recipe.
+    """
     _guarded(lambda: _run(task, flags, output))
 
 
 @cli.command(cls=FindCommand, help=FIND, short_help="Search until there are no new results.")
-@click.argument("words", nargs=-1, metavar="[FILE.toml | URL | GLOB | PATH]...")
+@click.argument("words", nargs=-1, metavar="[FILE.toml | RECIPE | URL | GLOB | PATH]...")
+@set_option
 @finder_options
 @run_options(SEARCHED, others=False)
 @headless_options
@@ -155,6 +162,7 @@ def key(kind: ItemKind, text: str, **flags: object) -> None:
 
 
 beside_a_run(cli)
+about_recipes(cli)
 about_the_program(cli)
 
 
@@ -188,8 +196,11 @@ def _refuse_what_is_no_text(args: Sequence[str]) -> None:
 
 
 def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
-    from .task import task_of
+    from ..opening import drive_or_open
+    from .task import goal_of, task_of
 
+    if (setup := goal_of(words, flags, output)) is not None:
+        return drive_or_open(setup, setup.wanted.task, flags, output, "run")
     task = task_of(words, cli.commands, adds_input=output is Output.ANSWER)
     if flags.get("continue_"):
         from ..setup.resuming import find_continued
@@ -217,6 +228,7 @@ def _demo(flags: Mapping[str, object], output: Output | None) -> int:
 
 
 def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
+    from ..opening import drive_or_open
     from ..setup.finding import FindSetup, requested_search, unfinished
 
     if flags.get("every") is not None:
@@ -228,31 +240,18 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, out
     if again:
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED, "executor")}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)
-    if output is not None:
-        with quick_imports():
-            from ..headless.plain import drive_new
-
-        return drive_new(setup, setup.wanted.task, flags, output)
-    from ..opening import open_prepared
-
-    return open_prepared(setup, setup.wanted.task, flags, "find")
+    return drive_or_open(setup, setup.wanted.task, flags, output, "find")
 
 
 def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
+    from ..opening import drive_or_open
     from ..setup.fixing import FixSetup, source_of
     from .task import task_of
 
     if len(words) > 1:  # `rundry fix the tests`: a task that begins with the name of a command
         task_of(["fix", *words], (), adds_input=False)
     setup = FixSetup(source_of(words[0], flags), flags, headless=output is not None)
-    if output is not None:
-        with quick_imports():
-            from ..headless.plain import drive_new
-
-        return drive_new(setup, setup.task, flags, output)
-    from ..opening import open_prepared
-
-    return open_prepared(setup, setup.task, flags, "fix")
+    return drive_or_open(setup, setup.task, flags, output, "fix")
 
 
 def _resume(

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import select
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
 
 from rundry.agent import UserError
+
+from ..headless.output import Output
+from .usage import BARE
+
+if TYPE_CHECKING:
+    from ..setup.recipes import GoalSetup
 
 PATIENCE = 3.0
 """Seconds to wait for the first byte of piped input when the command line has a task already."""
@@ -27,6 +37,20 @@ def task_of(words: Sequence[str], commands: Collection[str], *, adds_input: bool
         return task
     text = _piped_input().strip("\n")
     return f"{task}\n\n<stdin>\n{text}\n</stdin>" if text.strip() else task
+
+
+def goal_of(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> GoalSetup | None:
+    """Return the goal run of the spec file or recipe that the words name; None: they are a task. Raises UserError."""
+    word = words[0] if len(words) == 1 else ""
+    by_name = not click.get_current_context().meta.get(BARE)
+    if not flags.get("set_") and not word.endswith(".toml") and not (by_name and re.fullmatch(r"[a-z0-9_-]+", word)):
+        return None  # so that a usual task imports nothing more
+    from ..setup.recipes import GoalSetup, goal_of_word
+
+    wanted = goal_of_word(words, flags, by_name=by_name)
+    if wanted is None:
+        return None
+    return GoalSetup(wanted, flags, headless=output is not None, prints_answer=output is Output.ANSWER)
 
 
 def _is_terminal() -> bool:

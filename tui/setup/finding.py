@@ -12,6 +12,7 @@ import msgspec
 from rundry.agent import (
     CLUSTER_CHECKS,
     CLUSTER_CONCURRENCY,
+    FilledFile,
     FinderSpec,
     Journal,
     JournalError,
@@ -25,12 +26,12 @@ from rundry.agent import (
     migration_concurrency,
     plural,
     read_executor,
-    read_finder,
     recipe_traits,
     search_request,
     with_search_limits,
 )
 
+from .recipes import search_of_word
 from .start import Setup, workspace_of
 
 
@@ -39,8 +40,12 @@ def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> Searc
     root = workspace_of(flags)
     task = cast("str | None", flags.get("task"))
     recipe = _recipe(flags)
+    if recipe is None and words and words[0] in set(Recipe):
+        recipe, words = Recipe(words[0]), words[1:]
     if recipe is None:
-        wanted = _of_file(words, task)
+        wanted = _of_file(words, flags, task)
+    elif flags.get("set_"):
+        raise UserError(f"--set: {recipe} is built in, and has options instead: `rundry recipes show {recipe}`")
     else:
         check = cast("str | None", flags.get("check"))
         wanted = search_request(recipe, words, task=task, check=check, workspace=root)
@@ -116,7 +121,9 @@ class FindSetup(Setup):
         """Return the spec without what a config says about goals."""
         spec = super()._spec(task, model)
         kept = Predicates(guard=spec.predicates.guard, timeout=spec.predicates.timeout)
-        return msgspec.structs.replace(spec, finder=with_search_limits(self.wanted, self.settings), predicates=kept)
+        finder = with_search_limits(self.wanted, self.settings)
+        file = FilledFile(path=finder.source, values=dict(self.wanted.values)) if finder.source else None
+        return msgspec.structs.replace(spec, finder=finder, predicates=kept, file=file)
 
 
 def _require_program(finder: FinderSpec, workspace: Path) -> None:
@@ -162,12 +169,15 @@ def _is_same(path: Path, setup: FindSetup) -> bool:
     )
 
 
-def _of_file(words: Sequence[str], task: str | None) -> SearchRequest:
+def _of_file(words: Sequence[str], flags: Mapping[str, object], task: str | None) -> SearchRequest:
     if len(words) != 1:
-        raise UserError("name one spec file or a --recipe: rundry find FILE.toml, rundry find --recipe crawl URL")
+        raise UserError(
+            "name one spec file, recipe or --recipe: rundry find FILE.toml, rundry find NAME, "
+            "rundry find --recipe crawl URL"
+        )
     if words[0].startswith(("http://", "https://")):
         raise UserError(f"{words[0]} is not a spec file: use rundry find --recipe crawl {words[0]}")
-    wanted = read_finder(Path(words[0]))
+    wanted = search_of_word(words[0], flags)
     return msgspec.structs.replace(wanted, task=task) if task else wanted
 
 
@@ -176,6 +186,8 @@ def _with_options(finder: FinderSpec, flags: Mapping[str, object]) -> FinderSpec
     changes: dict[str, Any] = {}
     if flags.get("rate") is not None:
         changes["rate"] = flags["rate"] or None
+    if flags.get("check") is not None:
+        changes["check"] = str(flags["check"])
     if flags.get("executor") is not None:
         changes["executor"] = read_executor(str(flags["executor"])).text
     if (trees := cast("int | None", flags.get("parallel"))) is not None:

@@ -9,6 +9,7 @@ import msgspec
 
 from ...protocol import FinderSpec, Lens, Recipe, Seed, UserError, part_with
 from ..settings import Settings
+from ..specs.tables import ParameterValue
 
 SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
 EVERY_FILE = "**/*"
@@ -46,6 +47,8 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, object] = {}
     limits: list[str] = []
     """Limits that the spec file sets; a config file does not override these."""
+    values: dict[str, ParameterValue] = {}
+    """The values of the file's parameters, which are filled in already."""
     requires_verifiers: bool = False
     """The user requested verifiers: without a model, the search is refused instead of skipping the verdicts."""
 

@@ -1,180 +1,143 @@
-"""Parse a spec file that describes a search (docs/requirements.md 13.2)."""
+"""Read a spec file that describes a search (docs/requirements.md 13.2)."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from msgspec import structs
 
-from ...protocol import EFFORTS, ITEM_KINDS, FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
-from ...system import read_plain
-from ..options import MOST_WORKERS, read_rate
-from ..request_params import read_params
-from ..values import parse_duration, parse_money, parse_number, parse_price
-from .recipes import SearchRequest, require_address
-from .tables import SpecFile, Table, WorkerTable, readable_error
-
-
-def _effort(text: str) -> str:
-    if text not in EFFORTS:
-        raise UserError(f"{text!r} is not possible: write {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
-    return text
+from ...protocol import FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..specs.options import refuse_server, shared_options
+from ..specs.problems import SpecProblem
+from ..specs.reading import SpecText
+from ..values import parse_duration
+from .recipes import EVERY_FILE, SearchRequest, migration_concurrency, require_address
+from .tables import MigrateTable, SpecFile, WorkerTable
 
 
-_VALUES: Mapping[str, Callable[[str], object]] = {
-    "steps": parse_number,
-    "tokens": parse_number,
-    "usd": parse_money,
-    "time": parse_duration,
-    "context": parse_number,
-    "price": parse_price,
-    "effort": _effort,
-}
-_LARGEST = 64_000_000
-"""Maximum size in bytes: a spec may list many seeds."""
+def read_finder(
+    path: Path,
+    given: Mapping[str, str] | None = None,
+    *,
+    workspace: Path | None = None,
+    data: bytes | None = None,
+    of_project: bool = False,
+) -> SearchRequest:
+    """Read the search in that file. Raises UserError: one line with the file, the line, the key and the fix.
+
+    `given`: values of parameters, by name. `workspace`: where their paths start; default: the current folder.
+    `data`: the content of the file, if it was read already. `of_project`: it must not name a server, because a key
+    could be sent there.
+    """
+    spec = SpecText(path, data)
+    with spec.located():
+        spec.require("find")
+        wanted = search_of(spec, given or {}, workspace or Path.cwd())
+        if of_project:
+            refuse_server(wanted.options)
+        return wanted
 
 
-def read_finder(path: Path) -> SearchRequest:
-    """Parse the search in that file. Raises UserError: one line with the file, the field and the fix."""
-    try:
-        raw: dict[str, Any] = tomllib.loads(read_plain(path, _LARGEST).decode())
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}: name a spec file, or a --recipe") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: this is not UTF-8 text, so it is not a spec file") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UserError(f"{path}: this is not TOML: {error}") from None
-    try:
-        return _wanted(path, msgspec.convert(raw, SpecFile))
-    except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {readable_error(str(error))}") from None
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
-
-
-def _wanted(path: Path, file: SpecFile) -> SearchRequest:
-    _require_texts(file)
-    _require_numbers(file)
+def search_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) -> SearchRequest:
+    """Return the search of a file. `given`: None for examples, to check the file. Raises UserError."""
+    file, values = spec.filled(SpecFile, given, workspace)
+    _require_one_way(file)
     worker, recipe = (None, None) if file.worker is None else _worker(file.worker)
-    if file.lens and file.worker is not None:
-        raise UserError("[worker] and [[lens]] cannot be combined: leave one of them out")
-    if file.leads.work and not file.lens:
-        raise UserError("[leads] work = true: leads come from lenses, so add a [[lens]], or leave [leads] out")
-    if not (file.lens or file.seed):
-        raise UserError("nothing is searched: add a [[lens]], or a [[seed]] for the worker")
     if recipe is Recipe.CRAWL:
-        for seed in file.seed:
-            require_address(seed.value)
+        for number, seed in enumerate(file.seed):
+            _require_address(seed.value, number)
     numbers = {
         "concurrency": file.concurrency,
         "retries": file.retries,
         "dry_passes": file.dry.passes,
         "sceptics": file.refute.sceptics,
     }
-    given = {name: value for name, value in numbers.items() if value is not None}
+    set_here = {name: value for name, value in numbers.items() if value is not None}
     finder = FinderSpec(
         recipe=recipe,
-        source=str(path),
+        source=str(spec.path),
         lenses=[Lens(name=lens.name.strip(), prompt=lens.prompt, model=lens.model) for lens in file.lens],
-        seeds=[Seed(kind=kind, value=seed.value) for seed in file.seed for kind in ITEM_KINDS if kind == seed.kind],
+        seeds=[Seed(kind=seed.kind, value=seed.value) for seed in file.seed],
         leads=LeadsSpec(work=file.leads.work, steps=file.leads.steps or LeadsSpec().steps),
         worker=worker,
         critic=file.critic,
         hosts=file.hosts,
     )
+    finder = structs.replace(finder, **set_here)
     return SearchRequest(
         task=file.task.strip(),
-        finder=msgspec.structs.replace(finder, **given),
-        options=_all_options(file),
-        limits=["refuters" if name == "sceptics" else name for name in given],
+        finder=finder if file.migrate is None else _migration(finder, file.migrate, set_here),
+        options=_options(file),
+        limits=["refuters" if name == "sceptics" else name for name in set_here],
         requires_verifiers=bool(file.refute.sceptics),
+        values=values,
     )
 
 
-def _all_options(file: SpecFile) -> dict[str, object]:
+def _migration(finder: FinderSpec, table: MigrateTable, set_here: Mapping[str, int]) -> FinderSpec:
+    if "sceptics" in set_here:
+        raise SpecProblem("[refute] sceptics: a migration has no findings to judge, so leave it out", ("refute",))
+    trees = table.parallel or 1
+    return structs.replace(
+        finder,
+        recipe=Recipe.MIGRATE,
+        check=table.check,
+        globs=table.globs or [EVERY_FILE],
+        parallel=trees,
+        concurrency=set_here.get("concurrency", migration_concurrency(trees)),
+        sceptics=0,
+    )
+
+
+def _options(file: SpecFile) -> dict[str, object]:
     """Return the options that the file sets. A search with a worker and without a model gets `model = none`."""
-    options = {**_options("budget", file.budget), **_options("model", file.model)}
-    if "name" in options:
-        options["model"] = options.pop("name")
-    elif file.worker is not None:
-        options["model"] = "none"
+    options = shared_options(file.model, file.budget, file.quota)
+    if file.worker is not None:
+        options.setdefault("model", "none")
     if file.item_steps is not None:
         options["item_steps"] = str(file.item_steps)
-    if file.quota:
-        options["quota"] = [f"{tool}={read_rate(tool, rate)}" for tool, rate in file.quota.items()]
     return options
 
 
-def _require_texts(file: SpecFile) -> None:
-    texts = [("task", file.task)]
-    for number, lens in enumerate(file.lens, 1):
-        texts += [(f"[[lens]] {number} name", lens.name), (f"[[lens]] {number} prompt", lens.prompt)]
-    for number, seed in enumerate(file.seed, 1):
-        if seed.kind not in ITEM_KINDS:
-            raise UserError(f"[[seed]] {number} kind = {seed.kind!r}: use one of {', '.join(ITEM_KINDS)}")
-        texts.append((f"[[seed]] {number} value", seed.value))
-    for place, text in texts:
-        if not text.strip():
-            raise UserError(f"{place} is empty")
+def _require_one_way(file: SpecFile) -> None:
+    """Raise UserError unless the file has exactly one way to search."""
+    if file.lens and file.worker is not None:
+        raise SpecProblem("[worker] and [[lens]] cannot be combined: leave one of them out", ("worker",))
+    if file.migrate is not None and (file.lens or file.seed or file.worker is not None):
+        raise SpecProblem("[migrate] cannot be combined with [[lens]], [[seed]] or [worker]", ("migrate",))
+    if file.leads.work and not file.lens:
+        raise SpecProblem(
+            "[leads] work = true: leads come from lenses, so add a [[lens]], or leave [leads] out", ("leads", "work")
+        )
+    if not (file.lens or file.seed or file.migrate):
+        raise UserError("nothing is searched: add a [[lens]], or a [[seed]] for the worker")
     names = [lens.name.strip() for lens in file.lens]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(f"two lenses have the name {twice!r}: give each lens its own name")
+    if twice := next((at for at, name in enumerate(names) if name in names[:at]), None):
+        raise SpecProblem(f"two lenses have the name {names[twice]!r}: give each lens its own name", ("lens", twice))
 
 
-def _require_numbers(file: SpecFile) -> None:
-    for name, number, least, most in (
-        ("concurrency", file.concurrency, 1, MOST_WORKERS),
-        ("retries", file.retries, 0, None),
-        ("item_steps", file.item_steps, 1, None),
-        ("[dry] passes", file.dry.passes, 1, None),
-        ("[leads] steps", file.leads.steps, 1, None),
-        ("[refute] sceptics", file.refute.sceptics, 0, MOST_WORKERS),
-    ):
-        if number is None:
-            continue
-        if number < least or (most is not None and number > most):
-            allowed = f"{least} or more" if most is None else f"{least} to {most}"
-            raise UserError(f"{name} = {number} is out of range: write {allowed}")
-
-
-def _options(table: str, given: Table) -> dict[str, object]:
-    """Check the values of a table as if they were flags, and return them as texts by option name. Raises UserError."""
-    found: dict[str, object] = {}
-    for name, value in msgspec.to_builtins(given).items():
-        if value is None:
-            continue
-        if name == "params":
-            try:
-                found[name] = read_params(value, 0.0)
-            except UserError as error:
-                raise UserError(f"[{table}] {name}: {error}") from None
-            continue
-        text = f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
-        try:
-            _VALUES.get(name, str)(text)
-        except UserError as error:
-            raise UserError(f"[{table}] {name}: {error}") from None
-        found[name] = text
-    return found
+def _require_address(url: str, number: int) -> None:
+    try:
+        require_address(url)
+    except UserError as error:
+        raise SpecProblem(str(error), ("seed", number, "value")) from None
 
 
 def _worker(worker: WorkerTable) -> tuple[WorkerSpec | None, Recipe | None]:
     given = [name for name in ("command", "python", "recipe") if getattr(worker, name)]
     if len(given) != 1:
         found = " and ".join(given) if given else "none of them"
-        raise UserError(f"[worker] needs exactly one of command, python and recipe, but has {found}")
+        raise SpecProblem(f"[worker] needs exactly one of command, python and recipe, but has {found}", ("worker",))
     if worker.recipe is not None:
-        if worker.recipe != Recipe.CRAWL:
-            raise UserError(f"[worker] recipe = {worker.recipe!r}: the only possible value is crawl")
         return None, Recipe.CRAWL
     if worker.command and not worker.command[0].strip():
-        raise UserError('[worker] command does not name a program: write command = ["python3", "worker.py"]')
+        raise SpecProblem(
+            '[worker] command does not name a program: write command = ["python3", "worker.py"]', ("worker", "command")
+        )
     if worker.python is not None and not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", worker.python):
-        raise UserError(f"[worker] python = {worker.python!r}: write module:function")
+        raise SpecProblem(f"[worker] python = {worker.python!r}: write module:function", ("worker", "python"))
     return WorkerSpec(command=worker.command, python=worker.python, timeout=_timeout(worker.timeout)), None
 
 
@@ -182,7 +145,9 @@ def _timeout(given: float | str) -> float:
     try:
         seconds = parse_duration(given) if isinstance(given, str) else given
     except UserError as error:
-        raise UserError(f"[worker] timeout: {error}") from None
+        raise SpecProblem(f"[worker] timeout: {error}", ("worker", "timeout")) from None
     if seconds is None or not 0 < seconds < float("inf"):
-        raise UserError(f"[worker] timeout = {given} is out of range: write a positive duration, such as 30s")
+        raise SpecProblem(
+            f"[worker] timeout = {given} is out of range: write a positive duration, such as 30s", ("worker", "timeout")
+        )
     return float(seconds)

@@ -1,140 +1,121 @@
-"""The tables of a spec file, and readable messages for errors in them."""
+"""The tables of a spec file of a search. Its JSON Schema is generated from them."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Literal
 
-import msgspec
+from msgspec import Meta
 
+from ...protocol import ItemKind
+from ..options import MOST_WORKERS
+from ..specs.tables import BudgetTable, Description, ModelTable, ParameterTables, Quota, Table, Text
 
-class Table(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Base class of the tables. An unknown field is an error."""
-
-
-class _Model(Table, frozen=True):
-    name: str | None = None
-    api_base: str | None = None
-    context: int | str | None = None
-    price: str | None = None
-    effort: str | None = None
-    params: dict[str, Any] | None = None
+_AtLeastOne = Annotated[int, Meta(ge=1)]
+_AtLeastNone = Annotated[int, Meta(ge=0)]
+_Workers = Annotated[int, Meta(ge=1, le=MOST_WORKERS)]
+_Verifiers = Annotated[int, Meta(ge=0, le=MOST_WORKERS)]
 
 
-class _Budget(Table, frozen=True):
-    steps: int | str | None = None
-    tokens: int | str | None = None
-    usd: float | str | None = None
-    time: float | str | None = None
+class DryTable(Table, frozen=True):
+    """When the search has no new results."""
+
+    passes: Annotated[
+        _AtLeastOne | None, Meta(description="Passes in a row without a new result that end the search.")
+    ] = None
 
 
-class _Dry(Table, frozen=True):
-    passes: int | None = None
+class RefuteTable(Table, frozen=True):
+    """The verifiers of findings."""
+
+    sceptics: Annotated[
+        _Verifiers | None,
+        Meta(description="Verifiers of each finding; 0: findings are kept without a verdict."),
+    ] = None
 
 
-class _Refute(Table, frozen=True):
-    sceptics: int | None = None
+class LeadsTable(Table, frozen=True):
+    """What happens to the items that lenses report."""
+
+    work: Annotated[
+        bool, Meta(description="Work the leads that lenses report, instead of only showing them to the lenses.")
+    ] = False
+    steps: Annotated[_AtLeastOne | None, Meta(description="Limit of steps for leads.")] = None
 
 
-class _Leads(Table, frozen=True):
-    work: bool = False
-    steps: int | None = None
+class LensTable(Table, frozen=True):
+    """A lens: one way to search."""
+
+    name: Annotated[Text, Meta(description="Name of the lens; each has its own.")]
+    prompt: Annotated[Text, Meta(description="What the lens searches for.")]
+    model: Annotated[str | None, Meta(description="A model for this lens.")] = None
 
 
-class _Lens(Table, frozen=True):
-    name: str
-    prompt: str
-    model: str | None = None
+class SeedTable(Table, frozen=True):
+    """An item with which the search begins."""
 
-
-class _Seed(Table, frozen=True):
-    kind: str
-    value: str
+    kind: Annotated[ItemKind, Meta(description="`url`, `file` or `value`.")]
+    value: Annotated[Text, Meta(description="The first item, or one of several.")]
 
 
 class WorkerTable(Table, frozen=True):
-    """`[worker]`: what works the items. Exactly one of the first three is given."""
+    """What works the items, instead of lenses. Exactly one of the first three is given."""
 
-    command: list[str] = []
-    python: str | None = None
-    recipe: str | None = None
-    timeout: float | str = 30.0
+    command: Annotated[
+        list[str], Meta(description="A program that works one item: JSON on standard input and output.")
+    ] = []
+    python: Annotated[str | None, Meta(description="`module:function` that works one item.")] = None
+    recipe: Annotated[Literal["crawl"] | None, Meta(description="`crawl`: the built-in worker for pages.")] = None
+    timeout: Annotated[float | str, Meta(description="Time limit of one item.")] = 30.0
+
+
+class MigrateTable(Table, frozen=True):
+    """A migration, instead of lenses: the model fixes each file that fails a check."""
+
+    check: Annotated[
+        Text, Meta(description="Command line: a file is done when it exits with 0; `{file}` names the file.")
+    ]
+    globs: Annotated[list[Text], Meta(description="The files to migrate; default: all.")] = []
+    parallel: Annotated[
+        Annotated[int, Meta(ge=1, le=16)] | None, Meta(description="Files at a time, each in a worktree (1).")
+    ] = None
 
 
 class SpecFile(Table, frozen=True):
-    """A whole spec file: its top-level fields and its tables."""
+    """A search: `rundry find FILE.toml`."""
 
-    task: str
-    concurrency: int | None = None
-    retries: int | None = None
-    item_steps: int | None = None
-    quota: dict[str, str] = {}
-    critic: bool = True
-    hosts: list[str] = []
-    model: _Model = _Model()
-    budget: _Budget = _Budget()
-    dry: _Dry = _Dry()
-    refute: _Refute = _Refute()
-    leads: _Leads = _Leads()
-    lens: list[_Lens] = []
-    seed: list[_Seed] = []
+    task: Annotated[Text, Meta(description="What to search for.")]
+    kind: Annotated[Literal["find"], Meta(description="`find`, which is the default: the file describes a search.")] = (
+        "find"
+    )
+    description: Description = ""
+    concurrency: Annotated[_Workers | None, Meta(description="Number of parallel workers.")] = None
+    retries: Annotated[_AtLeastNone | None, Meta(description="Retries of a failed item.")] = None
+    item_steps: Annotated[_AtLeastOne | None, Meta(description="Steps that one item or lens may take.")] = None
+    quota: Quota = {}
+    critic: Annotated[bool, Meta(description="Ask a model what was not searched before the search ends as dry.")] = True
+    hosts: Annotated[list[str], Meta(description="Hosts whose pages lenses may read.")] = []
+    model: ModelTable = ModelTable()
+    budget: BudgetTable = BudgetTable()
+    dry: DryTable = DryTable()
+    refute: RefuteTable = RefuteTable()
+    leads: LeadsTable = LeadsTable()
+    lens: list[LensTable] = []
+    seed: list[SeedTable] = []
     worker: WorkerTable | None = None
+    migrate: MigrateTable | None = None
+    parameters: ParameterTables = {}
 
 
 TABLES: Mapping[str, type[Table]] = {
     "": SpecFile,
-    "model": _Model,
-    "budget": _Budget,
-    "dry": _Dry,
-    "refute": _Refute,
-    "leads": _Leads,
-    "lens": _Lens,
-    "seed": _Seed,
+    "model": ModelTable,
+    "budget": BudgetTable,
+    "dry": DryTable,
+    "refute": RefuteTable,
+    "leads": LeadsTable,
+    "lens": LensTable,
+    "seed": SeedTable,
     "worker": WorkerTable,
+    "migrate": MigrateTable,
 }
-_LISTED = ("lens", "seed")
-_WORDS = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-    "null": "nothing",
-}
-
-
-def readable_error(text: str) -> str:
-    """Return a validation error as a readable message, such as `[[lens]] 1 has an unknown field 'promt'`.
-
-    `text`: the message of msgspec, which names a path in a structure.
-    """
-    what, _, where = text.partition(" - at `")
-    steps = re.findall(r"\w+|\[\d+\]|\[\.\.\.\]", where.rstrip("`").removeprefix("$"))
-    table = steps[0] if steps and steps[0] in TABLES else ""
-    number = next((int(step[1:-1]) + 1 for step in steps if re.fullmatch(r"\[\d+\]", step)), None)
-    place = f"[[{table}]]" if table in _LISTED else f"[{table}]" if table else ""
-    place += f" {number}" if number is not None and place else ""
-    inner = " ".join(step for step in steps[1 if table else 0 :] if not step.startswith("["))
-    if unknown := re.search(r"unknown field `(.*)`", what):
-        known = TABLES[table].__struct_fields__
-        near = difflib.get_close_matches(unknown[1], known, 1)
-        there = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
-        return f"{place or 'the file'} has an unknown field {unknown[1]!r}: {there}"
-    if missing := re.search(r"missing required field `(.*)`", what):
-        return f"{place or 'the file'} needs a {missing[1]}"
-    if expected := re.search(r"[Ee]xpected `(.*)`, got `(.*)`", what):
-        return f"{f'{place} {inner}'.strip() or 'the file'}: {_fix(table, inner, expected[1], expected[2])}"
-    return f"{f'{place} {inner}'.strip()}: {what[0].lower()}{what[1:]}"
-
-
-def _fix(table: str, inner: str, wanted: str, got: str) -> str:
-    if not inner and table:
-        wanted_form = f"[[{table}]]" if table in _LISTED else f"[{table}]"
-        return f"write this as a table, under {wanted_form}"
-    if inner == "command":
-        return 'write a list of words: command = ["python3", "worker.py"]'
-    kinds = [_WORDS.get(kind, kind) for kind in wanted.split(" | ") if kind != "null"]
-    return f"write {' or '.join(kinds)}, not {_WORDS.get(got, got)}"

@@ -11,4 +11,6 @@ _OFFERED = tools_with("change", "command", "stop", "plan", "ask")
 def tools_of(spec: RunSpec) -> list[str]:
     """Return the tool names, in the order in which the model sees them."""
     reading = reading_tools(spec.finder.hosts if spec.finder is not None else ())
-    return [*reading, *_OFFERED, *spec.loop.traits.tools]
+    usual = [*reading, *_OFFERED]
+    chosen = [name for name in usual if name in spec.tools] if spec.tools else usual
+    return [*chosen, *spec.loop.traits.tools]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, split_arg_string
 
 from rundry.agent import (
     BY_TOOLS,
@@ -25,6 +25,7 @@ from rundry.agent import (
     load_settings,
 )
 
+from ...setup.recipes import recipes_of
 from ...setup.start import folder_of
 from ...text import one_line
 from ..usage import BARE
@@ -64,6 +65,41 @@ def offer_words(cli: click.Group) -> None:
             words = _OF_COMMAND.get((command.name or "", param.name or "")) or _OF_NAME.get(param.name or "")
             if words is not None:
                 param.type = _Offered(words)
+
+
+def _recipes(flags: Mapping[str, object], *kinds: str) -> Sequence[CompletionItem[str]]:
+    found = recipes_of(flags).entries()
+    return [CompletionItem(one.name, help=one_line(one.description)[:_ABOUT]) for one in found if one.kind in kinds]
+
+
+def _of_find(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
+    """Return the recipes, or files if no recipe fits."""
+    found = () if ctx.params.get("words") else _recipes(ctx.params, "find")
+    fitting = [item for item in found if item.value.startswith(incomplete)]
+    return fitting or _files(ctx, incomplete)
+
+
+def _of_recipes(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
+    del incomplete
+    return _recipes(ctx.params, "find", "goal") if ctx.params.get("words") else [CompletionItem("show")]
+
+
+def _values(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
+    """Return `NAME=` for each parameter of the recipe or file, and the values of a choice.
+
+    click does not parse the arguments in front of an option that has no value yet.
+    """
+    del incomplete
+    recipes = recipes_of(ctx.params)
+    known = {one.name: one for one in recipes.entries() if one.origin != "built-in"}
+    line = split_arg_string(os.environ.get("RUNDRY_LINE") or os.environ.get("COMP_WORDS", ""))
+    named = [known.get(word) or (recipes.of_path(Path(word)) if word.endswith(".toml") else None) for word in line]
+    entry = next((one for one in named if one is not None), None)
+    found: list[CompletionItem[str]] = []
+    for one in entry.parameters if entry is not None else ():
+        values = one.example.split("|") if one.type in ("choice", "boolean") else [""]
+        found += [CompletionItem(f"{one.name}={value}", help=one_line(one.help)[:_ABOUT]) for value in values]
+    return found
 
 
 def _fixed(values: Iterable[object]) -> Words:
@@ -106,8 +142,10 @@ def _commands(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[st
 
 
 def _task(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
-    """Return the commands while the cursor is before the task, where a command is possible."""
-    return _commands(ctx, incomplete) if ctx.meta.get(BARE) and not ctx.params.get("task") else []
+    """Return the commands while the cursor is before the task, where a command is possible; else recipes."""
+    if ctx.params.get("task"):
+        return []
+    return _commands(ctx, incomplete) if ctx.meta.get(BARE) else _recipes(ctx.params, "goal")
 
 
 def _of_help(ctx: click.Context, incomplete: str) -> Sequence[CompletionItem[str]]:
@@ -154,6 +192,7 @@ _OF_NAME: Mapping[str, Words] = {
     "edit_format": _fixed((BY_TOOLS, CONSTRAINED)),
     "on_ask": _fixed(("refuse", "handoff")),
     "on_stall": _fixed(("handoff", "stop")),
+    "set_": _values,
     "recipe": _fixed(("crawl", "migrate", "research")),
     "cwd": _folders,
     "runs_dir": _folders,
@@ -166,7 +205,8 @@ _OF_NAME: Mapping[str, Words] = {
 """The words for a parameter, by its name."""
 _OF_COMMAND: Mapping[tuple[str, str], Words] = {
     ("run", "task"): _task,
-    ("find", "words"): _files,
+    ("find", "words"): _of_find,
+    ("recipes", "words"): _of_recipes,
     ("key", "text"): _files,
     ("ctl", "words"): _of_ctl,
     ("help", "words"): _of_help,

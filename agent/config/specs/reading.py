@@ -1,0 +1,109 @@
+"""Read a spec file. Every mistake is one line with the file, the line, the key and the fix."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from ...protocol import UserError
+from ...system import read_plain
+from .filling import Filling
+from .parameters import check_parameters, read_values, sample_values
+from .problems import SpecProblem, line_of, problem_of
+from .schema import SpecKind
+from .tables import NAME, ParameterTable, ParameterValue, Table
+
+Tables = TypeVar("Tables", bound=Table)
+_LARGEST = 64_000_000
+"""Maximum size in bytes: a spec may list many seeds."""
+_COMMANDS: Mapping[SpecKind, str] = {"find": "rundry find", "goal": "rundry run"}
+_MEANINGS: Mapping[SpecKind, str] = {"find": "a search", "goal": "a goal run"}
+
+
+class SpecText:
+    """The content of a spec file, which is not checked yet."""
+
+    def __init__(self, path: Path, data: bytes | None = None) -> None:
+        """`data`: the content, if it was read already. Raises UserError for a file that is not TOML."""
+        self.path = path
+        try:
+            self.text = (read_plain(path, _LARGEST) if data is None else data).decode()
+            self.raw: dict[str, Any] = tomllib.loads(self.text)
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror or error}: name a spec file, a recipe or a --recipe") from None
+        except UnicodeDecodeError:
+            raise UserError(f"{path}: this is not UTF-8 text, so it is not a spec file") from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise UserError(f"{path}: this is not TOML: {error}") from None
+
+    @property
+    def kind(self) -> SpecKind:
+        """What the file describes."""
+        return "goal" if self.raw.get("kind") == "goal" else "find"
+
+    @contextmanager
+    def located(self) -> Generator[None, None, None]:
+        """Add the file and the line to the message of a UserError."""
+        try:
+            yield
+        except SpecProblem as problem:
+            line = line_of(self.text, problem.path)
+            raise UserError(f"{self.path}: {'' if line is None else f'line {line}: '}{problem}") from None
+        except UserError as error:
+            raise UserError(f"{self.path}: {error}") from None
+
+    def require(self, kind: SpecKind) -> None:
+        """Raise SpecProblem if the file describes something else."""
+        if self.kind != kind:
+            is_named = self.raw.get("kind") == "goal" or kind == "find"
+            fix = "" if is_named else ', or add kind = "goal" at its top'
+            command = f"{_COMMANDS[self.kind]} {self.path.name}"
+            raise SpecProblem(f"this file describes {_MEANINGS[self.kind]}: use {command}{fix}", ("kind",))
+
+    def parameters(self) -> dict[str, ParameterTable]:
+        """Return the declared parameters. Raises SpecProblem."""
+        declared = self.raw.get("parameters", {})
+        if not isinstance(declared, dict):
+            raise SpecProblem("parameters: write a table for each, [parameters.NAME]", ("parameters",))
+        found: dict[str, ParameterTable] = {}
+        for name, table in cast("dict[str, object]", declared).items():
+            if not re.match(NAME, name):
+                raise SpecProblem(
+                    f"[parameters.{name!r}]: write names with small letters, digits, - and _, and a letter first",
+                    ("parameters", name),
+                )
+            try:
+                found[name] = msgspec.convert(table, ParameterTable)
+            except msgspec.ValidationError as error:
+                problem = problem_of(str(error), ParameterTable)
+                text = str(problem).replace("the file ", "", 1)
+                raise SpecProblem(f"[parameters.{name}] {text}", ("parameters", name, *problem.path)) from None
+        check_parameters(found)
+        return found
+
+    def filled(
+        self, tables: type[Tables], given: Mapping[str, str] | None, workspace: Path
+    ) -> tuple[Tables, dict[str, ParameterValue]]:
+        """Return the tables with the values of the parameters, and these values. Raises UserError.
+
+        `given`: texts by name, from `--set`. None: an example of each value, to check the file.
+        """
+        declared = self.parameters()
+        values = sample_values(declared) if given is None else read_values(declared, given, workspace)
+        filling = Filling(tables, values)
+        try:
+            made = msgspec.convert(filling.whole(self.raw), tables)
+        except msgspec.ValidationError as error:
+            raise problem_of(str(error), tables) from None
+        if unused := next((name for name in declared if name not in filling.used), None):
+            raise SpecProblem(
+                f"[parameters.{unused}] is not used: write {{set:{unused}}} where its value belongs, or remove it",
+                ("parameters", unused),
+            )
+        return made, values

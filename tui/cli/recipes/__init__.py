@@ -1,0 +1,1 @@
+"""Commands about recipes and the schema of spec files."""
