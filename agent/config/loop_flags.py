@@ -103,6 +103,10 @@ def goal_tries_of(settings: Settings, spec: RunSpec) -> GoalTries | None:
     if asked.source != "flag" or spec.loop is LoopKind.IMPROVE:
         return None  # the config sets the tries of improve runs only
     option, wanted = f"--tries {asked.value}", spec.predicates
+    if spec.loop.traits.has_passes:
+        raise UserError(
+            f"{option}: {spec.loop.a_run} has no tries; leave it out, or give --score CMD or only --until CMD"
+        )
     if spec.loop is not LoopKind.GOAL or not (wanted.until or wanted.until_file):
         raise UserError(f"{option}: something must select a try: give --until CMD (a check) or --score CMD (a number)")
     tries = settings.need("tries", int)

@@ -22,8 +22,8 @@ SwitchedBy = Literal[
 ]
 McpState = Literal["starting", "ready", "failed", "ended"]
 """State of an MCP server. `failed`: it could not be used at its start."""
-WaitsFor = Literal["message", "gate", "question", "handoff"]
-"""What a run waits for until somebody acts."""
+WaitsFor = Literal["message", "gate", "question", "handoff", "pause"]
+"""What a run waits for until somebody acts; `pause`: somebody has to continue it after an error or a pause."""
 
 
 class RunStarted(EventBase, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from ...protocol import (
     ChildWaiting,
     Command,
     Outcome,
+    Paused,
     Reason,
     RundryError,
     RunEnded,
@@ -145,9 +146,8 @@ class ChildRuns:
                     spending.apply(stamped)
                 if isinstance(stamped.event, USAGE_EVENTS):
                     self._note_spent(child, spending)
-                elif isinstance(stamped.event, Waiting):
-                    waits = ChildWaiting(number=child.number, run_id=child.run_id, why=stamped.event.why)
-                    self._ctx.events.record(waits, work=child_name(child.number))
+                elif isinstance(stamped.event, Waiting | Paused):
+                    self._note_wait(child, stamped.event)
 
             self._note_spent(child, spending)
             await self._run_child(order, on_event)
@@ -180,6 +180,13 @@ class ChildRuns:
         if spending.spent != known.spent:
             spent = ChildSpent(run_id=child.run_id, spent=spending.spent)
             self._ctx.events.record(spent, work=child_name(child.number))
+
+    def _note_wait(self, child: Child, event: Waiting | Paused) -> None:
+        """Record that the child run waits for somebody. A pause of this run itself says so already."""
+        if isinstance(event, Waiting) or not self._ctx.facts.paused:
+            why = event.why if isinstance(event, Waiting) else "pause"
+            waits = ChildWaiting(number=child.number, run_id=child.run_id, why=why)
+            self._ctx.events.record(waits, work=child_name(child.number))
 
     def _note_end(self, child: Child, journal: Journal, ended: RunEnded | None, work: Work) -> WorkResult:
         """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from fakes.rundry import Home, Ran, Running
 from fakes.server import ScriptedServer
-from fakes.turns import call
+from fakes.turns import Turn, call
+
+NOTHING = call("report", found_new=False, reason="nothing", items=[], findings=[])
 
 _WORKER = """\
 import json, pathlib, sys, time
@@ -139,7 +141,7 @@ def test_a_stop_reaches_the_search_and_a_resume_continues_it(home: Home, folder:
 
 def test_the_budget_of_the_whole_run_holds_for_the_calls_of_all_searches(home: Home, folder: Path):
     (folder.parent / "search.toml").write_text(_LENSES)
-    with ScriptedServer(then=call("report", found_new=False, reason="nothing", items=[], findings=[])) as server:
+    with ScriptedServer(then=NOTHING) as server:
         model = ["--model", "fake", "--api-base", server.base_url]
         with started(home, folder, "--tokens", "20000", *model, every="1s") as running:
             ran = running.finish()
@@ -150,12 +152,58 @@ def test_the_budget_of_the_whole_run_holds_for_the_calls_of_all_searches(home: H
     assert {event["budget"]["steps"] for event in ran.of("child_started")} == {20}
 
 
+def looking(home: Home, folder: Path, server: ScriptedServer, *limits: str) -> Running:
+    """A repeated search with one lens, whose calls are those of `server`."""
+    (folder.parent / "search.toml").write_text(_LENSES)
+    return started(home, folder, *limits, "--model", "fake", "--api-base", server.base_url)
+
+
+def test_a_pause_of_the_run_pauses_the_search_until_the_run_continues(home: Home, folder: Path):
+    with (
+        ScriptedServer(then=Turn(tokens=200, hold_after=3)) as server,
+        looking(home, folder, server, "--tokens", "200000") as running,
+    ):
+        child = running.wait_event("child_started", number=1)["run_id"]
+        server.wait_requests(1)
+        ctl(home, folder, "pause", "--now")
+        running.wait_event("paused")
+        server.then = NOTHING
+        ctl(home, folder, "unpause")
+        running.wait_event("child_finished", number=1)
+        stopped(home, folder, running)
+    types = [json.loads(line)["type"] for line in exported(home, folder, child)]
+    assert types.index("paused") < types.index("unpaused") < types.index("run_ended"), types
+
+
+def test_a_lower_limit_of_the_run_ends_the_search_and_the_run_with_one_reason(home: Home, folder: Path):
+    with (
+        ScriptedServer(then=call("read_file", path="worker.py")) as server,
+        looking(home, folder, server, "--tokens", "200000", "--window", "500") as running,
+    ):
+        run_id = running.wait_event("run_started")["run_id"]
+        child = running.wait_event("child_started", number=1)["run_id"]
+        running.wait_event("child_spent")
+        ctl(home, folder, "limit", "tokens=100")
+        ran = running.finish()
+    ended = [json.loads(line) for line in exported(home, folder, child) if '"type":"run_ended"' in line]
+    assert (ran.exit_code, ran.outcome["reason"], len(ran.of("run_ended"))) == (3, "budget", 1), ran.story()
+    assert [event["reason"] for event in ran.of("child_finished")] == ["budget"], ran.story()
+    assert len(ended) == 1 and f"of the parent run {run_id}" in ended[0]["detail"]
+    assert len(ran.of("child_started")) == 1
+
+
+def exported(home: Home, folder: Path, run_id: str) -> list[str]:
+    return home.run("export", run_id, "--format", "jsonl", cwd=folder).stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--every", "6h"], "needs an explicit budget"),
         (["--every", "6h", "--steps", "none"], "needs an explicit budget"),
         (["--every", "none", "--steps", "9"], "give a time of at least 1s"),
+        (["--every", "0s", "--steps", "9"], "--every 0s: give a time of at least 1s"),
+        (["--every", "6h", "--tokens", "none", "--usd", "none"], "needs an explicit budget"),
         (["--every", "soon", "--steps", "9"], "is not a duration"),
         (["--every", "6h", "--steps", "9", "--resume"], "rundry resume RUN"),
     ],

@@ -211,7 +211,14 @@ def test_a_run_killed_while_its_change_is_checked_is_resumed_with_that_change(ho
         (["--tries", "3"], "--until CMD"),
         (["--until", CHECK, "--tries", "3", "--commit"], "--commit"),
         (["--until", CHECK, "--tries", "3", "--require", "write_file"], "--require"),
-        (["--loop", "paced", "--until", CHECK, "--tries", "3"], "--tries 3"),
+        (["--loop", "paced", "--until", CHECK, "--tries", "3"], "a paced run has no tries"),
+        (["--every", "5m", "--until", CHECK, "--tries", "3"], "an interval run has no tries"),
+        (["--until", CHECK, "--tries", "0"], "--tries: '0' is too small"),
+        (["--score", CHECK, "--steps", "9", "--tries", "0"], "--tries: '0' is too small"),
+        (["--until", CHECK, "--every", "0s"], "--every: '0s' is too small"),
+        (["--loop", "goal", "--until", CHECK, "--every", "5m"], "--every is for --loop interval"),
+        (["--loop", "fix", "--until", CHECK, "--steps", "9"], "rundry fix RUN --until CMD"),
+        (["--loop", "repeat", "--steps", "9"], "rundry find FILE.toml --every"),
     ],
 )
 def test_tries_that_do_not_fit_the_run_are_a_usage_error(home: Home, project: Path, more: list[str], said: str):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,9 @@ from fakes.nested.fixing import fixes, make_search
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
 from fakes.terminal import Terminal
-from fakes.turns import Turn
+from fakes.turns import HttpError, Turn, call
+
+from rundry.agent.journal import holder
 
 NAMES = ["a.txt", "b.txt"]
 
@@ -105,3 +109,31 @@ def test_cycling_the_gate_mode_by_key_decides_nothing_that_waits(home: Home, fol
         told = home.run("export", child, "--format", "jsonl", cwd=folder).stdout
         assert '"type":"gate_mode_changed"' in told and '"type":"proposal_decided"' not in told
         assert (folder / "a.txt").read_text() == "bad\n"
+
+
+def test_a_gate_mode_set_while_no_child_runs_holds_for_the_child_after_kill_9(home: Home, folder: Path):
+    reads = [Rule(f"{name} is bad", call("read_file", path=name)) for name in NAMES]
+    with (
+        ScriptedServer(rules=reads) as server,
+        fixing(home, server, folder, "--gate", "ask", "--steps", "2") as terminal,
+    ):
+        terminal.wait_for(re.compile("ended +.*budget|budget +.*2 budget"))
+        parent = home.journals()[1]
+        assert home.run("ctl", parent.stem, "gate", "edits", cwd=folder).exit_code == 0
+        runner = holder(parent)
+        assert runner is not None
+        os.kill(runner.pid, signal.SIGKILL)
+        terminal.wait_for(lambda _: holder(parent) is None)
+        server.rules = fixes(NAMES)
+        ran = home.run("resume", parent.stem, "--steps", "40", "--headless", "--json", cwd=folder)
+        assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
+    assert [(folder / name).read_text() for name in NAMES] == ["good\n"] * 2
+
+
+def test_the_screen_of_a_parent_says_that_its_child_paused_because_of_an_error(home: Home, folder: Path):
+    refused = [Rule(f"{NAMES[0]} is bad", Turn(error=HttpError(400, "no such answer")))]
+    with ScriptedServer(rules=refused) as server, fixing(home, server, folder, "--gate", "edits") as terminal:
+        terminal.wait_for("run 1 waits for you")
+        server.rules = fixes(NAMES)
+        assert home.run("ctl", child_of(terminal), "unpause", cwd=folder).exit_code == 0
+        terminal.wait_for(re.compile("done +2 of 2 findings done"))
