@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import stat
 import sys
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from rundry.agent import UserError, missing_extra
 if TYPE_CHECKING:
     from acp.interfaces import Agent
 
-NO_EDITOR = "rundry acp is started by an editor, which writes to its standard input: see docs/how-to/editors.md"
+NO_EDITOR = "rundry acp is started by an editor, which reads and writes through pipes: see docs/how-to/editors.md"
 
 
 def serve(flags: Mapping[str, object]) -> int:
@@ -25,8 +26,8 @@ def serve(flags: Mapping[str, object]) -> int:
     from ..setup.start import Setup
 
     Setup(flags, headless=False, begins=False)  # a wrong option or config is one line here
-    mode = os.fstat(0).st_mode
-    if sys.stdin.isatty() or not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+    modes = [os.fstat(descriptor).st_mode for descriptor in (0, 1)]
+    if not all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes):
         raise UserError(NO_EDITOR)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="rundry acp: %(message)s")
     return asyncio.run(_serve(flags))
@@ -42,8 +43,10 @@ async def _serve(flags: Mapping[str, object]) -> int:
 
     server = AcpServer(flags)
     connection = AgentSideConnection(cast("Agent", server), transport, listening=False, use_unstable_protocol=True)
+    listening = asyncio.ensure_future(connection.listen())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, listening.cancel)
     try:
-        await connection.listen()
+        await asyncio.wait({listening})  # until the end of the input, or until an editor ends this process
     finally:
         await server.close()
         await connection.close()

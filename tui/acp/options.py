@@ -1,9 +1,10 @@
-"""What an editor can choose in a session: the mode of the gate, the model, the effort."""
+"""What an editor can choose in a session: the mode of the gate, the model, the effort, slash commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from acp.schema import (
     AvailableCommand,
     AvailableCommandInput,
@@ -14,9 +15,10 @@ from acp.schema import (
     UnstructuredCommandInput,
 )
 
-from rundry.agent import EFFORTS, GateMode, ViewState
+from rundry.agent import EFFORTS, GateMode, ModelSpec, ResumeChanges, SetGateMode
 
 from ..actions import Action, slash_commands
+from ..run_controller import RunController
 from ..text import one_line
 
 _MODES: Mapping[GateMode, str] = {
@@ -30,7 +32,60 @@ COMMANDS = (
     "handoff", "spend", "find", "until", "deny", "queue",
 )  # fmt: skip
 """Actions whose slash command works in an editor."""
+SKILL = "skill"
+"""The action whose message is the text of a skill."""
 DEFAULT_EFFORT = "default"
+
+
+class Choices:
+    """What is chosen in one session. A choice for a run without a runner holds from the next prompt on."""
+
+    def __init__(self, controller: RunController, channel: str) -> None:
+        """`channel`: the editor, as its choices are recorded."""
+        self._controller, self._channel = controller, channel
+        self.models: dict[str, ModelSpec] = {}
+        """Models that were found, by name, which the editor offers."""
+        self._wanted = ResumeChanges()
+
+    @property
+    def gate(self) -> GateMode:
+        """The mode of the gate."""
+        return self._wanted.gate or self._controller.state.gate_mode
+
+    def options(self) -> list[SessionConfigOptionSelect]:
+        """Return what the editor can choose, with the present values."""
+        state, wanted = self._controller.state, self._wanted.model
+        model, effort = (state.model, state.effort) if wanted is None else (wanted.name, wanted.effort or "")
+        return config_options(self.gate, model, effort, list(self.models))
+
+    def take_wanted(self) -> ResumeChanges:
+        """Return what was chosen while the run had no runner, and forget it."""
+        wanted, self._wanted = self._wanted, ResumeChanges()
+        return wanted
+
+    def set_gate(self, mode: GateMode) -> None:
+        """Set the mode of the gate, as the person chose it in the editor. Raises RundryError."""
+        if self._controller.status.is_orphaned:
+            self._wanted = msgspec.structs.replace(self._wanted, gate=mode, channel=self._channel)
+        elif self._controller.begun:
+            self._controller.put(SetGateMode(mode=mode, settle=True, channel=self._channel))
+        else:
+            self._controller.set_gate(mode)
+
+    def choose_model(self, name: str) -> None:
+        """Use another model from the next call on. Raises RundryError."""
+        self._switch(self.models.get(name) or self._controller.reader.model_named(name))
+
+    def choose_effort(self, effort: str) -> None:
+        """Set how much the model reasons; `default` is the provider's own choice. Raises RundryError."""
+        model = self._controller.reader.with_effort(effort)
+        self._switch(model if effort in EFFORTS else msgspec.structs.replace(model, effort=None))
+
+    def _switch(self, model: ModelSpec) -> None:
+        if self._controller.status.is_orphaned:
+            self._wanted = msgspec.structs.replace(self._wanted, model=model)
+        else:
+            self._controller.switch_model(model, asks=False)
 
 
 def modes_of(mode: GateMode) -> SessionModeState:
@@ -39,10 +94,13 @@ def modes_of(mode: GateMode) -> SessionModeState:
     return SessionModeState(current_mode_id=mode.value, available_modes=available)
 
 
-def config_options(state: ViewState, mode: GateMode, models: Sequence[str]) -> list[SessionConfigOptionSelect]:
-    """Return the options that newer editors show in place of the modes. `models`: names to offer."""
+def config_options(mode: GateMode, chosen: str, level: str, models: Sequence[str]) -> list[SessionConfigOptionSelect]:
+    """Return the options that newer editors show in place of the modes.
+
+    `chosen`: the model. `level`: its effort, or nothing. `models`: names to offer.
+    """
     gate = [SessionConfigSelectOption(value=each.value, name=each.value, description=a) for each, a in _MODES.items()]
-    names = [state.model, *(name for name in models if name != state.model)] if state.model else list(models)
+    names = [chosen, *(name for name in models if name != chosen)] if chosen else list(models)
     model = [SessionConfigSelectOption(value=name, name=one_line(name)) for name in names]
     effort = [SessionConfigSelectOption(value=each, name=each) for each in (DEFAULT_EFFORT, *EFFORTS)]
     return [
@@ -51,21 +109,27 @@ def config_options(state: ViewState, mode: GateMode, models: Sequence[str]) -> l
             description="What the gate allows without asking you",
         ),
         SessionConfigOptionSelect(
-            id="model", name="Model", type="select", category="model", current_value=state.model, options=model
+            id="model", name="Model", type="select", category="model", current_value=chosen, options=model
         ),
         SessionConfigOptionSelect(
             id="effort", name="Effort", type="select", category="thought_level",
-            current_value=state.effort or DEFAULT_EFFORT, options=effort,
+            current_value=level or DEFAULT_EFFORT, options=effort,
         ),
     ]  # fmt: skip
 
 
-def commands() -> list[AvailableCommand]:
-    """Return the slash commands that work in a prompt."""
-    return [_command(action) for action in slash_commands() if action.name in COMMANDS]
+def commands(own: Sequence[tuple[str, str, str]]) -> list[AvailableCommand]:
+    """Return the slash commands that work in a prompt. `own`: name, arguments and description of the user's own."""
+    shown = [action for action in slash_commands() if action.name in (*COMMANDS, SKILL)]
+    rest = [_available(one_line(name), one_line(about), one_line(takes)) for name, takes, about in own]
+    return [*map(_command, shown), *rest]
 
 
 def _command(action: Action) -> AvailableCommand:
     about = f"{action.label}: {action.detail}" if action.detail and "{" not in action.detail else action.label
-    takes = AvailableCommandInput(UnstructuredCommandInput(hint=action.takes)) if action.takes else None
-    return AvailableCommand(name=action.slash.replace("_", "-"), description=about, input=takes)
+    return _available(action.slash.replace("_", "-"), about, action.takes)
+
+
+def _available(name: str, about: str, takes: str) -> AvailableCommand:
+    hint = AvailableCommandInput(UnstructuredCommandInput(hint=takes)) if takes else None
+    return AvailableCommand(name=name, description=about or name, input=hint)

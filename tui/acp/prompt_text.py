@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from acp.schema import (
     AudioContentBlock,
     BlobResourceContents,
@@ -18,8 +20,9 @@ from acp.schema import (
     TextContentBlock,
 )
 
-from rundry.agent import UserError, mention_of, temp_folder
+from rundry.agent import ResumeChanges, UserError, mention_of, temp_folder
 
+from ..attaching import images_of_message
 from ..exports.markup import as_fence
 from ..run_controller import RunController
 
@@ -66,20 +69,28 @@ def message_of(blocks: Sequence[Block], root: Path) -> Message:
     return message
 
 
-def send(controller: RunController, prompt: Message) -> None:
-    """Send a message with its images. Raises RundryError."""
+def send(controller: RunController, prompt: Message, wanted: ResumeChanges) -> None:
+    """Send a message with its images. `wanted`: what was chosen while the run had no runner. Raises RundryError."""
     if not prompt.text.strip():
         raise UserError("the prompt is empty: write a task or a message")
-    if not prompt.images:
-        controller.send_message(prompt.text, prompt.typed)
-        return
-    with temp_folder("edit") as folder:
+    with contextlib.ExitStack() as stack:
         typed = [prompt.typed]
+        folder = stack.enter_context(temp_folder("edit")) if prompt.images else Path()
         for number, (suffix, data) in enumerate(prompt.images, 1):
             path = folder / f"image-{number}{suffix}"
             path.write_bytes(data)
             typed.append(mention_of(str(path)))
-        controller.send_message(prompt.text, " ".join(typed))
+        if controller.status.is_orphaned:
+            _resume(controller, prompt.text, " ".join(typed), wanted)
+        else:
+            controller.send_message(prompt.text, " ".join(typed))
+
+
+def _resume(controller: RunController, text: str, typed: str, wanted: ResumeChanges) -> None:
+    images, blobs = images_of_message(typed, controller.root, controller.state)
+    for data in blobs:
+        controller.link.store_image(data)
+    controller.resume(msgspec.structs.replace(wanted, hint=text, images=images))
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -109,7 +109,7 @@ class AcpServer:
         session.follow()
         self._look_for_models(session, setup)
         return NewSessionResponse(
-            session_id=setup.run_id, modes=modes_of(session.gate), config_options=[*session.options()]
+            session_id=setup.run_id, modes=modes_of(session.choices.gate), config_options=[*session.choices.options()]
         )
 
     async def load_session(
@@ -119,7 +119,7 @@ class AcpServer:
         session = await self._attached(cwd, session_id, mcp_servers)
         await session.replay(shown=True)
         session.follow()
-        return LoadSessionResponse(modes=modes_of(session.gate), config_options=[*session.options()])
+        return LoadSessionResponse(modes=modes_of(session.choices.gate), config_options=[*session.choices.options()])
 
     async def resume_session(
         self, session_id: str, cwd: str, mcp_servers: McpServers | None = None, **_: object
@@ -128,7 +128,7 @@ class AcpServer:
         session = await self._attached(cwd, session_id, mcp_servers)
         await session.replay(shown=False)
         session.follow()
-        return ResumeSessionResponse(modes=modes_of(session.gate), config_options=[*session.options()])
+        return ResumeSessionResponse(modes=modes_of(session.choices.gate), config_options=[*session.choices.options()])
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: object
@@ -152,10 +152,12 @@ class AcpServer:
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: object) -> SetSessionModeResponse:
         """Set the mode of the gate."""
+        session = self._session(session_id)
         try:
-            _set_gate(self._session(session_id), mode_id)
+            _set_gate(session, mode_id)
         except RundryError as error:
             raise _failed(error) from None
+        await session.answered()
         return SetSessionModeResponse()
 
     async def set_config_option(
@@ -168,14 +170,15 @@ class AcpServer:
                 case "gate":
                     _set_gate(session, str(value))
                 case "model":
-                    session.choose_model(str(value))
+                    session.choices.choose_model(str(value))
                 case "effort":
-                    session.choose_effort(str(value))
+                    session.choices.choose_effort(str(value))
                 case _:
                     raise RequestError(-32602, f"there is no option {one_line(config_id)[:40]!r}")
         except RundryError as error:
             raise _failed(error) from None
-        return SetSessionConfigOptionResponse(config_options=[*session.options()])
+        await session.answered()
+        return SetSessionConfigOptionResponse(config_options=[*session.choices.options()])
 
     async def close_session(self, session_id: str, **_: object) -> CloseSessionResponse:
         """Detach from a run; one that waits for a message ends."""
@@ -220,7 +223,7 @@ class AcpServer:
 
         async def look() -> None:
             found = candidates(await setup.survey())[:_MODELS]
-            session.models = {candidate.model.name: candidate.model for candidate in found}
+            session.choices.models = {candidate.model.name: candidate.model for candidate in found}
             session.announce_options()
 
         task = asyncio.ensure_future(look())
@@ -232,7 +235,7 @@ def _set_gate(session: EditorSession, mode: str) -> None:
     """Set the gate's mode. Raises RequestError, RundryError."""
     if mode not in list(GateMode):
         raise RequestError(-32602, f"there is no mode {one_line(mode)[:40]!r}: use read, ask, edits or auto")
-    session.set_gate(GateMode(mode))
+    session.choices.set_gate(GateMode(mode))
 
 
 def _unused(servers: McpServers | None) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 from acp import RequestError
 from acp.interfaces import Client
 from acp.schema import (
@@ -18,31 +18,28 @@ from acp.schema import (
     ConfigOptionUpdate,
     Cost,
     CurrentModeUpdate,
-    SessionConfigOptionSelect,
     StopReason,
     UsageUpdate,
 )
 
 from rundry.agent import (
-    EFFORTS,
+    Answer,
     Charged,
     CommandRefused,
-    GateMode,
     GateModeChanged,
-    ModelSpec,
     ModelSwitched,
     RundryError,
     RunResumed,
     RunStarted,
-    SetGateMode,
     Stamped,
 )
 
+from ..deciding.answer import picked_option
 from ..run_controller import RunController
 from ..screens.follower import BEAT_SECONDS
 from .border import words
 from .narration import Narration, Update, message, text_of, words_of
-from .options import commands, config_options
+from .options import Choices, commands
 from .permissions import Permissions
 from .prompt_text import Message, send
 from .runs import EditorLink
@@ -51,6 +48,7 @@ from .tool_calls import Place
 from .turn import Rest, Turn
 
 _STILL_SECONDS = 1.0
+_ANSWER_SECONDS = 5.0
 _BATCH = 500
 _READ_SECONDS = 60.0
 """Longest time to read a stored run without a state that its runner stored."""
@@ -67,17 +65,19 @@ class EditorSession:
     ) -> None:
         """`channel`: the editor, as decisions are recorded. `reads`: it offers the text of unsaved buffers."""
         self.session_id, self.controller, self._link, self._client = session_id, controller, link, client
-        self._channel = channel
         self._narration, self._rest = Narration(self._place), Rest()
         self._slash = Slash(controller, self.say)
         self._pending: list[SessionUpdate] = []
         self.permissions = Permissions(client, session_id, channel, controller, self._place, self.say, reads)
-        self.models: dict[str, ModelSpec] = {}
-        """Models that were found, by name, which the editor offers."""
+        self.choices = Choices(controller, channel)
         self.notes: list[str] = []
         """Lines that the first turn begins with."""
         self._turn: Turn | None = None
-        self._gate: GateMode | None = None
+        self._owed = ""
+        """The answer to a question that the next runner asks again."""
+        self._looked = asyncio.Event()
+        self._announced: tuple[str, ...] = ()
+        """The choices that the editor shows."""
         self._following: asyncio.Task[None] | None = None
 
     @property
@@ -85,19 +85,11 @@ class EditorSession:
         """The folder in which the run works."""
         return self.controller.root
 
-    @property
-    def gate(self) -> GateMode:
-        """The mode of the gate."""
-        return self.controller.state.gate_mode
-
-    def options(self) -> list[SessionConfigOptionSelect]:
-        """Return what the editor can choose, with the present values."""
-        return config_options(self.controller.state, self.gate, list(self.models))
-
     def follow(self) -> None:
         """Begin to follow the run, and announce the slash commands."""
+        own = commands(self.controller.extensions.current.suggestions)
         self._pending.append(
-            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=commands())
+            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=own)
         )
         self.controller.on_news = self._news
         self._following = asyncio.ensure_future(self._follow())
@@ -111,16 +103,42 @@ class EditorSession:
         self.notes.clear()
         turn = self._turn = Turn(self.controller, self._link.sent, self._rest, self.controller.state.last_seq)
         try:
-            turn.is_command = self._slash.took(prompt.text)
+            if (filled := self._slash.filled(prompt.text)) is not None:
+                prompt.text, prompt.typed = filled
+            else:
+                turn.is_command = self._slash.took(prompt.text)
             if not turn.is_command:
                 self._narration.typed.append(prompt.text)
                 self.permissions.ask_again()
-                send(self.controller, prompt)
+                self._send(prompt)
             self._link.writes.wake()
             return await turn.ended
         finally:
             self._turn = None
             await self._flush()
+
+    def _send(self, prompt: Message) -> None:
+        controller, wanted = self.controller, self.choices.take_wanted()
+        if controller.status.is_orphaned and controller.state.question is not None:
+            self._owed = prompt.text  # the next runner asks again
+            controller.resume(wanted)
+        else:
+            send(controller, prompt, wanted)
+
+    def _answer_owed(self) -> None:
+        question = self.controller.state.question
+        if self._owed and question is not None and self._turn is not None and self._rest.seq > self._turn.since:
+            text, self._owed = self._owed, ""
+            self.controller.put(Answer(question_id=question.question_id, text=picked_option(question, text)))
+
+    async def answered(self) -> None:
+        """Wait until the runner took or refused what was sent, for a few seconds at most."""
+        self._link.writes.wake()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                while self._link.sent - self.controller.state.taken - self.controller.state.refused.keys():
+                    self._looked.clear()
+                    await self._looked.wait()
 
     def cancel(self) -> None:
         """Interrupt the turn, if there is one."""
@@ -128,32 +146,16 @@ class EditorSession:
             self._turn.cancel()
             self._link.writes.wake()
 
-    def set_gate(self, mode: GateMode) -> None:
-        """Set the mode of the gate, as the person chose it in the editor. Raises RundryError."""
-        if self.controller.begun:
-            self.controller.put(SetGateMode(mode=mode, settle=True, channel=self._channel))
-        else:
-            self.controller.set_gate(mode)
-        self._link.writes.wake()
-
-    def choose_model(self, name: str) -> None:
-        """Use another model from the next call on. Raises RundryError."""
-        self.controller.switch_model(self.models.get(name) or self.controller.reader.model_named(name), asks=False)
-        self._link.writes.wake()
-
-    def choose_effort(self, effort: str) -> None:
-        """Set how much the model reasons; `default` is the provider's own choice. Raises RundryError."""
-        model = self.controller.reader.with_effort(effort)
-        if effort not in EFFORTS:
-            model = msgspec.structs.replace(model, effort=None)
-        self.controller.switch_model(model, asks=False)
-        self._link.writes.wake()
-
     def announce_options(self) -> None:
-        """Send what is chosen now."""
+        """Send what is chosen now, if the editor shows something else."""
+        options = self.choices.options()
+        chosen = (*(option.current_value for option in options), *self.choices.models)
+        if chosen == self._announced:
+            return
+        self._announced = chosen
         self._pending += [
-            CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.gate.value),
-            ConfigOptionUpdate(session_update="config_option_update", config_options=[*self.options()]),
+            CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.choices.gate.value),
+            ConfigOptionUpdate(session_update="config_option_update", config_options=[*options]),
         ]
         self._link.writes.wake()
 
@@ -196,6 +198,7 @@ class EditorSession:
         beat_at = time.monotonic()
         while True:
             self._look()
+            self._looked.set()
             await self._flush()
             self.permissions.update()
             if self._turn is not None:
@@ -209,6 +212,7 @@ class EditorSession:
     def _look(self) -> None:
         try:
             self.controller.catch_up()
+            self._answer_owed()
         except RundryError as error:
             if self._turn is not None:
                 self._turn.fail(str(error))

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 MOST_BYTES = 50 << 20
 """Maximum size of one message: a prompt can contain several images."""
+_CLOSE_SECONDS = 2.0
 _ATTENTION = 1 << 16
 """Bytes that may wait for an editor that does not read, before a sender waits."""
 
@@ -64,10 +65,14 @@ class StdioTransport:
                 return message
 
     async def close(self) -> None:
-        """Close the pipe to the editor."""
+        """Close the pipe to the editor, after what was sent if the editor reads it soon."""
         self._writer.close()
-        with contextlib.suppress(ConnectionError):
-            await self._writer.wait_closed()
+        try:
+            await asyncio.wait_for(self._writer.wait_closed(), _CLOSE_SECONDS)
+        except TimeoutError:
+            self._writer.transport.abort()
+        except ConnectionError:
+            pass
 
     async def _decoded(self, line: bytes) -> dict[str, Any] | None:
         if not line.strip():

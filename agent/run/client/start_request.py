@@ -27,6 +27,8 @@ class ResumeChanges(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to resume without the events that are damaged or missing."""
     executor: str | None = None
     """Another Dask cluster for the search, as `--executor` names it."""
+    channel: str = ""
+    """The program through which the gate was set, as in `SetGateMode`."""
     accept: str | None = None
     """Digest of the suspect result that the person accepts."""
     by: str = PERSON

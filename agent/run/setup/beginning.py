@@ -144,7 +144,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     if changes.model is not None:
         ctx.events.record(model_switched(run.tools, run.facts, ctx.models.current, changes.model))
     if changes.gate is not None:
-        ctx.events.record(GateModeChanged(mode=changes.gate))
+        ctx.events.record(GateModeChanged(mode=changes.gate, channel=changes.channel))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
         ctx.events.record(HandoffClosed(by=changes.by, note=changes.hint or ""))
     if run.finder is not None:

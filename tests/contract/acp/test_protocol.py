@@ -19,7 +19,7 @@ from fakes.editor import Editor, editing, words
 from fakes.project import CORE, FIX_ADD
 from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
-from fakes.turns import say
+from fakes.turns import Turn, say
 
 TESTS = Path(__file__).parents[2]
 PAD = """
@@ -91,10 +91,12 @@ def raw(home: Home, *argv: str, cwd: Path) -> Iterator[Raw]:
         [str(RUNDRY), "acp", *argv], cwd=cwd, env=home.env, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    try:
-        yield Raw(process)
-    finally:
-        process.communicate(timeout=60)
+    with process:  # closes its streams, and waits for its end
+        try:
+            yield Raw(process)
+        finally:
+            if process.stdin is not None and not process.stdin.closed:
+                process.communicate(timeout=60)
 
 
 def test_a_killed_editor_leaves_the_proposal_for_a_person_with_a_terminal(home: Home, project: Path):
@@ -193,6 +195,30 @@ def test_nonsense_is_answered_with_an_error_and_changes_nothing(home: Home, proj
         editor.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "none"}})
     assert editor.process.returncode == 0
     assert home.journals() == []
+
+
+def test_an_editor_that_does_not_read_cannot_keep_the_process_from_its_end(home: Home, project: Path):
+    with ScriptedServer([Turn(tokens=100_000)]) as server, raw(home, *model(server), cwd=project) as editor:
+        editor.request(1, "initialize", protocolVersion=1)
+        session = editor.request(2, "session/new", cwd=str(project), mcpServers=[])["result"]["sessionId"]
+        prompt = [{"type": "text", "text": "talk"}]
+        params = {"sessionId": session, "prompt": prompt}
+        editor.send({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": params})
+        server.wait_requests(1)
+        assert editor.process.stdin is not None
+        editor.process.stdin.close()
+        assert editor.process.wait(timeout=60) == 0
+
+
+def test_an_editor_that_ends_the_process_ends_the_chat_that_waits(home: Home, project: Path):
+    with ScriptedServer([say("Hi.")]) as server, raw(home, *model(server), cwd=project) as editor:
+        editor.request(1, "initialize", protocolVersion=1)
+        session = editor.request(2, "session/new", cwd=str(project), mcpServers=[])["result"]["sessionId"]
+        prompt = [{"type": "text", "text": "hi"}]
+        editor.request(3, "session/prompt", sessionId=session, prompt=prompt)
+        editor.process.send_signal(signal.SIGTERM)
+        assert editor.process.wait(timeout=60) == 0
+    assert exported(home, session, "run_ended")[-1]["reason"] == "user"
 
 
 @pytest.mark.parametrize("argv", [["--gate", "yolo"], ["--steps", "many"], ["--no-such-option"], ["a task"]])

@@ -89,14 +89,16 @@ async def test_the_mode_that_a_person_chooses_is_recorded_with_the_editor(home: 
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
             assert [mode.id for mode in new.modes.available_modes] == ["read", "ask", "edits", "auto"]
             await agent.prompt(session_id=new.session_id, prompt=words("hi"))
-            await agent.set_session_mode(session_id=new.session_id, mode_id="edits")
+            await agent.set_session_mode(session_id=new.session_id, mode_id="read")
+            chosen = await agent.set_config_option(config_id="gate", session_id=new.session_id, value="edits")
+            assert chosen.config_options[0].current_value == "edits"
             await editor.until(lambda: editor.of("current_mode_update")[-1].current_mode_id == "edits")
             await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
             with pytest.raises(RequestError, match="there is no mode 'yolo'"):
                 await agent.set_session_mode(session_id=new.session_id, mode_id="yolo")
     assert editor.asked == []
-    (changed,) = exported(home, new.session_id, "gate_mode_changed")
-    assert (changed["mode"], changed["by"], changed["channel"]) == ("edits", "person", "acp:pad")
+    changed = [(one["mode"], one["by"], one["channel"]) for one in exported(home, new.session_id, "gate_mode_changed")]
+    assert changed == [("read", "person", "acp:pad"), ("edits", "person", "acp:pad")]
     (decision,) = exported(home, new.session_id, "proposal_decided")
     assert (decision["by"], decision["channel"]) == ("policy", "")
 
@@ -127,6 +129,73 @@ async def test_slash_commands_are_announced_and_work_in_a_prompt(home: Home, pro
     names = {command.name for command in editor.of("available_commands_update")[0].available_commands}
     assert {"limit", "undo", "compact", "gate"} <= names
     assert exported(home, new.session_id, "budget_changed")[-1]["budget"]["steps"] == 7
+
+
+async def test_what_is_chosen_for_a_stored_session_holds_from_its_next_prompt(home: Home, project: Path):
+    with ScriptedServer([say("Hi."), FIX_ADD, say("Done.")], models=("fake", "other")) as server:
+        async with editing(home, Editor(), *model(server), cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            await agent.prompt(session_id=new.session_id, prompt=words("hi"))
+        editor = Editor()
+        async with editing(home, editor, cwd=project) as (agent, _):
+            await agent.load_session(cwd=str(project), session_id=new.session_id, mcp_servers=[])
+            await agent.set_session_mode(session_id=new.session_id, mode_id="edits")
+            chosen = await agent.set_config_option(config_id="model", session_id=new.session_id, value="other")
+            assert [option.current_value for option in chosen.config_options] == ["edits", "other", "default"]
+            assert exported(home, new.session_id, "run_resumed") == [], "a choice starts nothing"
+            await agent.prompt(session_id=new.session_id, prompt=words("fix add"))
+        assert server.requests[-1].body["model"] == "other"
+    assert editor.asked == [] and "a + b" in (project / "calc/core.py").read_text()
+    (changed,) = exported(home, new.session_id, "gate_mode_changed")
+    assert (changed["mode"], changed["channel"]) == ("edits", "acp:pad")
+
+
+async def test_a_question_of_a_killed_runner_is_answered_in_a_loaded_session(home: Home, project: Path):
+    ask = call("ask_person", question="Which one?", options=["left", "right"])
+    with ScriptedServer([ask, say("Thanks.")]) as server:
+        async with editing(home, Editor(), *model(server), cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            await agent.prompt(session_id=new.session_id, prompt=words("go"))
+        home.end_runners()
+        editor = Editor()
+        async with editing(home, editor, *model(server), cwd=project) as (agent, _):
+            await agent.load_session(cwd=str(project), session_id=new.session_id, mcp_servers=[])
+            answer = await agent.prompt(session_id=new.session_id, prompt=words("2"))
+        assert "right" in json.dumps(server.requests[-1].body["messages"][-1])
+    assert answer.stop_reason == "end_turn" and editor.text().endswith("Thanks.")
+
+
+async def test_a_proposal_of_a_killed_runner_is_asked_about_when_its_session_is_loaded(home: Home, project: Path):
+    with ScriptedServer([FIX_ADD, say("Done.")]) as server:
+        async with editing(home, Editor([None]), *model(server), cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            turn = asyncio.ensure_future(agent.prompt(session_id=new.session_id, prompt=words("fix add")))
+            turn.add_done_callback(lambda turn: turn.cancelled() or turn.exception())
+            await asyncio.to_thread(server.wait_requests, 1)
+            while not exported(home, new.session_id, "proposal_opened"):
+                await asyncio.sleep(0.05)
+        home.end_runners()
+        editor = Editor(["approve"])
+        async with editing(home, editor, *model(server), cwd=project) as (agent, _):
+            await agent.load_session(cwd=str(project), session_id=new.session_id, mcp_servers=[])
+            await editor.until(lambda: "Done." in editor.text())
+    assert "a + b" in (project / "calc/core.py").read_text()
+    (decision,) = exported(home, new.session_id, "proposal_decided")
+    assert (decision["decision"], decision["channel"]) == ("approve", "acp:pad")
+
+
+async def test_a_command_of_the_user_is_offered_and_sends_its_text(home: Home, project: Path):
+    file = home.config_file.parent / "commands" / "greet.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: Say hello\n---\nSay hello to $ARGUMENTS, politely.\n")
+    editor = Editor()
+    with ScriptedServer([say("Hello.")]) as server:
+        async with editing(home, editor, *model(server), cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            await agent.prompt(session_id=new.session_id, prompt=words("/greet Ada"))
+        assert "Say hello to Ada, politely." in json.dumps(server.requests[-1].body["messages"])
+    assert "greet" in {command.name for command in editor.of("available_commands_update")[0].available_commands}
+    assert editor.text(kind="user_message_chunk") == ""
 
 
 async def test_mcp_servers_of_the_editor_are_named_as_not_used(home: Home, project: Path):
