@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx2
@@ -43,6 +43,8 @@ class Session:
         self._session = session
         self.closed = asyncio.Event()
         """Set when the server closed the connection."""
+        self._rows: list[dict[str, Any]] | None = None
+        """The tools of the list that is being read, as the server sent them; None: no list is being read."""
 
     async def begin(self) -> None:
         """Agree on a version of the protocol. Nothing that a server may ask of a client is offered to it."""
@@ -55,17 +57,31 @@ class Session:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return the server's tools as JSON."""
-        rows: list[dict[str, Any]] = []
+        rows = self._rows = list[dict[str, Any]]()
         cursor: str | None = None
-        while True:
-            params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
-            page = await self._session.list_tools(params=params)
-            rows += [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in page.tools]
-            cursor = page.next_cursor
-            if len(rows) > MOST_ROWS:
-                raise McpFailed(f"it lists more than {MOST_ROWS} tools")
-            if not cursor or not page.tools:
-                return rows
+        try:
+            while True:
+                params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+                before = len(rows)
+                page = await self._session.list_tools(params=params)
+                cursor = page.next_cursor
+                if len(rows) > MOST_ROWS:
+                    raise McpFailed(f"it lists more than {MOST_ROWS} tools")
+                if not cursor or len(rows) == before:
+                    return rows
+        finally:
+            self._rows = None
+
+    def take_rows(self, message: types.JSONRPCResponse) -> types.JSONRPCResponse:
+        """Keep the tools of a list as they are, and pass on the valid ones: the SDK refuses a list for one bad tool."""
+        tools = message.result.get("tools")
+        if self._rows is None or not isinstance(tools, list):
+            return message
+        rows = [cast("dict[str, Any]", row) for row in cast("list[object]", tools) if isinstance(row, dict)]
+        self._rows += rows
+        return message.model_copy(
+            update={"result": {**message.result, "tools": [row for row in rows if _is_tool(row)]}}
+        )
 
     async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Call a tool and return its result as JSON. Raises TimeoutError after `seconds`."""
@@ -98,7 +114,9 @@ async def process_session(process: ServerProcess, traffic: Traffic, on_method: O
                 continue
             try:
                 yield SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except ValueError:
+            except ValueError as error:
+                if b'"jsonrpc"' in line:
+                    raise McpFailed("it sent a message that cannot be read") from error
                 traffic.add_nonsense()
 
     async with anyio.create_task_group() as group:
@@ -145,6 +163,8 @@ async def _session(
                     message = item.message if isinstance(item, SessionMessage) else None
                     if isinstance(message, (types.JSONRPCRequest, types.JSONRPCNotification)):
                         on_method(message.method)
+                    if isinstance(item, SessionMessage) and isinstance(message, types.JSONRPCResponse):
+                        item.message = session.take_rows(message)
                     await passed.send(item)
         finally:
             session.closed.set()
@@ -157,6 +177,18 @@ async def _session(
             group.start_soon(relay)
             yield session
         group.cancel_scope.cancel()
+
+
+def _is_tool(row: dict[str, Any]) -> bool:
+    """Return whether the SDK accepts this tool."""
+    schema: object = row.get("inputSchema")
+    if not isinstance(schema, dict) or cast("dict[str, object]", schema).get("type") != "object":
+        return False
+    try:
+        types.Tool.model_validate(row, by_name=False)
+    except ValueError:
+        return False
+    return True
 
 
 async def _without_broken_pipe(write: Callable[[], Any]) -> None:

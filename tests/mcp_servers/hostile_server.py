@@ -40,7 +40,7 @@ def tools() -> list[dict[str, Any]]:
         return [tool("echo", f"Nice {BIDI}", {**TEXT, "description": BIDI}), tool(f"odd {BIDI}", "Odd name.")]
     if HOW == "huge":
         deep: Any = {}
-        for _ in range(200):
+        for _ in range(40):
             deep = {"type": "object", "properties": {"x": deep}}
         big = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(5_000)}}
         return [
@@ -146,18 +146,28 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
     send(id=number, result={"content": [{"type": "text", "text": make() if make else text}, *image]})
 
 
+def begin_badly() -> None:
+    match HOW:
+        case "dies":
+            print("cannot read my config", file=sys.stderr)
+            sys.exit(4)
+        case "deep":
+            sys.stdout.write('{"jsonrpc": "2.0", "id": 0, "result": {"x": ' + "[" * 5_000 + "]" * 5_000 + "}}\n")
+            sys.stdout.flush()
+        case "floods-line":
+            while True:
+                sys.stdout.write("x" * 65_536)
+        case "floods-lines":
+            while True:
+                sys.stdout.write("log spam\n" * 1_000)
+        case "floods-errors":
+            subprocess.Popen(["yes", "spam"], stdout=2)
+        case _:
+            pass
+
+
 def main() -> None:
-    if HOW == "dies":
-        print("cannot read my config", file=sys.stderr)
-        sys.exit(4)
-    if HOW == "floods-line":
-        while True:
-            sys.stdout.write("x" * 65_536)
-    if HOW == "floods-lines":
-        while True:
-            sys.stdout.write("log spam\n" * 1_000)
-    if HOW == "floods-errors":
-        subprocess.Popen(["yes", "spam"], stdout=2)
+    begin_badly()
     for line in sys.stdin:
         if HOW == "silent":
             continue
