@@ -28,6 +28,7 @@ from ..protocol import (
     Verify,
 )
 from .handoff_tiers import read_model, read_tiers
+from .hooks.read_hooks import read_hooks
 from .mcp_servers import read_servers
 from .request_params import read_params
 from .sandbox_values import read_path, read_sandbox_host, read_variable
@@ -253,6 +254,7 @@ OPTIONS: dict[str, Option] = {
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
+    "hooks": Option("hooks", read_hooks, [], from_env=False, flag=False),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
     "sandbox_hide": Option("sandbox.hide", _many(read_path), [], from_env=False, flag=False),

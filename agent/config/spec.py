@@ -91,6 +91,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
     loop = spec.loop
     made = msgspec.structs.replace(
         spec,
+        hooks=settings.hooks,
         budget=budget_of(settings, loop),
         predicates=_confirmed(settings, loop),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from .budget import Budget
+from .extensions.hooks import Hook
 from .extensions.skills import Skill
 from .finder import FinderSpec, RepeatSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
@@ -213,6 +214,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the project instructions, if the workspace has any (`AGENTS.md`, `CLAUDE.md`)."""
     skills: list[Skill] = []
     """Skills that the model can load."""
+    hooks: list[Hook] = []
+    """Commands that run on events of the run and can refuse."""
     item_steps: int = 15
     """Maximum number of steps of one item or lens."""
     command_timeout: float = 120.0

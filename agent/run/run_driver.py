@@ -24,6 +24,7 @@ from ..step import wrap_up
 from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
 from .handoff.tiers import HandoffTiers
+from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .setup.concurrent_runs import concurrent_runs
@@ -45,6 +46,7 @@ class RunDriver:
         await self._handle_commands()
         await run.waits.until(self._may_continue)
         await self._give_control()
+        await withhold_messages(run)
         run.queue.deliver()
         if self._facts.verdicts.is_check_due and run.requests.stop is None:
             await check_predicates(run)

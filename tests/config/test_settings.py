@@ -113,6 +113,9 @@ on_ask = "handoff"
 rules = [{verdict = "allow", command = "git status"}, {verdict = "deny", path = "secret/**"}]
 [quota]
 run_command = "30/min"
+[[hooks]]
+on = "run-end"
+command = "true"
 [find]
 item_steps = 5
 dry_passes = 3
