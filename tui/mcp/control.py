@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -35,6 +36,10 @@ from .results import Done
 from .sending import send
 from .starting import limits_of, require_limits
 from .tools import Call
+
+LEFT_SECONDS = 6.0
+"""Seconds within which the process of an ended run exits once no view shows it."""
+_LOOK_SECONDS = 0.05
 
 
 class Control:
@@ -75,7 +80,7 @@ class Control:
         message = given(asked.message) if asked.message is not None else None
         limits = limits_of(self._allowed, asked)
         async with self._controlled(asked.run) as followed:
-            if holder(followed.journal.path) is None:
+            if not await self._is_driven(followed):
                 require_limits(self._allowed, followed.state, limits)
                 changes = ResumeChanges(limits=limits, hint=message or None, by=call.by)
                 await self._own.resume(followed.journal, changes)
@@ -85,6 +90,16 @@ class Control:
             command = Say(text=message, by=call.by) if message else Unpause(by=call.by)
             await send(followed.journal, command)
         return Done(run=asked.run, done="continues")
+
+    async def _is_driven(self, followed: Follower) -> bool:
+        """Return whether a process holds the run. One that stays after the end because of this server exits first."""
+        path, began = followed.journal.path, time.monotonic()
+        if followed.state.outcome is not None:
+            await self._own.leave(followed.journal.spec.run_id)
+            # the lock is of another process, which tells nobody when it exits
+            while holder(path) is not None and time.monotonic() - began < LEFT_SECONDS:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_SECONDS)
+        return holder(path) is not None
 
     async def approve(self, asked: Approve, call: Call) -> Done:
         """Approve exactly the proposal with this digest."""
@@ -99,7 +114,7 @@ class Control:
     async def _decide(self, run: str, wanted: Decide) -> Done:
         """Decide on a proposal of a live run, or resume the run with the decision."""
         async with self._controlled(run) as followed:
-            is_live = holder(followed.journal.path) is not None
+            is_live = await self._is_driven(followed)
             if not is_live:
                 _open(followed.state, wanted)  # the digest must be of a proposal that was shown
                 await asyncio.to_thread(refresh_proposals, followed.journal.path)
@@ -148,5 +163,5 @@ def _open(state: ViewState, wanted: Decide) -> ProposalOpened:
 
 
 def _require_live(followed: Follower, instead: str) -> None:
-    if holder(followed.journal.path) is None:
-        raise UserError(f"{followed.journal.spec.run_id} has no process ({followed.status}): {instead}")
+    if followed.state.outcome is not None or holder(followed.journal.path) is None:
+        raise UserError(f"{followed.journal.spec.run_id} does not run ({followed.status}): {instead}")

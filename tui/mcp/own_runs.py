@@ -62,6 +62,12 @@ class OwnRuns:
 
         await self._open(journal.spec.run_id, hand_over, after=journal.last_seq())
 
+    async def leave(self, run_id: str) -> None:
+        """Detach from a run that has ended, so that its process can exit."""
+        if (known := self._live.get(run_id)) is not None:
+            known[1].cancel()
+            await asyncio.gather(known[1], return_exceptions=True)
+
     async def close(self, by: str) -> None:
         """Leave the runs, which continue, or stop them if the command line says so. `by`: who stops them."""
         if self._allowed.stops_on_exit:
