@@ -214,7 +214,7 @@ def report(days: float, as_json: bool, html: str | None, **flags: object) -> Non
 @click.option("--allow-auto", is_flag=True, help="Runs may use the gate's mode auto.")
 @click.option("--allow-approve", is_flag=True, help="The client may approve and reject proposals, by digest.")
 @click.option("--any-run", is_flag=True, help="The client may also control runs that no MCP client started.")
-@click.option("--stop-on-exit", is_flag=True, help="Stop the server's runs when it exits; default: they go on.")
+@click.option("--stop-on-exit", is_flag=True, help="Stop the server's runs when it exits; default: they continue.")
 def mcp(folders: tuple[str, ...], **flags: object) -> None:
     """Serve the Model Context Protocol on standard input and output: start runs, read, control and wait for them.
 

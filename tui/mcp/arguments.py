@@ -78,7 +78,7 @@ class WaitForRun(_Arguments, frozen=True, kw_only=True):
         Meta(description="attention: it ends, or waits for somebody. change: also after each step."),
     ] = "attention"
     seen: (
-        Annotated[int, Meta(ge=0, description="The `seq` that you read last: return at once if the run is further.")]
+        Annotated[int, Meta(ge=0, description="The `seq` that you read last: do not wait if the run is further.")]
         | None
     ) = None
 

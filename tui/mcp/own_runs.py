@@ -126,7 +126,7 @@ class OwnRuns:
                 if time.monotonic() - beaten >= _BEAT_SECONDS:
                     beaten = time.monotonic()
                     session.beat()
-        except JournalError:  # it was deleted, or cannot be read any more: whoever reads it is told
+        except JournalError:  # it was deleted or damaged, which the next call reports
             return
         finally:
             if self._live.pop(run_id, None) is not None:

@@ -73,7 +73,7 @@ class Follower:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether the run does not go on by itself."""
+        """Whether the run needs somebody to continue, or has ended."""
         return self.status in ("ended", "interrupted", "waiting", "paused")
 
     def mark(self) -> tuple[object, ...]:
@@ -123,6 +123,8 @@ def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str]) -> Proposa
         path=path_line(opened.path or ""),
         command=cut(opened.command or "", _DIFF),
         diff=cut(opened.diff, _DIFF),
+        server=one_line(opened.server or ""),
+        call=cut(opened.call or "", _DIFF),
         asks=[one_line(reason)[:_LINE] for reason in opened.asks[:_MOST]],
         added=opened.added,
         removed=opened.removed,
@@ -132,11 +134,11 @@ def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str]) -> Proposa
 
 
 def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
-    """Return a piece of the whole diff, or command line, of a waiting proposal. Raises UserError."""
+    """Return a piece of the whole diff, command line or call of a waiting proposal. Raises UserError."""
     waiting = [opened for opened in followed.state.proposals.values() if opened.digest == digest]
     if not waiting:
         raise UserError("no proposal with this digest waits: read_run lists those that do")
-    whole = waiting[0].diff or waiting[0].command or ""
+    whole = waiting[0].diff or waiting[0].command or waiting[0].call or ""
     text, end = whole[offset : offset + PIECE], offset + PIECE
     return Piece(text=cut(text, PIECE), total=len(whole), next_offset=end if end < len(whole) else None)
 

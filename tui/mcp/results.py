@@ -59,6 +59,10 @@ class Proposal(_Result, frozen=True, kw_only=True):
     path: str = ""
     command: str = ""
     diff: str = ""
+    server: str = ""
+    """The MCP server whose tool the run wants to call."""
+    call: str = ""
+    """The arguments of that call."""
     asks: list[str] = []
     """Why it waits."""
     added: int = 0

@@ -84,7 +84,7 @@ def test_a_signal_ends_it_cleanly_although_the_client_keeps_its_pipe_open(home, 
         assert server.end()[1:] == (b"", b"")
 
 
-def test_what_is_no_message_is_ignored_and_the_next_one_is_answered(home, project):
+def test_broken_messages_are_ignored_and_the_next_one_is_answered(home, project):
     deep = b"[" * 100_000
     huge = b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"' + b"x" * 3_000_000 + b'"}}'
     with Raw(home, project) as server:
