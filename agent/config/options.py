@@ -84,7 +84,8 @@ def _choice(kind: type[Better | GateMode | LoopKind | Verify] | tuple[str, ...])
     def read(value: object, now: float) -> str:
         del now
         if value not in words:
-            raise UserError(f"{value!r} is not possible: write {', '.join(words[:-1])} or {words[-1]}")
+            several = f"{', '.join(words[:-1])} or " if len(words) > 1 else ""
+            raise UserError(f"{value!r} is not possible: write {several}{words[-1]}")
         return str(value) if isinstance(kind, tuple) else kind(str(value))
 
     return read
@@ -278,6 +279,7 @@ OPTIONS: dict[str, Option] = {
     "tries": Option(
         "improve.tries", _amount(parse_number, whole=True, least=1, most=MOST_TRIES, needed=True), 1, from_env=False
     ),
+    "pass_loop": Option("improve.pass_loop", _choice((LoopKind.GOAL.value,)), from_env=False),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),

@@ -110,7 +110,8 @@ class RunDriver:
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
         answer = run.finder.answer() if run.finder is not None else None
-        if decision.wrap_up and run.requests.stop != "now" and run.finder is None:
+        has_conversation = run.finder is None and run.children is None
+        if decision.wrap_up and run.requests.stop != "now" and has_conversation:
             answer = await wrap_up(self._ctx, decision.detail)
         if facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self._wait_for_budget(decision.detail)

@@ -137,6 +137,7 @@ score = "./bench"
 goal = "min"
 patience = 5
 min_delta = 0.5
+pass_loop = "goal"
 repeat = 3
 tries = 2
 [[handoff.tier]]

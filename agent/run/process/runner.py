@@ -144,8 +144,8 @@ async def _close(ctx: RunContext) -> None:
 
 
 def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
-    """Return the child runs of a fix run, or None for other loops."""
-    if not ctx.facts.spec.loop.traits.has_children:
+    """Return the child runs of the run, or None if it starts none."""
+    if not ctx.facts.spec.has_children:
         return None
 
     async def run_child(order: Order, on_event: OnEvent) -> Outcome:
