@@ -22,8 +22,7 @@ CUT = (
 def decide(state: LoopState) -> Decision:
     """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
-    fired = met(state)
-    if fired and not (facts.spec.needs_finish and facts.finish is None):
+    if fired := met(state):
         if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
             return Confirm()
         early = ", already met" if facts.step == 0 else ""

@@ -37,7 +37,6 @@ from rundry.agent import (
     ToolCalled,
     ToolFinished,
     call_title,
-    proposal_title,
 )
 
 from ..text import one_line
@@ -51,6 +50,7 @@ from .tool_calls import (
     locations_of,
     output_content,
     proposal_content,
+    proposal_line,
     title_line,
 )
 
@@ -178,7 +178,7 @@ class Narration:
 
     def _opened(self, opened: ProposalOpened) -> Iterator[Update]:
         place, call_id = self._place(), call_of(opened)
-        title = title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed))
+        title = proposal_line(opened)
         status = "pending" if opened.asks else "in_progress"
         where = [] if opened.path is None else [location(opened.path, place.workspace)]
         if opened.path is not None:

@@ -11,6 +11,7 @@ from rundry.agent import (
     HandoffClosed,
     HandoffOpened,
     LimitsChanged,
+    McpServerChanged,
     ModelSwitched,
     Paused,
     ProposalDecided,
@@ -67,6 +68,8 @@ def _changes(event: Event) -> list[str]:
             return [f"sleeping for {clock(seconds)}: {why}. `/wake` wakes it."]
         case Paused(why=why):
             return [f"paused{f': {why}' if why else ''}"]
+        case McpServerChanged(name=name, state="failed" | "ended" as state, detail=detail):
+            return [f"MCP server {name} {state}: {detail}"]
         case ConversationCut(summary=summary):
             return ["the conversation was " + ("compacted" if summary else "cleared")]
         case Undone(files=files, kept=kept):

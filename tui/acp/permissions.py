@@ -13,7 +13,7 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 from pydantic import ValidationError
 
-from rundry.agent import Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError, proposal_title
+from rundry.agent import Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError
 
 from ..deciding.question import SHORT
 from ..gate.decision.pending_decision import PendingDecision
@@ -22,7 +22,7 @@ from ..keyboard.keymap import Keymap
 from ..run_controller import RunController
 from ..text import one_line
 from .narration import call_of
-from .tool_calls import Place, kind_of, location, note_content, proposal_content, title_line
+from .tool_calls import Place, kind_of, location, note_content, proposal_content, proposal_line
 
 _READ_SECONDS = 2.0
 """Seconds within which the editor must return an unsaved buffer."""
@@ -145,7 +145,7 @@ class Permissions:
             lines.append(UNSAVED)
         return ToolCallUpdate(
             tool_call_id=call_of(opened),
-            title=title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed)),
+            title=proposal_line(opened),
             kind=kind_of(opened.tool),
             status="pending",
             content=[*proposal_content(opened, place), *note_content(lines)],
@@ -178,6 +178,7 @@ def options_for(opened: ProposalOpened, rebasing: RebaseResult | None) -> list[P
         ]
     found = [PermissionOption(option_id="approve", name="Allow once", kind="allow_once")]
     if may_always(opened):
-        what = one_line((opened.rule or "").partition(": ")[2])[:60]
+        rule = opened.rule or ""
+        what = one_line(rule.partition(": ")[2] or rule.removeprefix("allow "))[:60]
         found.append(PermissionOption(option_id="session", name=f"Allow for this session: {what}", kind="allow_always"))
     return [*found, reject]

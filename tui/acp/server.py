@@ -45,7 +45,7 @@ McpServers = list[HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio]
 _MODELS = 40
 """Models that are offered at most."""
 _CLIENT = 40
-NO_MCP = "The MCP servers of the editor are not used: {}. Servers in rundry's own config pass its gate."
+NO_MCP = "The MCP servers of the editor are not used: {}. To use them, add [mcp.servers.NAME] to rundry's config."
 
 
 class AcpServer:

@@ -195,6 +195,16 @@ class EditorSession:
             self._link.close()
 
     async def _follow(self) -> None:
+        try:
+            await self._follow_to_end()
+        except ConnectionError:
+            pass  # the editor has gone; the server closes this session
+        except Exception as error:  # the last place that can report it to the editor
+            logging.exception("session %s cannot be followed any more", self.session_id)
+            if self._turn is not None:
+                self._turn.fail(f"internal error: {type(error).__name__}: {error}; load the session again")
+
+    async def _follow_to_end(self) -> None:
         beat_at = time.monotonic()
         while True:
             self._look()

@@ -16,8 +16,9 @@ from acp.schema import (
     ToolKind,
 )
 
-from rundry.agent import TOOL_TRAITS, ProposalOpened
+from rundry.agent import TOOL_TRAITS, ProposalOpened, RundryError, proposal_title
 
+from ..gate.words import name
 from ..text import one_line
 from .border import MOST_FILE, code, fenced, words
 
@@ -87,8 +88,17 @@ def absolute(path: str, workspace: Path) -> str:
     return code(str(workspace / path).replace("\n", " "))
 
 
+def proposal_line(opened: ProposalOpened) -> str:
+    """Return the title of a proposal."""
+    if opened.server is not None:
+        return title_line(name(opened))
+    return title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed))
+
+
 def proposal_content(opened: ProposalOpened, place: Place) -> Content:
-    """Return what a proposal would do: the change of a file as a diff, or the command line."""
+    """Return what a proposal would do: the change of a file as a diff, the command line, or the arguments of a call."""
+    if opened.server is not None:
+        return [text_content(fenced(place.hide(opened.call or ""), "json" if opened.name else ""))]
     if opened.path is None:
         return [text_content(_command_words(opened, place))]
     sides = _sides(opened, place)
@@ -106,8 +116,11 @@ def _command_words(opened: ProposalOpened, place: Place) -> str:
 
 
 def _sides(opened: ProposalOpened, place: Place) -> tuple[str | None, str] | None:
-    """Return the text before and after; None for content that is not UTF-8 text or too long to send as a whole."""
-    before, after = place.content(opened.before), place.content(opened.after)
+    """Return the text before and after; None for content that is missing, not UTF-8 text, or too long to send."""
+    try:
+        before, after = place.content(opened.before), place.content(opened.after)
+    except RundryError:
+        return None
     if len(before or b"") > MOST_FILE or len(after or b"") > MOST_FILE:
         return None
     try:

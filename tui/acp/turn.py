@@ -110,7 +110,7 @@ class Turn:
         if state.proposals and state.outcome is None:
             return gave_up
         rests = state.outcome is not None or state.question is not None or state.is_user_in_control
-        rests = rests or state.waiting in ("message", "question", "handoff") or (state.paused and not state.activity)
+        rests = rests or state.waiting not in ("", "gate") or (state.paused and not state.activity)
         if not rests:
             self._rests_since = 0.0
             return False

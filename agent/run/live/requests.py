@@ -16,7 +16,6 @@ class UserRequests:
         self._activity, self._gate = activity, gate
         self._stop: StopHow | None = None
         self._stop_detail = ""
-        self._refused: str | None = None
         self._wants_control = False
         self._followers: list[Callable[[StopHow], None]] = []
 
@@ -45,17 +44,13 @@ class UserRequests:
         self._activity.wake()
 
     def forget_stop(self) -> None:
-        """Drop the requested end, because the run has ended."""
-        self._stop = self._refused = None
-
-    def refuse_start(self, detail: str) -> None:
-        """End the run before its next step, because a hook refused it."""
-        self._refused = detail
+        """Drop the requested stop, because the run has ended."""
+        self._stop = None
 
     def requested_end(self) -> Finish | None:
-        """Return the end that the person requested or a hook demands, or None."""
+        """Return the end that the person requested, or None."""
         if self._stop is None:
-            return None if self._refused is None else Finish(reason=Reason.REFUSED, detail=self._refused)
+            return None
         return Finish(reason=Reason.USER, detail=self._stop_detail, wrap_up=self._stop == "wrap_up")
 
     @property

@@ -90,8 +90,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     """Return the run's tree, the environment of its commands, and notes."""
     journal, spec, changes = inputs.journal, inputs.journal.spec, inputs.order.changes
     private = [journal.path, inputs.store]
-    scripts = [path for hook in spec.hooks for path in hook.scripts]
-    workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts)
+    workspace = Workspace(Path(spec.workspace), private=private, leftovers=Leftovers(journal.path))
     notes = workspace.leftovers.sweep()
     rules = list(inputs.facts.rules)
     sandbox = await detect_sandbox(

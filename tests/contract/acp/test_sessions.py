@@ -11,7 +11,7 @@ from acp import RequestError
 from acp.schema import McpServerStdio
 from fakes.editor import Editor, editing, words
 from fakes.project import CORE, FIX_ADD, make_project
-from fakes.rundry import Home
+from fakes.rundry import RUNDRY, Home
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, say
 
@@ -206,6 +206,22 @@ async def test_mcp_servers_of_the_editor_are_named_as_not_used(home: Home, proje
             new = await agent.new_session(cwd=str(project), mcp_servers=[server_of_editor])
             await agent.prompt(session_id=new.session_id, prompt=words("hi"))
     assert "The MCP servers of the editor are not used: notes." in editor.text()
+
+
+async def test_a_call_of_an_mcp_server_is_a_permission_request_with_its_arguments(home: Home, project: Path):
+    home.config_file.parent.mkdir(parents=True)
+    home.config_file.write_text(f'[mcp.servers.time]\ncommand = "{RUNDRY.with_name("mcp-server-time")}"\n')
+    editor = Editor(["approve"])
+    now = call("time__get_current_time", timezone="UTC")
+    with ScriptedServer([now, say("Late.")]) as server:
+        async with editing(home, editor, *model(server), cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            await agent.prompt(session_id=new.session_id, prompt=words("what time is it?"))
+    ((_, asked, _),) = editor.asked
+    assert asked.title == "call get_current_time of MCP server time"
+    assert '"timezone": "UTC"' in asked.content[0].content.text
+    (called,) = editor.calls().values()
+    assert called["status"] == "completed" and "UTC" in str(called["content"])
 
 
 async def test_sessions_that_cannot_be_opened_are_refused_with_one_line(home: Home, project: Path, tmp_path: Path):

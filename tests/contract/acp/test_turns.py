@@ -10,10 +10,10 @@ from pathlib import Path
 from acp.schema import EmbeddedResourceContentBlock, ImageContentBlock, ResourceContentBlock, TextResourceContents
 from fakes.editor import Editor, editing, words
 from fakes.pictures import png
-from fakes.project import CORE, FIX_ADD
+from fakes.project import CHECK, CORE, FIX_ADD
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
-from fakes.turns import Turn, call, say
+from fakes.turns import Turn, call, edit, say
 
 
 def model(server: ScriptedServer) -> list[str]:
@@ -39,11 +39,11 @@ async def test_an_editor_sees_text_thoughts_calls_and_the_diff_and_approves_it(h
     assert answer.stop_reason == "end_turn"
     assert editor.text() == "I look.Done."
     assert editor.text(kind="agent_thought_chunk") == "hm"
-    read, edit = editor.calls().values()
+    read, change = editor.calls().values()
     assert (read["kind"], read["status"], read["title"]) == ("read", "completed", "read calc/core.py")
     assert "return a - b" in str(read["content"])
-    assert (edit["kind"], edit["status"], edit["title"]) == ("edit", "completed", "edit calc/core.py +1 −1")
-    (diff,) = edit["content"]
+    assert (change["kind"], change["status"], change["title"]) == ("edit", "completed", "edit calc/core.py +1 −1")
+    (diff,) = change["content"]
     assert (diff["path"], diff["old_text"]) == (str(project / "calc/core.py"), CORE)
     assert diff["new_text"] == CORE.replace("a - b", "a + b") == (project / "calc/core.py").read_text()
     assert editor.of("usage_update")[-1].used > 0
@@ -139,6 +139,32 @@ async def test_a_met_goal_ends_the_turn_and_says_done_with_the_check_as_a_call(h
     assert answer.stop_reason == "end_turn"
     assert "-> done after 0 steps" in editor.text()
     assert [(one["title"], one["status"]) for one in editor.calls().values()] == [("check true", "completed")]
+
+
+async def test_the_limit_of_tokens_and_a_refusal_have_stop_reasons_of_their_own(home: Home, project: Path):
+    editor = Editor()
+    with ScriptedServer([Turn(text="No.", finish="content_filter"), call("read_file", path="calc/core.py")]) as server:
+        async with editing(home, editor, *model(server), "--tokens", "4000", cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            refused = await agent.prompt(session_id=new.session_id, prompt=words("look"))
+            limited = await agent.prompt(session_id=new.session_id, prompt=words("talk"))
+    assert "budget: token budget" in editor.text()
+    assert (refused.stop_reason, limited.stop_reason) == ("refusal", "max_tokens")
+
+
+async def test_a_suspect_check_is_a_question_and_the_next_prompt_accepts_it(home: Home, project: Path):
+    editor = Editor()
+    leaves = edit("calc/core.py", '"""Sums."""', '"""Sums."""\nimport os\n\nos._exit(0)')
+    with ScriptedServer([leaves, say("never")]) as server:
+        argv = [*model(server), "--until", CHECK, "--gate", "edits"]
+        async with editing(home, editor, *argv, cwd=project) as (agent, _):
+            new = await agent.new_session(cwd=str(project), mcp_servers=[])
+            asked = await agent.prompt(session_id=new.session_id, prompt=words("make it green"))
+            assert "it printed no count of tests" in editor.text() and "1. Accept the result" in editor.text()
+            assert "-> done" not in editor.text()
+            accepted = await agent.prompt(session_id=new.session_id, prompt=words("1"))
+    assert (asked.stop_reason, accepted.stop_reason) == ("end_turn", "end_turn")
+    assert "-> done" in editor.text()
 
 
 async def test_a_question_ends_the_turn_and_the_next_prompt_answers_it(home: Home, project: Path):
