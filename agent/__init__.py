@@ -118,6 +118,7 @@ if TYPE_CHECKING:
     from .run.setup.surroundings import variables_left_out
     from .run.setup.validate_spec import validate_spec
     from .system import missing_extra
+    from .telemetry import otlp_lines
     from .tools import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus

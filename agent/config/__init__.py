@@ -20,7 +20,7 @@ from .specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
 from .specs.parameters import given_values
 from .specs.published import spec_schema
 from .trust import Trust
-from .values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
+from .values import is_address, parse_deadline, parse_duration, parse_money, parse_number, parse_price
 
 __all__ = [
     "CLUSTER_CHECKS",
@@ -46,6 +46,7 @@ __all__ = [
     "find_commands",
     "find_skills",
     "given_values",
+    "is_address",
     "is_name",
     "load_settings",
     "load_skill",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from math import inf
 from typing import cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -31,7 +30,17 @@ from .handoff_tiers import read_model, read_tiers
 from .mcp_servers import read_servers
 from .request_params import read_params
 from .sandbox_values import read_path, read_sandbox_host, read_variable
-from .values import check_amount, parse_deadline, parse_duration, parse_money, parse_number, parse_price, parse_real
+from .values import (
+    check_amount,
+    parse_deadline,
+    parse_duration,
+    parse_money,
+    parse_number,
+    parse_price,
+    parse_real,
+    read_address,
+    read_collector,
+)
 
 Read = Callable[[object, float], object]
 """Converts a given value (text of a flag, or a TOML value) at the given time. Raises UserError."""
@@ -143,18 +152,6 @@ def _price(value: object, now: float) -> tuple[float, float]:
     return parse_price(value if isinstance(value, str) else repr(cast("object", value)))
 
 
-def _address(value: object, now: float) -> str:
-    address = _text(value, now)
-    try:
-        parts = urlsplit(address)
-        named = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True) and address.isprintable()
-    except ValueError:
-        named = False
-    if not named:
-        raise UserError(f"{value!r} is not a server address: write it like http://127.0.0.1:8080/v1")
-    return address
-
-
 def _table(value: object, now: float) -> dict[str, str]:
     if not isinstance(value, dict):
         raise UserError(f"{value!r} is not a table")
@@ -216,7 +213,7 @@ _COUNT = _amount(parse_number, whole=True, least=1, most=1_000, needed=True)
 
 OPTIONS: dict[str, Option] = {
     "model": Option("model.name", _text),
-    "api_base": Option("model.api_base", _address),
+    "api_base": Option("model.api_base", read_address),
     "context": Option("model.context", _amount(parse_number, whole=True, least=1)),
     "price": Option("model.price", _price),
     "effort": Option("model.effort", _choice(EFFORTS)),
@@ -281,6 +278,8 @@ OPTIONS: dict[str, Option] = {
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),
     "notify": Option("notify", _command_text, from_env=False, flag=False),
     "on_stall": Option("on_stall", _choice(ON_STALL)),
+    "otel_endpoint": Option("otel.endpoint", read_collector, from_env=False, user_only=True, flag=False),
+    "otel_content": Option("otel.content", _yes_or_no, False, from_env=False, user_only=True),
     "runs_dir": Option("runs_dir", _text, user_only=True),
     "recipes": Option("recipes", read_path, user_only=True, flag=False),
     "theme": Option("theme", _text, "dark", user_only=True, flag=False),

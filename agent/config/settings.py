@@ -11,7 +11,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from ..protocol import EFFORTS, ConfigError, LoopKind, McpServer, ModelSpec, Rule, UserError
+from ..protocol import EFFORTS, ConfigError, LoopKind, McpServer, ModelSpec, OtelSpec, Rule, UserError
 from ..system import read_plain
 from .folders import user_folder
 from .last_model import remembered_model
@@ -134,6 +134,12 @@ class Settings:
     def hook(self) -> str | None:
         """The command that notifies the person."""
         return None if self.notify in (None, "none") else self.notify
+
+    @property
+    def otel(self) -> OtelSpec | None:
+        """The user's settings of OpenTelemetry; None: they have none."""
+        endpoint, content = self.get("otel_endpoint", str), self.need("otel_content", bool)
+        return OtelSpec(endpoint=endpoint, content=content) if endpoint is not None or content else None
 
     @property
     def theme(self) -> str:

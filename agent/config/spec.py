@@ -77,13 +77,18 @@ def to_spec(
         escalate=escalate_of(settings, model),
         tiers=tiers_of(settings, model),
         notify=settings.hook,
+        otel=settings.otel,
         attended=not headless,
         instructions=_instructions(root),
     )
     branch = pass_branch(settings, root, run_id)
     spec = _for_loop(spec, settings, branch)
-    ends_on_text = prints_answer and spec.loop is LoopKind.GOAL and not spec.predicates.exist
-    return in_worktree(msgspec.structs.replace(spec, answers_in_text=ends_on_text), branch, worktrees)
+    return in_worktree(_ending_on_text(spec) if prints_answer else spec, branch, worktrees)
+
+
+def _ending_on_text(spec: RunSpec) -> RunSpec:
+    """Return the spec of a run that ends when the model answers in text, if nothing else ends it."""
+    return msgspec.structs.replace(spec, answers_in_text=spec.loop is LoopKind.GOAL and not spec.predicates.exist)
 
 
 def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:

@@ -1,10 +1,11 @@
-"""Parse durations, numbers, money, prices and times as people write them. All functions raise UserError."""
+"""Parse durations, numbers, money, prices, times and addresses as people write them. The functions raise UserError."""
 
 from __future__ import annotations
 
 import math
 import re
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from ..protocol import UserError
 
@@ -112,3 +113,32 @@ def _upcoming(moment: float, text: str, now: float) -> float:
 def _clean(text: str) -> str:
     stripped = text.strip().lower()
     return re.sub(r"(?<=\d)[_,](?=\d{3})", "", stripped) if "," in stripped else re.sub(r"(?<=\d)_(?=\d)", "", stripped)
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the http or https address of a server."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # raises ValueError for a port that is not a number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and text.isprintable()
+
+
+def read_address(value: object, now: float) -> str:
+    """Read the address of a model server."""
+    del now
+    if not isinstance(value, str) or not is_address(value.strip()):
+        raise UserError(f"{value!r} is not a server address: write it like http://127.0.0.1:8080/v1")
+    return value.strip()
+
+
+def read_collector(value: object, now: float) -> str:
+    """Read the address of a collector of spans. Raises UserError."""
+    del now
+    if not isinstance(value, str) or not is_address(value.strip()):
+        raise UserError(f"{value!r} is not the address of a collector: write it like http://127.0.0.1:4318")
+    address = value.strip()
+    if "@" in urlsplit(address).netloc:
+        raise UserError("the address of a collector cannot contain a password: put it into OTEL_EXPORTER_OTLP_HEADERS")
+    return address

@@ -175,6 +175,15 @@ class FilledFile(msgspec.Struct, frozen=True, kw_only=True):
     """Values of its parameters, by name."""
 
 
+class OtelSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the spans of a run are sent, and what they contain. The standard variables count more."""
+
+    endpoint: str | None = None
+    """Address of a collector, with or without `/v1/traces`; None: only the standard variables can name one."""
+    content: bool = False
+    """Spans contain the task, answers, arguments and results."""
+
+
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The complete specification of one run, stored in the journal. A resumed run starts from it and the events."""
 
@@ -203,6 +212,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The tiers that a hand-off asks, in order. Empty: the person, if a view is attached."""
     notify: str | None = None
     """The user's own command for notifications."""
+    otel: OtelSpec | None = None
+    """Settings of OpenTelemetry; None: the user has none."""
     attended: bool = False
     """The run was started from a person's screen."""
     started_by: str = "person"

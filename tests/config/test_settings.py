@@ -125,6 +125,9 @@ env = ["MYAPP_*"]
 hide = ["~/.ours"]
 show = ["~/.npmrc"]
 hosts = ["pypi.org"]
+[otel]
+endpoint = "http://127.0.0.1:4318"
+content = true
 [keys]
 approve = "f9"
 [interval]

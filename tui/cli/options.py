@@ -100,6 +100,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     ),
     "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
+    "otel_content": _option(
+        "--otel-content", is_flag=True, default=None, help="Spans sent to OpenTelemetry contain texts of the run."
+    ),
     "steps": _option("--steps", metavar="N", help="Limit of steps."),
     "tokens": _option("--tokens", metavar="N", help="Limit of billed tokens, e.g. 200k."),
     "usd": _option("--usd", metavar="X", help="Limit of USD."),

@@ -169,14 +169,16 @@ def _decide(
     help="Default: jsonl.",
 )
 @click.option("-o", "--output", metavar="FILE", help="A new file; default: standard output.")
-def export(run_: str | None, kind: str, output: str | None, **flags: object) -> None:
+@click.option("--otel-content", "content", is_flag=True, help="With --format otlp: spans contain texts of the run.")
+def export(run_: str | None, kind: str, output: str | None, content: bool, **flags: object) -> None:
     """Write RUN (default: this folder's newest) for a person or a program. Keys are hidden.
 
-    The formats jsonl, md and html hold the whole run; sarif, csv and findings-md the findings of a search.
+    The formats jsonl, md and html hold the whole run; sarif, csv and findings-md the findings of a search; otlp its
+    spans for OpenTelemetry.
     """
     from .exporting import export as write
 
-    guarded(lambda: write(run_, flags, kind=ExportFormat(kind), output=output))
+    guarded(lambda: write(run_, flags, kind=ExportFormat(kind), output=output, content=content))
 
 
 @click.command(short_help="Summarize the runs of the last days.")

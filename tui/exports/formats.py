@@ -17,3 +17,5 @@ class ExportFormat(StrEnum):
     """The findings of a search, for a spreadsheet."""
     FINDINGS = "findings-md"
     """The findings of a search, for people."""
+    OTLP = "otlp"
+    """The spans of the run, for a collector of OpenTelemetry."""

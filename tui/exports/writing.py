@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rundry.agent import Journal, UserError, exported_lines
+from rundry.agent import Journal, UserError, exported, exported_lines, otlp_lines
 
 from .findings.page import as_markdown
 from .findings.rows import findings_of
@@ -22,9 +22,9 @@ from .page import run_page
 from .reading import read_run
 
 
-def write_export(journal: Journal, kind: ExportFormat, path: Path) -> None:
+def write_export(journal: Journal, kind: ExportFormat, path: Path, *, content: bool = False) -> None:
     """Write a new file that only its owner can read, because it holds what the run read. Raises RundryError."""
-    write_new(path, chunks(journal, kind))
+    write_new(path, chunks(journal, kind, content=content))
 
 
 def export_next_to(journal: Journal, kind: ExportFormat) -> Path:
@@ -53,8 +53,11 @@ def write_new(path: Path, pieces: Iterable[bytes], *, option: str = "-o") -> Non
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def chunks(journal: Journal, kind: ExportFormat) -> Iterable[bytes]:
-    """Return the run in this format, piece by piece. Raises JournalError, and UserError for findings of another run."""
+def chunks(journal: Journal, kind: ExportFormat, *, content: bool = False) -> Iterable[bytes]:
+    """Return the run in this format, piece by piece. Raises JournalError, and UserError for findings of another run.
+
+    `content`: spans contain texts of the run.
+    """
     match kind:
         case ExportFormat.JSONL:
             return exported_lines(journal)
@@ -68,6 +71,8 @@ def chunks(journal: Journal, kind: ExportFormat) -> Iterable[bytes]:
             return _encoded(as_csv(findings_of(journal)))
         case ExportFormat.FINDINGS:
             return _encoded(as_markdown(findings_of(journal)))
+        case ExportFormat.OTLP:
+            return otlp_lines(journal.spec, exported(journal), with_content=content)
 
 
 def _encoded(parts: Iterable[str]) -> Iterator[bytes]:

@@ -216,6 +216,19 @@ class HandoffClosed(EventBase, frozen=True, kw_only=True):
     note: str = ""
 
 
+class TelemetryFailed(EventBase, frozen=True, kw_only=True):
+    """Spans of the run were not sent. Recorded once for each runner."""
+
+    server: str
+    """Scheme, host and port of the collector."""
+    why: str
+
+    @property
+    def line(self) -> str:
+        """The event as a line for people."""
+        return f"no telemetry reaches {self.server}: {self.why}; send it later with rundry export --format otlp"
+
+
 class RunEnded(EventBase, frozen=True, kw_only=True):
     """The last event; it has the fields of `Outcome`."""
 
@@ -280,6 +293,7 @@ RunEvent = (
     | TierAsked
     | TierPassed
     | McpServerChanged
+    | TelemetryFailed
     | RunEnded
 )
 """The events of this module."""

@@ -50,6 +50,7 @@ from .inbox import Inbox
 from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
 from .signals import Signals, received_signals
+from .spans import exported_spans, record_failure
 
 OnEvent = Callable[[Stamped], None]
 
@@ -81,12 +82,15 @@ async def _run_claimed(
     with claim(path):
         journal = Journal.open(path)
         try:
-            with reading_progress(journal, tell):
-                damage = admit_damage(journal, order.changes)
-                facts = facts_of(journal)
-                keeper = ViewKeeper(journal, facts)
-            on_event = keeper.listener(on_event)
-            return await _run(journal, facts, damage, order, on_event, process, signals, tell)
+            async with exported_spans(journal.spec, process, tell) as process:
+                with reading_progress(journal, tell):
+                    damage = admit_damage(journal, order.changes)
+                    facts = facts_of(journal)
+                    keeper = ViewKeeper(journal, facts)
+                on_event = keeper.listener(on_event)
+                if process.spans is not None:
+                    on_event = process.spans.listener(journal, on_event)
+                return await _run(journal, facts, damage, order, on_event, process, signals, tell)
         except JournalError as error:
             if journal.has_written:
                 raise JournalUnwritable(str(error)) from error
@@ -159,6 +163,7 @@ async def _watch_over(
     """Run the loop, the inbox and the parking watch concurrently. When one ends, the others are cancelled."""
     commands = Inbox(run, beginning.order.stale, process.open_model)
     driver = RunDriver(run, commands.read, HandoffTiers(run, process.open_model, process.env))
+    record_failure(process.spans, run)
     inbox = asyncio.ensure_future(commands.keep_reading())
     live = asyncio.ensure_future(_drive_to_end(driver, beginning, dependencies, process.env))
     parking = asyncio.ensure_future(watch_for_parking(run))

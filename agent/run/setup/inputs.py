@@ -12,6 +12,7 @@ from ...journal import Journal
 from ...model import NO_MODEL, NoModel, open_model
 from ...protocol import Clock, Model, ModelSpec
 from ...step.resources.recorder import Listener
+from ...telemetry import Telemetry
 from ...workspace import SystemClock
 from ..client.start_request import Order
 from ..commands.reconfigure import OpenModel
@@ -33,6 +34,8 @@ class ProcessContext:
     """A model that was probed already; None: there is none."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    spans: Telemetry | None = None
+    """Sends the spans of the run and of its child runs; None: nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ...mcp import require_sdk
 from ...protocol import LoopKind, RunSpec, UserError
 from ...protocol.tools.mcp import server_of
 from ...stops import validate_predicates
+from ...telemetry import target_of
 from ...tools import TOOLS, Fetcher
 from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
@@ -31,6 +32,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     origin = branch.worktree_of if branch is not None else None
     validate_predicates(spec.predicates, Path(origin or spec.workspace))
     require_usable_commands(spec, env)
+    target_of(spec.otel, env)
     offered = tools_of(spec)
     for action in spec.predicates.require:
         tool = action.partition(":")[0]

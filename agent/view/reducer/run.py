@@ -25,6 +25,7 @@ from ...protocol import (
     RunStarted,
     Sleeping,
     Stamped,
+    TelemetryFailed,
     Unpaused,
     Waiting,
     Woken,
@@ -54,6 +55,7 @@ RunFrame = (
     | Sleeping
     | Woken
     | McpServerChanged
+    | TelemetryFailed
     | RunEnded
 )
 _Change = ModelSwitched | BudgetChanged | LimitsChanged | GateModeChanged | RuleAdded | RuleRemoved
@@ -80,6 +82,8 @@ def show_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             _show_waiting(state, stamped, event)
         case McpServerChanged():
             _server(state, stamped, event)
+        case TelemetryFailed():
+            note(state, stamped, event.line)
         case _:
             assert_never(event)
 
