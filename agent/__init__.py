@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         skill_body,
         spec_schema,
         to_spec,
+        trust_scripts,
         unused_notes,
         with_search_limits,
     )

@@ -4,6 +4,7 @@ from .finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
 from .finder.recipes import EVERY_FILE, SearchRequest, migration_concurrency, search_request, with_search_limits
 from .finder.spec_file import read_finder
 from .handoff_tiers import same_server_model
+from .hooks.hook_scripts import script_is_trusted, trust_scripts
 from .last_model import remember_model, remembered_model
 from .limits import default_budget, did_you_mean, read_limit
 from .loop_flags import budget_is_set
@@ -64,10 +65,12 @@ __all__ = [
     "remember_rule",
     "remembered_model",
     "same_server_model",
+    "script_is_trusted",
     "search_request",
     "skill_body",
     "spec_schema",
     "to_spec",
+    "trust_scripts",
     "unused_notes",
     "with_search_limits",
 ]

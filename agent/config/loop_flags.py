@@ -88,8 +88,25 @@ def improve_of(settings: Settings, branch: Branch) -> ImproveSpec:
         concurrency=settings.need("concurrency", int),
         bounded=budget_is_set(settings),
         branch=branch,
+        pass_loop=LoopKind(kind) if (kind := settings.get("pass_loop", str)) is not None else None,
     )
     return _with_pass_steps(spec, settings)
+
+
+def require_pass_loop_fits(settings: Settings, spec: RunSpec) -> None:
+    """Raise UserError if passes cannot be runs of their own with these options."""
+    asked = settings["pass_loop"]
+    if spec.improve is None:
+        if asked.source == "flag":
+            raise UserError(f"--pass-loop {asked.value}: only a run with a score has such passes; give --score CMD too")
+        return
+    if spec.improve.pass_loop is None:
+        return
+    option = f"--pass-loop {spec.improve.pass_loop}"
+    if spec.improve.tries > 1:
+        raise UserError(f"{option}: a pass is one run or has several tries, so leave --tries {spec.improve.tries} out")
+    if other := _about_one_conversation(spec):
+        raise UserError(f"{option}: {other} is judged in one conversation, and each pass has its own; give --until CMD")
 
 
 def budget_is_set(settings: Settings) -> bool:

@@ -27,6 +27,7 @@ from ..protocol import (
     Verify,
 )
 from .handoff_tiers import read_model, read_tiers
+from .hooks.read_hooks import read_hooks
 from .mcp_servers import read_servers
 from .request_params import read_params
 from .sandbox_values import read_path, read_sandbox_host, read_variable
@@ -92,7 +93,8 @@ def _choice(kind: type[Better | GateMode | LoopKind | Verify] | tuple[str, ...])
     def read(value: object, now: float) -> str:
         del now
         if value not in words:
-            raise UserError(f"{value!r} is not possible: write {', '.join(words[:-1])} or {words[-1]}")
+            several = f"{', '.join(words[:-1])} or " if len(words) > 1 else ""
+            raise UserError(f"{value!r} is not possible: write {several}{words[-1]}")
         return str(value) if isinstance(kind, tuple) else kind(str(value))
 
     return read
@@ -250,6 +252,7 @@ OPTIONS: dict[str, Option] = {
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
+    "hooks": Option("hooks", read_hooks, [], from_env=False, flag=False),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),
     "sandbox_hide": Option("sandbox.hide", _many(read_path), [], from_env=False, flag=False),
@@ -273,6 +276,7 @@ OPTIONS: dict[str, Option] = {
     "tries": Option(
         "improve.tries", _amount(parse_number, whole=True, least=1, most=MOST_TRIES, needed=True), 1, from_env=False
     ),
+    "pass_loop": Option("improve.pass_loop", _choice((LoopKind.GOAL.value,)), from_env=False),
     "cache_ttl": Option("cache_ttl", _amount(parse_duration, least=1), CACHE_TTL),
     "escalate": Option("escalate", read_model, from_env=False),
     "tiers": Option("handoff.tier", read_tiers, [], from_env=False, flag=False),

@@ -6,14 +6,15 @@ import time
 import tomllib
 from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from ..protocol import EFFORTS, ConfigError, LoopKind, McpServer, ModelSpec, OtelSpec, Rule, UserError
+from ..protocol import EFFORTS, ConfigError, Hook, LoopKind, McpServer, ModelSpec, OtelSpec, Rule, UserError
 from ..system import read_plain
 from .folders import user_folder
+from .hooks.hook_scripts import with_scripts
 from .last_model import remembered_model
 from .limits import FIELDS, default_budget
 from .options import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
@@ -22,7 +23,7 @@ from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
-JOINED_OPTIONS = ("rules", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "mcp")
+JOINED_OPTIONS = ("rules", "hooks", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "mcp")
 """Options whose values from several origins are joined."""
 Source = Literal["flag", "environment", "project", "user", "several", "last choice", "default"]
 """Where a value comes from. `several`: it was joined from more than one of them."""
@@ -110,6 +111,11 @@ class Settings:
         return list(cast("list[Rule]", self["rules"].value))
 
     @property
+    def hooks(self) -> list[Hook]:
+        """Hooks from all origins, joined."""
+        return list(cast("list[Hook]", self["hooks"].value))
+
+    @property
     def quota(self) -> dict[str, str]:
         """Tool name to rate, without quotas that were removed with `none`."""
         rates = cast("dict[str, str]", self["quota"].value)
@@ -190,6 +196,9 @@ def load_settings(
         if len(set_in) > 1:
             value = reduce(_joined, (setting.value for setting in set_in))
             found[name] = Setting(value, "several", " and ".join(setting.origin for setting in set_in))
+    if "hooks" in found:
+        hooks = with_scripts(cast("list[Hook]", found["hooks"].value), cwd, env, notes, trust=trust)
+        found["hooks"] = replace(found["hooks"], value=hooks)
     return Settings({**_last_choice(found, env), **found}, notes, given)
 
 

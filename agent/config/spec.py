@@ -38,6 +38,7 @@ from .loop_flags import (
     loop_by_flags,
     paced_of,
     pass_branch,
+    require_pass_loop_fits,
 )
 from .settings import Settings
 
@@ -96,6 +97,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
     loop = spec.loop
     made = msgspec.structs.replace(
         spec,
+        hooks=settings.hooks,
         budget=budget_of(settings, loop),
         predicates=_confirmed(settings, loop),
         interval=interval_of(settings, branch) if loop is LoopKind.INTERVAL else None,
@@ -106,6 +108,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
     )
+    require_pass_loop_fits(settings, made)
     tries = goal_tries_of(settings, made)
     return made if tries is None else msgspec.structs.replace(made, tries=tries, commit=False)
 

@@ -22,7 +22,8 @@ CUT = (
 def decide(state: LoopState) -> Decision:
     """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
-    if fired := met(state):
+    fired = met(state)
+    if fired and not (facts.spec.needs_finish and facts.finish is None):
         if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
             return Confirm()
         early = ", already met" if facts.step == 0 else ""

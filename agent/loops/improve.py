@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..facts.passes import PassFacts
-from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, Reason, Work
+from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
+from .pass_runs import are_too_small, decide_run, end_between
 from .passes import BEGIN, MEASURE, budget_end, continue_pass, pass_facts
 from .state import LoopState, common_end
 from .tries import decide_tries
@@ -20,19 +21,29 @@ def decide(state: LoopState) -> Decision:
     assert spec is not None  # the command line sets it for this loop
     if not passing.scores:
         return _baseline(state, spec)
-    if passing.open is not None and passing.open.tries > 1:
-        return decide_tries(state, passing, passing.open, spec)
     if passing.open is not None:
-        return continue_pass(state, passing, spec.pass_steps)
-    if end := common_end(state) or budget_end(state):
+        return _decide_open(state, passing, passing.open, spec)
+    end = end_between(state, passing) if spec.pass_loop is not None else common_end(state) or budget_end(state)
+    if end is not None:
         return end
     if passing.unmeasured >= spec.patience:
         return _not_measured(passing, spec)
     if passing.stale >= spec.patience:
         by = f" by more than {spec.min_delta:g}" if spec.min_delta else ""
         detail = f"the best score has not improved{by} for {passing.stale} passes: best {passing.best:g}"
-        return Finish(reason=Reason.PLATEAU, detail=f"{detail}, at first {passing.scores[0].score:g}")
+        detail = f"{detail}, at first {passing.scores[0].score:g}"
+        if spec.pass_loop is not None and are_too_small(state, spec):
+            return Finish(reason=Reason.BUDGET, detail=f"{detail}; the share of the budget of each was too small")
+        return Finish(reason=Reason.PLATEAU, detail=detail)
     return Again([Work(kind=BEGIN)])
+
+
+def _decide_open(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:
+    if spec.pass_loop is not None:
+        return decide_run(state, passing, started)
+    if started.tries > 1:
+        return decide_tries(state, passing, started, spec)
+    return continue_pass(state, passing, spec.pass_steps)
 
 
 def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:

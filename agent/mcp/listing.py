@@ -23,9 +23,9 @@ _LONGEST_NAME = 200
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Control, invisible and bidirectional characters."""
 _HINTS = {
-    "readOnlyHint": "it says that it only reads",
-    "destructiveHint": "it says that it can destroy data",
-    "openWorldHint": "it says that it reaches other systems",
+    "readOnlyHint": "only reads",
+    "destructiveHint": "can destroy data",
+    "openWorldHint": "reaches other systems",
 }
 _CHECKED = frozenset(
     ("type", "properties", "required", "enum", "const", "items", "additionalProperties", "anyOf", "allOf")

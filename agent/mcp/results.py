@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -22,7 +22,7 @@ def call_text(result: Mapping[str, Any]) -> CallText:
     blocks = cast("list[object]", content) if isinstance(content, list) else []
     parts = [_block(cast("dict[str, Any]", block)) for block in blocks if isinstance(block, dict)]
     structured = result.get("structuredContent")
-    if structured is not None and not any(_is_same(part, structured) for part in parts):
+    if structured is not None and not _is_known(structured, parts):
         parts.append(json.dumps(structured, ensure_ascii=False, indent=1))
     return CallText(ok=result.get("isError") is not True, text="\n".join(part for part in parts if part))
 
@@ -53,6 +53,15 @@ def _resource(resource: Mapping[str, Any]) -> str:
 def _size(data: object) -> str:
     """Return the size of data in base64."""
     return f"{len(data) * 3 // 4:,} bytes" if isinstance(data, str) else "no data"
+
+
+def _is_known(value: object, texts: Sequence[str]) -> bool:
+    """Return whether the texts have the content of a value already: as JSON, or as its only field."""
+    if isinstance(value, dict):
+        fields = list(cast("dict[str, object]", value).values())
+        if len(fields) == 1 and fields[0] in texts:
+            return True
+    return any(_is_same(text, cast(object, value)) for text in texts)
 
 
 def _is_same(text: str, value: object) -> bool:

@@ -84,6 +84,8 @@ from .events.check import (
     CheckStarted as CheckStarted,
     GuardApproved as GuardApproved,
     GuardSealed as GuardSealed,
+    HookRan as HookRan,
+    HookResult as HookResult,
     MarkKind as MarkKind,
     PredicateJudged as PredicateJudged,
     ScoreMeasured as ScoreMeasured,
@@ -281,6 +283,13 @@ from .evidence import (
     confirmation_words as confirmation_words,
     evidence_kind as evidence_kind,
     evidence_words as evidence_words,
+)
+from .extensions.hooks import (
+    HOOK_POINTS as HOOK_POINTS,
+    HOOK_VERSION as HOOK_VERSION,
+    REFUSES as REFUSES,
+    Hook as Hook,
+    HookPoint as HookPoint,
 )
 from .extensions.skills import (
     SKILL as SKILL,

@@ -61,6 +61,8 @@ def misfit(spec: RunSpec, name: str) -> str | None:
     if limit is None:
         return None
     holders = [limit.needs] if limit.needs else limit.parts
+    if name == "tries" and spec.improve is not None and spec.improve.pass_loop is not None:
+        return f"each pass of this run is {spec.improve.pass_loop.a_run}, so it has no tries"
     if not holders or any(getattr(spec, holder) is not None for holder in holders):
         return None
     return f"only {limit.of} has the limit {name}"

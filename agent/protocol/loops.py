@@ -181,6 +181,8 @@ class ImproveSpec(msgspec.Struct, frozen=True, kw_only=True):
     branch: Branch = Branch()
     pass_steps: int = 15
     """Maximum number of steps of one pass."""
+    pass_loop: LoopKind | None = None
+    """The loop of the child run that works each pass; None: each pass is a conversation of the run itself."""
 
 
 class GoalTries(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from .budget import Budget
+from .extensions.hooks import Hook
 from .extensions.skills import Skill
 from .finder import FinderSpec, RepeatSpec
 from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, PacedSpec, ParentRef
@@ -191,6 +192,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     loop: LoopKind
     task: str
     """The task. Empty in a chat that has no first message yet."""
+    first_message: str | None = None
+    """The first message to the model, if it is not the task: a pass that is a run also gets what earlier ones did."""
     images: list[ImageRef] = []
     """Images of the task; the view has already stored their content in the journal."""
     workspace: str
@@ -224,6 +227,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the project instructions, if the workspace has any (`AGENTS.md`, `CLAUDE.md`)."""
     skills: list[Skill] = []
     """Skills that the model can load."""
+    hooks: list[Hook] = []
+    """Commands that run on events of the run and can refuse."""
     item_steps: int = 15
     """Maximum number of steps of one item or lens."""
     command_timeout: float = 120.0
@@ -246,6 +251,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a `repeat` run."""
     parent: ParentRef | None = None
     """The run that started this one; None: a person or a script did."""
+    needs_finish: bool = False
+    """The predicates held before the run, so they make it `done` only after the model has called `finish`."""
+    guarded_commands: list[str] = []
+    """Commands whose files are guarded like those of a check, although this run does not execute them."""
     edit_format: EditFormat = BY_TOOLS
     """With `constrained`, the program chooses the file."""
     commit: bool = False
@@ -258,6 +267,16 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The spec file from which the run was made, if there is one."""
     extra: dict[str, Any] = {}
     """Settings of later loops (lenses, clock, score), by loop kind."""
+
+    @property
+    def opening(self) -> str:
+        """The first message to the model."""
+        return self.first_message or self.task
+
+    @property
+    def has_children(self) -> bool:
+        """Whether the run starts child runs."""
+        return self.loop.traits.has_children or (self.improve is not None and self.improve.pass_loop is not None)
 
     @property
     def changes_files(self) -> bool:

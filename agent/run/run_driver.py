@@ -24,6 +24,7 @@ from ..step import wrap_up
 from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
 from .handoff.tiers import HandoffTiers
+from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .setup.concurrent_runs import concurrent_runs
@@ -45,6 +46,7 @@ class RunDriver:
         await self._handle_commands()
         await run.waits.until(self._may_continue)
         await self._give_control()
+        await withhold_messages(run)
         run.queue.deliver()
         if self._facts.verdicts.is_check_due and run.requests.stop is None:
             await check_predicates(run)
@@ -108,7 +110,8 @@ class RunDriver:
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
         answer = run.finder.answer() if run.finder is not None else None
-        if decision.wrap_up and run.requests.stop != "now" and run.finder is None:
+        has_conversation = run.finder is None and run.children is None
+        if decision.wrap_up and run.requests.stop != "now" and has_conversation:
             answer = await wrap_up(self._ctx, decision.detail)
         if facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self._wait_for_budget(decision.detail)

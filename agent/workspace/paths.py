@@ -17,15 +17,23 @@ from .names import why_cautioned, why_forbidden
 class Workspace:
     """The folder that a run works in. Every path from a model is checked by `resolve` before it is used."""
 
-    def __init__(self, root: Path, private: Sequence[Path] = (), leftovers: Leftovers | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        private: Sequence[Path] = (),
+        leftovers: Leftovers | None = None,
+        hook_scripts: Sequence[str] = (),
+    ) -> None:
         """`private`: rundry's own files and folders that no tool may access (the journal, the snapshot store).
 
-        `leftovers`: the record of this run's temporary files.
+        `leftovers`: the record of this run's temporary files. `hook_scripts`: files that hooks of the run execute,
+        relative to `root`.
         """
         self.root = real_path(root)
         self.private = tuple(real_path(path) for path in private)
         self.own_writes = OwnWrites()
         self.leftovers = leftovers or Leftovers(None)
+        self.hook_scripts = tuple(hook_scripts)
 
     def resolve(self, given: str) -> Path:
         """Return the absolute path with every link followed. The path need not exist. Raises PathRefused."""
@@ -65,6 +73,8 @@ class Workspace:
         why = why_cautioned(real.relative_to(self.root).parts)
         if why:
             return why
+        if real.relative_to(self.root).as_posix() in self.hook_scripts:
+            return "a hook of this run executes it"
         lexical = Path(os.path.normpath(whole))
         if lexical != real and lexical.is_relative_to(self.root):
             return why_cautioned(lexical.relative_to(self.root).parts)

@@ -113,6 +113,9 @@ on_ask = "handoff"
 rules = [{verdict = "allow", command = "git status"}, {verdict = "deny", path = "secret/**"}]
 [quota]
 run_command = "30/min"
+[[hooks]]
+on = "run-end"
+command = "true"
 [find]
 item_steps = 5
 dry_passes = 3
@@ -137,6 +140,7 @@ score = "./bench"
 goal = "min"
 patience = 5
 min_delta = 0.5
+pass_loop = "goal"
 repeat = 3
 tries = 2
 [[handoff.tier]]

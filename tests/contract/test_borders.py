@@ -44,6 +44,11 @@ def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_
     assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
 
 
+def test_the_command_line_the_runner_and_the_screen_come_up_without_the_mcp_sdk(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.cli, rundry.agent.run, rundry.tui.app, rundry.tui.screens.main", tmp_path)
+    assert not {"mcp", "mcp_types", "pydantic_settings", "starlette", "rundry.tui.mcp"} & loaded
+
+
 def test_the_screen_comes_up_without_litellm(tmp_path: Path):
     loaded = loaded_after("import rundry.tui.app, rundry.tui.screens.main", tmp_path)
     assert "textual" in loaded

@@ -8,8 +8,12 @@ import pytest
 from loops.told import Told, closed, interval, kinds, opened
 
 from rundry.agent.protocol import (
+    Again,
     Better,
     Budget,
+    ChildFinished,
+    ChildSpent,
+    ChildStarted,
     Finish,
     HandoffClosed,
     HandoffOpened,
@@ -20,6 +24,7 @@ from rundry.agent.protocol import (
     Reason,
     ScoreMeasured,
     ScoreNotMeasured,
+    Spent,
     Unpaused,
     WorkResult,
 )
@@ -135,3 +140,61 @@ def test_a_pass_that_starts_ends_the_row_of_skipped_ones():
     for number, verdict in enumerate(("skipped", "skipped", "unchanged", "skipped", "skipped"), 1):
         closed(opened(told, number, at=300.0 * number), number, verdict)
     assert not isinstance(told.decide(at=1500.0), Finish)
+
+
+def with_runs(**spec: Any) -> Told:
+    """An improve run whose passes are goal runs, with its first pass open."""
+    return opened(measured(improve(pass_loop=LoopKind.GOAL, **spec), 5, 5, kept=True), 1)
+
+
+def child_started(number: int = 1) -> ChildStarted:
+    return ChildStarted(
+        number=number,
+        run_id=f"c{number}",
+        journal="/j",
+        loop=LoopKind.GOAL,
+        about="",
+        title="t",
+        budget=Budget(steps=15),
+    )
+
+
+def child_ended(reason: Reason, number: int = 1, *, resumes: bool = False) -> ChildFinished:
+    return ChildFinished(
+        number=number, run_id=f"c{number}", reason=reason, detail="d", complete=False, exit_code=1, resumes=resumes
+    )
+
+
+def test_a_pass_that_is_a_run_is_closed_however_its_run_ended():
+    for reason in (Reason.DONE, Reason.ANSWERED, Reason.BUDGET, Reason.STAGNATION, Reason.USER):
+        told = with_runs()
+        assert kinds(told.decide()) == ["child"]
+        assert kinds(told.tell(child_started()).decide()) == ["child"]
+        assert told.decide(busy=frozenset({"child:1"})) == Again([])
+        assert kinds(told.tell(child_ended(reason)).decide()) == ["close"], reason
+
+
+def test_a_pass_stays_open_for_a_run_that_failed_or_was_handed_over_until_it_is_continued():
+    failed = with_runs().tell(child_started(), child_ended(Reason.ERROR, resumes=True))
+    end = failed.decide(WorkResult(fault="no answer", retryable=True))
+    assert isinstance(end, Finish) and (end.reason, end.retryable) == (Reason.ERROR, True)
+    assert kinds(failed.tell(Unpaused()).decide()) == ["child"]
+    waiting = with_runs().tell(child_started(), child_ended(Reason.HANDOFF, resumes=True))
+    end = waiting.decide(WorkResult(handoff="someone has to decide"))
+    assert isinstance(end, Finish) and end.reason is Reason.HANDOFF
+    assert kinds(waiting.tell(HandoffClosed(by="person")).decide()) == ["child"]
+
+
+def test_an_exhausted_budget_ends_a_run_of_runs_without_a_last_call():
+    told = with_runs().tell(child_started(), child_ended(Reason.BUDGET))
+    end = closed(told, 1, "unchanged").decide()
+    assert isinstance(end, Finish) and (end.reason, end.wrap_up) == (Reason.BUDGET, False)
+    assert end.detail == "pass 1: d", "its first call did not fit"
+
+
+def test_passes_that_used_up_their_shares_end_with_budget_instead_of_a_plateau():
+    for used, expected in ((3, Reason.BUDGET), (15, Reason.PLATEAU)):
+        told = with_runs(patience=1).tell(child_started(), child_ended(Reason.BUDGET))
+        told.tell(ChildSpent(run_id="c1", spent=Spent(steps=used)))
+        end = closed(told, 1, "reverted").decide()
+        assert isinstance(end, Finish) and end.reason is expected

@@ -34,7 +34,7 @@ async def test_a_call_of_a_server_that_nobody_here_wrote_waits_and_its_result_re
     (opened,) = [e for e in run.events if e["type"] == "proposal_opened"]
     assert (opened["server"], opened["name"]) == ("time", "get_current_time")
     assert json.loads(opened["call"]) == {"timezone": "Europe/Berlin"}
-    assert "it says that it only reads" in opened["asks"]
+    assert opened["asks"] == ["no rule allows time__get_current_time; the server says that it only reads"]
     (decided,) = [e for e in run.events if e["type"] == "proposal_decided"]
     assert (decided["decision"], decided["by"]) == ("approve", "person")
     assert results(run)[0]["ok"]

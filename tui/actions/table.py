@@ -26,6 +26,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("child", "Open child run", "the running one; {fold} on its entry", "alt+c", takes="[N]", hint="child run"),
     Action("parent", "Open parent run", "that started this one", hint="parent run"),
     Action("spend", "Show spend", "of each model in this run"),
+    Action("mcp", "Show MCP servers", "their state and tools"),
     Action("replay", "Replay run", "at 1x, 4x, 16x or 64x", "f11", takes="[SPEED]", hint="replay"),
     Action("wake", "Wake run", "while it sleeps", "f9", hint="wake"),
     Action("unfold", "Unfold entry", "the last one; or fold it", "ctrl+o", hint="unfold"),

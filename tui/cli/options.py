@@ -98,6 +98,9 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "tries": _option(
         "--tries", metavar="N", help="With --until or --score: N candidates in worktrees; keep the best one (1)."
     ),
+    "pass_loop": _option(
+        "--pass-loop", metavar="LOOP", help="With --score: `goal` makes each pass a run of its own, with --until CMD."
+    ),
     "pass_steps": _option("--pass-steps", metavar="N", help="Steps of one pass (30 with --every, 15 with --score)."),
     "cache_ttl": _option("--cache-ttl", metavar="D", help="Paced: how long the prompt cache lives (5m), or none."),
     "otel_content": _option(

@@ -31,6 +31,7 @@ def beside_a_run(cli: click.Group) -> None:
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
+    cli.add_command(mcp)
 
 
 class _Verbs(click.Command):
@@ -196,6 +197,35 @@ def report(days: float, as_json: bool, html: str | None, **flags: object) -> Non
     from .reports import print_report
 
     guarded(lambda: print_report(flags, days=days, as_json=as_json, html=html))
+
+
+@click.command(short_help="Serve runs to an MCP client.")
+@click.option(
+    "--folder", "folders", multiple=True, metavar="DIR", help="Runs below it; default: here. May be repeated."
+)
+@click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
+@click.option("-m", "--model", metavar="NAME", help="Model of new runs; default: as in the config.")
+@click.option("--api-base", metavar="URL", help="An OpenAI-compatible server for --model.")
+@click.option("--max-steps", default="200", metavar="N", help="Highest limit of steps of a run (200), or none.")
+@click.option("--max-tokens", default="2m", metavar="N", help="Highest limit of billed tokens of a run (2m), or none.")
+@click.option("--max-usd", default="5", metavar="X", help="Highest limit of USD of a run (5), or none.")
+@click.option("--max-time", default="1h", metavar="D", help="Highest limit of working time of a run (1h), or none.")
+@click.option("--max-runs", type=WholeNumber(1), default=3, metavar="N", help="Runs at the same time (3).")
+@click.option("--max-starts", type=WholeNumber(1), default=50, metavar="N", help="Starts and resumes in all (50).")
+@click.option("--gate", type=Words(["read", "ask", "edits"]), metavar="MODE", help="Widest mode of the gate (ask).")
+@click.option("--allow-auto", is_flag=True, help="Runs may use the gate's mode auto.")
+@click.option("--allow-approve", is_flag=True, help="The client may approve and reject proposals, by digest.")
+@click.option("--any-run", is_flag=True, help="The client may also control runs that no MCP client started.")
+@click.option("--stop-on-exit", is_flag=True, help="Stop the server's runs when it exits; default: they continue.")
+def mcp(folders: tuple[str, ...], **flags: object) -> None:
+    """Serve the Model Context Protocol on standard input and output: start runs, read, control and wait for them.
+
+    The client sees runs below the folders only. It cannot approve anything without --allow-approve, and never what
+    needs a person: guarded files, suspect checks, more than the sandbox allows.
+    """
+    from ..mcp.command import serve
+
+    guarded(lambda: serve(flags, folders))
 
 
 class _Check(click.Command):

@@ -28,6 +28,7 @@ class DialogHandlers:
             "help": self._help,
             "handoff": self._handoff,
             "spend": self._spend,
+            "mcp": self._mcp,
             "replay": self._replay,
             "allowed": self._allowed,
         }
@@ -63,6 +64,13 @@ class DialogHandlers:
         if not self._controller.state.shares:
             raise RundryError("no model was called yet")
         self._services.open(SpendScreen(self._controller.state))
+
+    def _mcp(self, _argument: str) -> None:
+        from ..screens.dialogs.mcp_servers import McpScreen
+
+        if not self._controller.state.mcp:
+            raise RundryError("this run has no MCP servers: docs/how-to/mcp.md says how to add one")
+        self._services.open(McpScreen(self._controller.state))
 
     def _replay(self, argument: str) -> None:
         from ..replay import SPEEDS, Player, Timeline

@@ -16,8 +16,10 @@ from rundry.agent import (
     UserError,
     find_commands,
     find_skills,
+    load_settings,
     load_skill,
     skill_body,
+    trust_scripts,
     unused_notes,
 )
 
@@ -78,7 +80,7 @@ class Extensions:
         return "\n\n".join(part for part in (about, body.strip(), text.strip()) if part)
 
     def trust(self) -> list[str]:
-        """Trust what the workspace has now, until it changes. Returns the places."""
+        """Trust the skills, commands and scripts of hooks that are there now, until they change. Returns the places."""
         fresh = Extensions(self.workspace)
         digests = {
             one.skill.place: one.skill.digest
@@ -87,8 +89,10 @@ class Extensions:
         }
         digests |= {one.place: one.digest for one in fresh.commands if one.origin == "project" and not one.problem}
         Trust().trust_items(self.workspace, digests)
+        hooks = load_settings({}, cwd=self.workspace, env=os.environ, trust=True).hooks
+        scripts = trust_scripts(hooks, self.workspace, os.environ)
         self.forget()
-        return sorted(digests)
+        return sorted({*digests, *scripts})
 
     @property
     def suggestions(self) -> list[tuple[str, str, str]]:

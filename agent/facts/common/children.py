@@ -12,6 +12,8 @@ from ...protocol import (
     ChildSpent,
     ChildStarted,
     Event,
+    GateModeChanged,
+    HandoffClosed,
     Reason,
     RunResumed,
     Spent,
@@ -68,6 +70,8 @@ class Children:
     by_number: dict[int, Child] = field(default_factory=dict[int, Child])
     woken: bool = False
     """Somebody ended the sleep before the next child."""
+    gate_changed_at: float = 0.0
+    """Unix time of the last change of the gate's mode in the run itself."""
 
     @property
     def open(self) -> Child | None:
@@ -98,6 +102,10 @@ class Children:
                 self._reopen(lambda ended: ended.resumes)
             case Unpaused():  # the run paused because of the error
                 self._reopen(lambda ended: ended.reason is Reason.ERROR)
+            case HandoffClosed():
+                self._reopen(lambda ended: ended.resumes and ended.reason is Reason.HANDOFF)
+            case GateModeChanged():
+                self.gate_changed_at = stamped.at
             case _:
                 pass
 
@@ -120,5 +128,7 @@ class Children:
         )
 
 
-CHILDREN_EVENTS = frozenset[type[Event]]((ChildStarted, ChildSpent, ChildFinished, RunResumed, Unpaused, Woken))
+CHILDREN_EVENTS = frozenset[type[Event]](
+    (ChildStarted, ChildSpent, ChildFinished, RunResumed, Unpaused, Woken, HandoffClosed, GateModeChanged)
+)
 """The events that change `Children`; all others are ignored."""

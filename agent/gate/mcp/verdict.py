@@ -22,12 +22,17 @@ def judge_mcp(draft: McpDraft, mode: GateMode, rules: Sequence[Rule]) -> Verdict
         return Verdict(action="deny", why=["the gate is set to `read`: no tool of an MCP server is called"])
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)
     if asked is not None:
-        return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}", *draft.claims])
+        return Verdict(action="ask", why=[f"a rule asks: {rule_text(asked)}", *_claims(draft)])
     allowed = next((rule for rule in spoken if rule.verdict == "allow"), None)
     if allowed is not None:
         return Verdict(action="allow", why=[f"a rule allows it: {rule_text(allowed)}"])
-    why = [f"no rule allows the tool {draft.name} of the MCP server {draft.server}", *draft.claims]
-    return Verdict(action="ask", why=why, needs=[draft.tool], rule=Rule(verdict="allow", tool=draft.tool))
+    said = "".join(f"; {line}" for line in _claims(draft))
+    rule = Rule(verdict="allow", tool=draft.tool)
+    return Verdict(action="ask", why=[f"no rule allows {draft.tool}{said}"], rule=rule)
+
+
+def _claims(draft: McpDraft) -> list[str]:
+    return [f"the server says that it {' and '.join(draft.claims)}"] if draft.claims else []
 
 
 def names_tool(rule: Rule, tool: str) -> bool:

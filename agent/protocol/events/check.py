@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ..extensions.hooks import HookPoint
 from .base import EventBase
 
 MarkKind = Literal[
@@ -16,12 +17,32 @@ MarkKind = Literal[
     "diverted",  # a parent is a link or a file
 ]
 """What exists at a guarded path."""
+HookResult = Literal[
+    "passed",  # exit code 0
+    "refused",  # exit code 2
+    "failed",  # another exit code, a time-out, a changed script
+]
 
 
 class CheckStarted(EventBase, frozen=True, kw_only=True):
     """A check starts, with its command line."""
 
     command: str
+
+
+class HookRan(EventBase, frozen=True, kw_only=True):
+    """A hook ran, and passed, refused or failed."""
+
+    on: HookPoint
+    command: str
+    result: HookResult
+    reason: str = ""
+    """What it printed on standard error, or why it failed; at most 2,000 characters."""
+    seconds: float = 0.0
+    tool: str = ""
+    call_id: str = ""
+    path: str = ""
+    """The file that the call or the edit is about, relative to the workspace."""
 
 
 class GuardSealed(EventBase, frozen=True, kw_only=True):
@@ -127,7 +148,8 @@ class ScoreNotMeasured(EventBase, frozen=True, kw_only=True):
 
 
 CheckEvent = (
-    GuardSealed
+    HookRan
+    | GuardSealed
     | GuardApproved
     | CheckStarted
     | CheckAccepted

@@ -60,6 +60,8 @@ class ChildFinished(EventBase, frozen=True, kw_only=True):
     resumes: bool = False
     """The child did not finish its work, and continues when this run is resumed."""
     files_changed: list[str] = []
+    said: str = ""
+    """What the child says that it did, on one line."""
     new: list[NewFinding] | None = None
     """In a repeat run: the findings that no earlier search had; None in other runs."""
 

@@ -133,7 +133,7 @@ def _read(path: Path, journal: Journal) -> RunLine:
         parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
     )
-    if ended is None and spec.loop.traits.has_children:
+    if ended is None and spec.has_children:
         events = [*events, *journal.read_types([ChildSpent])]
     return _with_usage(line, events) if ended is None else _with_end(line, ended, _verified(newest))
 

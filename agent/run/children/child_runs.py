@@ -15,6 +15,7 @@ from ...facts.common.children import Child
 from ...facts.common.spending import SPENDING_EVENTS, USAGE_EVENTS, Spending
 from ...journal import Journal
 from ...journal.budget_ledger import OWN
+from ...journal.integrity.unfinished import rename_complete
 from ...protocol import (
     Budget,
     BudgetChanged,
@@ -22,12 +23,13 @@ from ...protocol import (
     ChildSpent,
     ChildWaiting,
     Command,
+    GateMode,
+    GateModeChanged,
     Outcome,
     Paused,
     Reason,
     RundryError,
     RunEnded,
-    SetGateMode,
     Stamped,
     Stop,
     StopHow,
@@ -41,6 +43,7 @@ from ...reports import journal_path, new_run_id
 from ...step import RunContext
 from ..client.start_request import Order, ResumeChanges
 from ..live.requests import UserRequests
+from ..passes.pass_texts import LINE, cut
 from .kinds import new_findings, share_of_child, spec_of_child, start_of_child
 from .share import raised_limits
 
@@ -48,6 +51,8 @@ RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
 """Type of the function that drives a child run to its outcome and calls the second argument with each event."""
 _CONTINUES = (Reason.BUDGET, Reason.ERROR, Reason.USER)
 """Reasons of an end after which an open child run is resumed."""
+_CONTINUES_PASS = (*_CONTINUES, Reason.HANDOFF)
+"""The same for the child run of a pass, which has to end before the pass does."""
 
 
 class ChildRuns:
@@ -57,8 +62,6 @@ class ChildRuns:
         self._ctx, self._run_child = ctx, run_child
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
-        self._gate_missed: SetGateMode | None = None
-        """A change of the gate's mode for which no child was running."""
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
@@ -70,12 +73,6 @@ class ChildRuns:
         """Put a command for the run into the inbox of the running child run, if there is one."""
         if self._running is not None:
             self._running.inbox.put(command)
-
-    def set_gate(self, command: SetGateMode) -> None:
-        """Set the gate's mode of the running child, or of the child that continues next. A new child gets it anyway."""
-        if self._running is None:
-            self._gate_missed = command
-        self.forward(command)
 
     @property
     def running(self) -> str | None:
@@ -126,20 +123,22 @@ class ChildRuns:
         journal = self._opened(child)
         try:
             ended = last_end(journal)
-            if ended is not None and ended.reason not in _CONTINUES:  # the parent was killed before it recorded it
+            continues = _CONTINUES if self._ctx.facts.spec.improve is None else _CONTINUES_PASS
+            if ended is not None and ended.reason not in continues:  # the parent was killed before it recorded it
                 return self._note_end(child, journal, ended, work)
             order = Order(
                 journal=child.journal,
-                changes=self._changes(child, ended),
+                changes=msgspec.structs.replace(
+                    self._changes(child, ended),
+                    gate=self._missed_gate(journal),
+                    unsandboxed_ok=self._ctx.gate.policy.unsandboxed_ok,
+                ),
                 stale=[command_id for command_id, _ in journal.inbox.untaken()],
                 linger=False,
                 headless=self._ctx.headless,
             )
             spending = _spending_of(journal)
             self._running = journal
-            if self._gate_missed is not None:  # after `stale` was read, so the child accepts it
-                self.forward(self._gate_missed)
-                self._gate_missed = None
 
             def on_event(stamped: Stamped) -> None:
                 if type(stamped.event) in SPENDING_EVENTS:
@@ -158,11 +157,24 @@ class ChildRuns:
 
     def _opened(self, child: Child) -> Journal:
         path = Path(child.journal)
-        return (
-            Journal.open(path)
-            if path.exists()
-            else Journal.create(path, spec_of_child(self._ctx.facts, child, self._ctx.journal.path))
-        )
+        if path.exists():
+            return Journal.open(path)
+        spec = spec_of_child(self._ctx.facts, child, self._ctx.journal.path)
+        journal = Journal.create_unnamed(path, spec, self._ctx.clock.now)
+        try:
+            for image in spec.images:
+                journal.keep(self._ctx.journal.blob(image.sha))
+        finally:
+            journal.close()
+        rename_complete(journal.path, path)
+        return Journal.open(path)
+
+    def _missed_gate(self, journal: Journal) -> GateMode | None:
+        """Return the gate's mode of this run, if it was changed after that of the child; otherwise None."""
+        changes = journal.read_types((GateModeChanged,))
+        since = changes[-1].at if changes else float(journal.meta("created") or 0)
+        facts = self._ctx.facts
+        return facts.gate_mode if facts.common.children.gate_changed_at > since else None
 
     def _changes(self, child: Child, ended: RunEnded | None) -> ResumeChanges:
         """Return the changes for the resume of a child run: after an exhausted budget, it gets a new share."""
@@ -192,17 +204,25 @@ class ChildRuns:
         """Record how the child run ended. Without an end it waits for a person, so the result is a hand-off."""
         if ended is None:
             return WorkResult(work=work.work, handoff=f"the child run {child.run_id} waits for a person")
-        is_stopped = self._requests is not None and self._requests.stop is not None
-        resumes = ended.reason in (Reason.BUDGET, Reason.ERROR) or (ended.reason is Reason.USER and is_stopped)
-        repeats = self._ctx.facts.spec.repeat is not None
-        if repeats:  # after a search that failed or used its share, the next one starts at its time
-            resumes = ended.reason is Reason.USER and is_stopped
-        event = _finished(child, ended, resumes=resumes)
+        event = _finished(child, ended, resumes=self._resumes(ended))
         new = new_findings(self._ctx.facts, child, journal)
         self._ctx.events.record(msgspec.structs.replace(event, new=new), work=work.work, durable=True)
-        if not repeats and ended.reason in (Reason.ERROR, Reason.REFUSED):
+        spec = self._ctx.facts.spec
+        if spec.repeat is None and ended.reason in (Reason.ERROR, Reason.REFUSED):
             return WorkResult(work=work.work, fault=ended.detail, retryable=ended.retryable)
+        if spec.improve is not None and ended.reason is Reason.HANDOFF:
+            return WorkResult(work=work.work, handoff=f"the child run {child.run_id}: {ended.detail}")
         return WorkResult(work=work.work, steps=ended.steps)
+
+    def _resumes(self, ended: RunEnded) -> bool:
+        """Return whether a child run with this end continues when this run is resumed."""
+        spec, stop = self._ctx.facts.spec, None if self._requests is None else self._requests.stop
+        if spec.improve is not None:  # any other end also ends the pass
+            return ended.reason in (Reason.ERROR, Reason.HANDOFF)
+        is_stopped = ended.reason is Reason.USER and stop is not None
+        if spec.repeat is not None:  # after a search that failed or used its share, the next one starts at its time
+            return is_stopped
+        return is_stopped or ended.reason in (Reason.BUDGET, Reason.ERROR)
 
     def _stop(self, how: StopHow) -> None:
         self.forward(Stop(how=how))
@@ -229,4 +249,5 @@ def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:
         exit_code=ended.exit_code,
         resumes=resumes,
         files_changed=ended.files_changed,
+        said=cut((ended.answer or "").strip().split("\n", 1)[0], LINE),
     )

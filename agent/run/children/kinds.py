@@ -1,4 +1,4 @@
-"""What the child runs of a run are: goal runs for findings, or searches on a clock."""
+"""What the child runs of a run are: goal runs for findings or for passes, or searches on a clock."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ import msgspec
 
 from ...facts.common.children import Child
 from ...facts.facts import RunFacts
+from ...facts.passes import PassFacts
 from ...journal import Journal
 from ...protocol import (
     Budget,
     ChildStarted,
     FindingJudged,
     FindingReported,
+    ImproveSpec,
     LoopKind,
     NewFinding,
     ParentRef,
     RunSpec,
 )
+from ..passes.pass_texts import first_message
 from .share import least_of, share_of
 
 
 def share_of_child(facts: RunFacts) -> Budget:
     """Return the budget of the next child run."""
-    fix, repeat = facts.spec.fix, facts.spec.repeat
+    fix, repeat, improve = facts.spec.fix, facts.spec.repeat, facts.spec.improve
     if repeat is not None:
         return least_of(share_of(facts.budget, facts.spent, 1), repeat.budget)
+    if improve is not None:
+        return _share_of_pass(facts, improve)
     assert fix is not None  # the other loop with children
     ended = sum(not child.is_open for child in facts.common.children.by_number.values())
     return share_of(facts.budget, facts.spent, len(fix.targets) - ended)
@@ -34,9 +39,11 @@ def share_of_child(facts: RunFacts) -> Budget:
 
 def start_of_child(facts: RunFacts, number: int, run_id: str, journal: Path, share: Budget) -> ChildStarted:
     """Return the event with which a child run starts."""
-    fix, repeat = facts.spec.fix, facts.spec.repeat
+    fix, repeat, improve = facts.spec.fix, facts.spec.repeat, facts.spec.improve
     if repeat is not None:
         loop, about, title = LoopKind.UNTIL_DRY, "", repeat.task
+    elif improve is not None:
+        loop, about, title = improve.pass_loop or LoopKind.GOAL, "", facts.spec.task
     else:
         assert fix is not None  # the other loop with children
         target = fix.targets[number - 1]
@@ -62,10 +69,40 @@ def spec_of_child(facts: RunFacts, child: Child, journal: Path) -> RunSpec:
     )
     if facts.spec.repeat is not None:
         return searching(spec, facts.spec)
+    if facts.spec.improve is not None:
+        return _of_pass(spec, facts, facts.spec.improve, child.number)
     assert facts.spec.fix is not None  # the other loop with children
     target = facts.spec.fix.targets[child.number - 1]
     predicates = msgspec.structs.replace(spec.predicates, until=target.until)
     return msgspec.structs.replace(spec, loop=LoopKind.GOAL, task=target.task, predicates=predicates)
+
+
+def _share_of_pass(facts: RunFacts, improve: ImproveSpec) -> Budget:
+    """Return the budget of a pass: as many passes as may follow without an improvement can have an equal share."""
+    passing = _pass_facts(facts)
+    left = improve.patience - max(passing.stale, passing.unmeasured)
+    most = Budget(steps=improve.pass_steps, tokens=None, usd=None, seconds=None)
+    return least_of(share_of(facts.budget, facts.spent, max(1, left)), most)
+
+
+def _of_pass(spec: RunSpec, facts: RunFacts, improve: ImproveSpec, number: int) -> RunSpec:
+    """Return the spec as that of the child run which works a pass. The score command stays that of the parent."""
+    passing = _pass_facts(facts)
+    return msgspec.structs.replace(
+        spec,
+        loop=improve.pass_loop or LoopKind.GOAL,
+        first_message=first_message(facts, passing, number),
+        images=[*facts.spec.images, *passing.images],
+        improve=None,
+        needs_finish=passing.open is not None and passing.open.green,
+        guarded_commands=[improve.score],
+        commit_hooks=False,
+    )
+
+
+def _pass_facts(facts: RunFacts) -> PassFacts:
+    assert facts.pass_facts is not None  # an improve run always has them
+    return facts.pass_facts
 
 
 def searching(spec: RunSpec, parent: RunSpec) -> RunSpec:

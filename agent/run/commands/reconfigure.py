@@ -183,5 +183,5 @@ def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
     if command.settle:
         gate.decide_by_mode()
     if run.children is not None:
-        run.children.set_gate(command)
+        run.children.forward(command)
     return None

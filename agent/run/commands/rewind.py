@@ -90,7 +90,7 @@ def _target(context: UndoContext, seq: int) -> Rewound | str:
 
 def _is_the_task(facts: RunFacts, said: Said) -> bool:
     """Return whether the message is the task of a run. A rewind keeps it and goes back to the start of the run."""
-    return facts.spec.loop is not LoopKind.CHAT and said.text == facts.spec.task
+    return facts.spec.loop is not LoopKind.CHAT and said.text == facts.spec.opening
 
 
 def _left(undone: Undone | None) -> list[Prompted]:

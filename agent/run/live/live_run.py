@@ -35,7 +35,7 @@ class LiveRun:
     passes: Passes | None
     """The passes of an interval or improve run; else None."""
     children: ChildRuns | None
-    """The child runs of a fix run; else None."""
+    """The child runs, if the run starts any; else None."""
     pool: Pool
     """The running work orders."""
     states: LoopStates
@@ -116,7 +116,7 @@ class _Performer:
         async with self.files_lock.held("a step"):
             pass
         with self.ctx.activity.in_progress():
-            if self.children is not None:
+            if self.children is not None and work.kind == "child":
                 return await self.children.perform(work)
             if self.finder is not None:
                 return await self.finder.perform(work)

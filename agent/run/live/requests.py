@@ -16,6 +16,7 @@ class UserRequests:
         self._activity, self._gate = activity, gate
         self._stop: StopHow | None = None
         self._stop_detail = ""
+        self._refused: str | None = None
         self._wants_control = False
         self._followers: list[Callable[[StopHow], None]] = []
 
@@ -44,13 +45,17 @@ class UserRequests:
         self._activity.wake()
 
     def forget_stop(self) -> None:
-        """Drop the requested stop, because the run has ended."""
-        self._stop = None
+        """Drop the requested end, because the run has ended."""
+        self._stop = self._refused = None
+
+    def refuse_start(self, detail: str) -> None:
+        """End the run before its next step, because a hook refused it."""
+        self._refused = detail
 
     def requested_end(self) -> Finish | None:
-        """Return the end that the person requested, or None."""
+        """Return the end that the person requested or a hook demands, or None."""
         if self._stop is None:
-            return None
+            return None if self._refused is None else Finish(reason=Reason.REFUSED, detail=self._refused)
         return Finish(reason=Reason.USER, detail=self._stop_detail, wrap_up=self._stop == "wrap_up")
 
     @property

@@ -76,6 +76,10 @@ def cut(text: str, most: int) -> str:
 
 
 def pass_summary(facts: RunFacts) -> str:
-    """Return the summary of the pass on one line: that of the chosen try, if there is one."""
-    chosen = None if facts.pass_facts is None else facts.pass_facts.chosen
+    """Return the summary of the pass on one line: that of the chosen try or of its child run, if there is one."""
+    passing, improve = facts.pass_facts, facts.spec.improve
+    if passing is not None and improve is not None and improve.pass_loop is not None:
+        child = facts.common.children.by_number.get(passing.number)
+        return "" if child is None or child.finished is None else child.finished.said
+    chosen = None if passing is None else passing.chosen
     return model_summary(facts) if chosen is None else chosen.said

@@ -32,6 +32,7 @@ from ...workspace.snapshots.patches import change_hash
 from ..suspect import accept_same_results
 from ..tries import Candidates
 from ..tries.verdict import predicates_met
+from .child_changes import note_child_changes
 from .measure import Measured, judge_score, measure_baseline
 from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
@@ -70,6 +71,11 @@ class Passes:
     @property
     def _goal_tries(self) -> GoalTries | None:
         return self.ctx.facts.spec.tries
+
+    @property
+    def _is_run(self) -> bool:
+        """Whether each pass is a child run."""
+        return self._improve is not None and self._improve.pass_loop is not None
 
     @property
     def facts(self) -> PassFacts:
@@ -140,8 +146,8 @@ class Passes:
             await verify(ctx, ctx.events.bound(None, None), claim=False, baseline=True, compared=False)
         ctx.stalls.forget(None)
         green = met(LoopState(ctx.facts)) is not None
-        having = self._goal_tries or self._improve
-        tries = 1 if having is None else having.tries
+        having, is_run = self._goal_tries or self._improve, self._is_run
+        tries = 1 if having is None or is_run else having.tries
         text, images = first_message(ctx.facts, self.facts, number), [*ctx.facts.spec.images, *self.facts.images]
         with ctx.events.together():
             ctx.events.record(
@@ -156,7 +162,7 @@ class Passes:
                     tries=tries,
                 )
             )
-            if self._goal_tries is None:
+            if self._goal_tries is None and not is_run:
                 ctx.events.record(Prompted(kind="task", text=text, images=images))
 
     async def _find_base(self) -> tuple[str | None, str | None, str | None]:
@@ -203,8 +209,7 @@ class Passes:
     async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
         """Keep the changes of the pass or roll them back."""
         ctx = self.ctx
-        world = await ctx.fingerprint.take()
-        ctx.files.forget_changed()
+        world = await self._world_at_end(started)
         changes = await ctx.snapshots.changes(started.world or "", world)
         moved = await self._repository.moved(started)
         own = ctx.facts.changes.paths_in_pass
@@ -237,6 +242,16 @@ class Passes:
             return
         kept = await self._end.keep_patch(started, changes, moved, world, found, change)
         await self._end.roll_back(started, kept)
+
+    async def _world_at_end(self, started: PassStarted) -> str:
+        """Take the snapshot at the end of the pass. The changes of its child run, if it is one, then belong to it."""
+        if self._is_run:
+            self.ctx.files.mark_changed()
+        world = await self.ctx.fingerprint.take()
+        if self._is_run:
+            await note_child_changes(self.ctx, started, world)
+        self.ctx.files.forget_changed()
+        return world
 
     async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
         """Return the verdict on the pass, or None if a person must be asked about a suspect check first.

@@ -36,6 +36,7 @@ from ..confirming import Dependencies
 from ..damaged.admission import admit_damage
 from ..drive import drive
 from ..handoff.tiers import HandoffTiers
+from ..live.hooks import run_end_hooks, run_start_hooks
 from ..live.live_run import LiveRun, check_predicates, live_run
 from ..outcome import ended_event, outcome_of, outcome_of_parked
 from ..proposals.settle import settle_open
@@ -147,8 +148,8 @@ async def _close(ctx: RunContext) -> None:
 
 
 def _children_of(ctx: RunContext, process: ProcessContext) -> ChildRuns | None:
-    """Return the child runs of a fix run, or None for other loops."""
-    if not ctx.facts.spec.loop.traits.has_children:
+    """Return the child runs of the run, or None if it starts none."""
+    if not ctx.facts.spec.has_children:
         return None
 
     async def run_child(order: Order, on_event: OnEvent) -> Outcome:
@@ -198,7 +199,8 @@ async def _drive_to_end(
 ) -> Outcome:
     """Begin or resume the run, then drive it until it has ended and nobody continues it."""
     run, results = driver.run, list[WorkResult]()
-    if run.facts.started:
+    is_resumed = run.facts.started
+    if is_resumed:
         results += await resume(run, beginning)
         if run.passes is not None:
             await run.passes.candidates.sweep()
@@ -208,6 +210,7 @@ async def _drive_to_end(
         begin(run, beginning)
     record_servers(run.ctx)
     dependencies.begin()
+    await run_start_hooks(run, resumed=is_resumed, hint=beginning.order.changes.hint)
     try:
         return await _drive_until_left(driver, beginning.order, env, results)
     finally:
@@ -222,11 +225,13 @@ async def _drive_until_left(
     while True:
         outcome = await drive(driver, results)
         await run.ctx.background.end_all("the run ended")
+        await run_end_hooks(run, outcome)
         run.ctx.events.record(ended_event(outcome), durable=True)
         run.ctx.usage.count_seconds()
         _notify_user(run, env)
         if not (order.linger and await driver.continued_after_end()):
             return outcome
+        await run_start_hooks(run, resumed=True, hint=None)
         results = await settle_open(run)
 
 

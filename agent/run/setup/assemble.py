@@ -90,7 +90,8 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     """Return the run's tree, the environment of its commands, and notes."""
     journal, spec, changes = inputs.journal, inputs.journal.spec, inputs.order.changes
     private = [journal.path, inputs.store]
-    workspace = Workspace(Path(spec.workspace), private=private, leftovers=Leftovers(journal.path))
+    scripts = [path for hook in spec.hooks for path in hook.scripts]
+    workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts)
     notes = workspace.leftovers.sweep()
     rules = list(inputs.facts.rules)
     sandbox = await detect_sandbox(

@@ -102,7 +102,7 @@ def _record_prompts(run: LiveRun) -> None:
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
-        ctx.events.record(Said(text=spec.task, kind="task", images=spec.images, by=spec.started_by))
+        ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
 
 
 def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:

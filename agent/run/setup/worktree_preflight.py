@@ -105,9 +105,8 @@ def _no_roll_back(why: str) -> str:
 
 def guarded(spec: RunSpec) -> Predicates:
     """Return the predicates for the guard. A score command counts as a check: the files it executes are guarded."""
-    if spec.improve is None:
-        return spec.predicates
-    return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, spec.improve.score])
+    more = spec.guarded_commands if spec.improve is None else [spec.improve.score]
+    return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, *more]) if more else spec.predicates
 
 
 async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:

@@ -30,7 +30,7 @@ class WorkFolder:
 
 def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
     """Return the worktree whose workspace is this folder. `ctx`: the run's."""
-    workspace = Workspace(root, private=ctx.workspace.private, leftovers=ctx.workspace.leftovers)
+    workspace = Workspace(root, ctx.workspace.private, ctx.workspace.leftovers, ctx.workspace.hook_scripts)
     store = ctx.journal.path.with_suffix(".snapshots")
     return WorkFolder(workspace, ctx.sandbox.separate_copy(), Snapshots(workspace, store))
 

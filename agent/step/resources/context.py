@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...facts.facts import RunFacts
@@ -76,5 +77,7 @@ class RunContext:
     """Set by `--commit-hooks`."""
     constrained: Constrained | None = None
     """Set by `--edit-format constrained`."""
+    hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None
     """Name of the try that uses it; None: the run itself."""

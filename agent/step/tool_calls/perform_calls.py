@@ -24,6 +24,7 @@ from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops import reject_finish
 from ...tools import EditFile, Parsed, ToolContext, ToolResult, WriteFile, parse_call, read
 from ...workspace import Workspace
+from ..hooks.tool_hooks import refused_before_tool
 from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext
@@ -160,11 +161,8 @@ def _places(made: Sequence[_Call], root: Path) -> dict[str, tuple[int, int]]:
 
 def _file(one: _Call, root: Path) -> str | None:
     """Return the path that a change of one file affects."""
-    match one.parsed.arguments:
-        case EditFile(path=path) | WriteFile(path=path):
-            return file_identity(root, path)
-        case _:
-            return None
+    given = one.parsed.arguments
+    return file_identity(root, given.path) if isinstance(given, EditFile | WriteFile) else None
 
 
 def _ends(one: _Call) -> bool:
@@ -234,6 +232,8 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
 
 
 async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+    if refused := await refused_before_tool(ctx, one.call, one.parsed, record):
+        return refused
     match traits_of(one.call.tool).effect:
         case "read":
             with ctx.usage.running():

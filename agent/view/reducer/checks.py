@@ -8,6 +8,7 @@ from ...protocol import (
     CheckAccepted,
     CheckFinished,
     CheckStarted,
+    HookRan,
     PredicateJudged,
     ScoreMeasured,
     ScoreNotMeasured,
@@ -17,7 +18,7 @@ from ..state import ViewState
 from .blocks import add, note, touch
 from .passes import show_no_score, show_score
 
-CheckEvent = CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
+CheckEvent = HookRan | CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
 CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)
 
 
@@ -36,12 +37,21 @@ def show_check(state: ViewState, stamped: Stamped, event: CheckEvent) -> None:
         case PredicateJudged():
             block = add(state, stamped, "check", title=event.name, status="passed" if event.passed else "failed")
             block.right = event.detail
+        case HookRan():
+            _hook_ran(state, stamped, event)
         case ScoreMeasured():
             show_score(state, stamped, event)
         case ScoreNotMeasured():
             show_no_score(state, stamped, event)
         case _:
             assert_never(event)
+
+
+def _hook_ran(state: ViewState, stamped: Stamped, event: HookRan) -> None:
+    """Show a hook that refused or failed. One that passed is only in the journal and the report."""
+    if event.result != "passed":
+        about = f" {event.tool or event.on}{f' {event.path}' if event.path else ''}"
+        note(state, stamped, f"hook `{event.command}` {event.result}{about}: {event.reason}")
 
 
 def _check_finished(state: ViewState, stamped: Stamped, event: CheckFinished) -> None:

@@ -37,12 +37,13 @@ def show_child(state: ViewState, stamped: Stamped, event: _Event) -> None:
 
 
 def _which(state: ViewState, number: int) -> str:
-    """Return `run 2 of 3`, or `search 2` in a repeat run, which has no last one."""
+    """Return `run 2 of 3`; or `search 2`, `pass 2` in a repeat or an improve run, which has no last one."""
     return _name(state, number) + (f" of {state.child_count}" if state.child_count else "")
 
 
 def _name(state: ViewState, number: int) -> str:
-    return f"run {number}" if state.child_count else f"search {number}"
+    kind = "run" if state.child_count else "search" if state.improve is None else "pass"
+    return f"{kind} {number}"
 
 
 def new_words(event: ChildFinished) -> list[str]:

@@ -18,7 +18,8 @@ def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept
     match event:
         case PassStarted():
             state.pass_number = event.number
-            state.pass_step = (state.step or 0) + 1 if event.tries == 1 else None  # tries do not change the run's tree
+            is_of_run = event.tries == 1 and (state.improve is None or state.improve.pass_loop is None)
+            state.pass_step = (state.step or 0) + 1 if is_of_run else None  # other passes have steps of their own
             state.running_tries.clear()
             state.newest_try = ""
             note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))

@@ -12,6 +12,7 @@ from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
 from ....system import crash_point
 from ....tools import StartCommand, ToolResult, carry_out, draft_of, plan_again
+from ...hooks.tool_hooks import notes_after_edit
 from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
@@ -163,6 +164,7 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
             refused = await ctx.commits.add(changed, record, ctx.facts.step)
             ctx.files.mark_changed()  # a hook may have run
             notes += [] if refused is None else [f"{change.path} was changed, and its commit was refused: {refused}"]
+        notes += await notes_after_edit(ctx, changed, record, tool=draft.tool)
     return result.with_notes(notes)
 
 

@@ -1,0 +1,1 @@
+"""Read the hooks of a config, and check whether their scripts are trusted."""

@@ -1,0 +1,39 @@
+"""The JSON that a hook gets on standard input (docs/how-to/hooks.md). Names are as in `--json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ...protocol import HOOK_VERSION, HookPoint
+from ..resources.context import RunContext
+
+
+class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened, or is about to happen."""
+
+    on: HookPoint
+    tool: str = ""
+    call_id: str = ""
+    path: str = ""
+    """The file that the call or the edit is about, relative to the workspace; empty: none."""
+    fields: dict[str, Any] = {}
+    """What only this event has."""
+
+
+def hook_input(ctx: RunContext, event: HookEvent) -> bytes:
+    """Return one JSON object in one line."""
+    about: dict[str, Any] = {
+        "version": HOOK_VERSION,
+        "event": event.on,
+        "run_id": ctx.facts.spec.run_id,
+        "workspace": str(ctx.workspace.root),
+        "loop": ctx.facts.spec.loop,
+        "step": ctx.facts.step,
+        "work": ctx.work,
+    }
+    for name in ("tool", "call_id", "path"):
+        if value := getattr(event, name):
+            about[name] = value
+    return msgspec.json.encode({**about, **event.fields}) + b"\n"

@@ -1,0 +1,130 @@
+"""Run hooks one after the other, in the sandbox of commands, and record what each of them said.
+
+A hook can only narrow: its result never approves anything. What it prints on standard output is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...config import script_is_trusted
+from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
+from ...tools.text import plain
+from ...workspace import Access, Finished
+from ..resources.context import RunContext
+from ..tool_calls.command_changes import record_changes, restore_guarded
+from .hook_input import HookEvent, hook_input
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+LONGEST_REASON = 2_000
+"""Characters of what a hook printed on standard error."""
+_HOLD = ("bubblewrap", "landlock")
+_PRINTED = 4_096
+"""Bytes of its standard output that are kept in memory."""
+
+
+def fitting(hooks: Sequence[Hook], event: HookEvent) -> list[Hook]:
+    """Return the hooks that run on this event. A call without a path matches any glob."""
+    return [
+        hook
+        for hook in hooks
+        if hook.on == event.on
+        and (not hook.tool or event.tool in hook.tool)
+        and (not hook.path or not event.path or _globs(tuple(hook.path)).match_file(event.path))
+    ]
+
+
+async def run_hooks(ctx: RunContext, event: HookEvent, record: Record) -> list[HookRan]:
+    """Run the hooks of this event until one refuses, and return what they said. Raises PersonInterrupted.
+
+    Before a tool call, one that fails ends this, too.
+    """
+    ran: list[HookRan] = []
+    for hook in fitting(ctx.facts.spec.hooks, event):
+        async with ctx.hook_lock:
+            with ctx.usage.running():
+                done = await ctx.activity.interruptible(_run(ctx, hook, event, record))
+        record(done)
+        ran.append(done)
+        if done.result == "refused" or (done.result == "failed" and event.on == "before-tool"):
+            break
+    return ran
+
+
+def says(ran: HookRan) -> str:
+    """Return the hook and what it said, for the model and the person."""
+    verb = "refused" if ran.result == "refused" else "failed"
+    return f"the hook `{ran.command}` {verb}: {ran.reason or 'it gave no reason'}"
+
+
+async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) -> HookRan:
+    root = ctx.workspace.root
+    if why := _changed_script(hook, root, Path(ctx.facts.spec.home)):
+        return _ran(hook, event, "failed", why, 0.0)
+    may_write = event.on == "after-edit"
+    compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
+    before = await ctx.snapshots.take() if compares else ""
+    done = await ctx.sandbox.run(
+        hook.command,
+        root,
+        Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write),
+        cwd=root,
+        env={**ctx.env, "RUNDRY_HOOK": hook.on},
+        timeout=ctx.tools.bounded_seconds(hook.timeout),
+        stdin=hook_input(ctx, event),
+        separate_errors=True,
+        limit=_PRINTED,
+        keep=_PRINTED,
+        may_configure=True,  # the changes are compared below
+    )
+    if compares and before:
+        await restore_guarded(ctx, await record_changes(ctx, before, record), before, record)
+    return _ran(hook, event, *_verdict(done, hook), done.seconds)
+
+
+def _changed_script(hook: Hook, root: Path, home: Path) -> str:
+    """Return why the hook does not run, or an empty text."""
+    try:
+        changed = [path for path in hook.scripts if not script_is_trusted(hook, path, root, home)]
+    except ConfigError as error:
+        return str(error)
+    return f"its script {changed[0]} is not as the person trusted it (/trust trusts it)" if changed else ""
+
+
+def _verdict(done: Finished, hook: Hook) -> tuple[HookResult, str]:
+    said = plain(done.errors).strip()
+    said = said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON].rstrip()}…"
+    if done.timed_out:
+        return "failed", f"it timed out after {hook.timeout:g} s"
+    if done.exit_code is None:
+        return "failed", f"it did not start: {done.error}"
+    if done.exit_code == 0:
+        return "passed", ""
+    if done.exit_code == REFUSES:
+        return "refused", said
+    return "failed", f"exit code {done.exit_code}{f': {said}' if said else ''}"
+
+
+def _ran(hook: Hook, event: HookEvent, result: HookResult, reason: str, seconds: float) -> HookRan:
+    return HookRan(
+        on=hook.on,
+        command=hook.command,
+        result=result,
+        reason=reason,
+        seconds=seconds,
+        tool=event.tool,
+        call_id=event.call_id,
+        path=event.path,
+    )
+
+
+@lru_cache(maxsize=64)
+def _globs(globs: tuple[str, ...]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines([glob.lstrip("!") for glob in globs])

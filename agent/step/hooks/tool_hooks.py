@@ -1,0 +1,62 @@
+"""The hooks before a tool call and after an edit."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from ...protocol import FileChanged, Record, ToolCall
+from ...protocol.tools.traits import TOOL_TRAITS
+from ...tools import McpCall, Parsed, ToolContext, ToolResult
+from ...tools.result import failure
+from ...workspace import PathRefused
+from ..resources.context import RunContext
+from .hook_input import HookEvent
+from .run_hooks import run_hooks, says
+
+
+async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record) -> ToolResult | None:
+    """Return the result of a call that a hook refuses, or that fails; None: no hook is against it."""
+    if not any(hook.on == "before-tool" for hook in ctx.facts.spec.hooks):
+        return None
+    given = parsed.arguments
+    arguments = given.arguments if isinstance(given, McpCall) else msgspec.to_builtins(given)
+    arguments = cast("dict[str, object]", arguments)
+    event = HookEvent(
+        on="before-tool",
+        tool=call.tool,
+        call_id=call.call_id,
+        path=_path(ctx.tools, call.tool, arguments),
+        fields={"arguments": arguments},
+    )
+    ran = await run_hooks(ctx, event, record)
+    if not ran or ran[-1].result == "passed":
+        return None
+    return failure(f"not done: {says(ran[-1])}\nDo not repeat it unchanged.", f"hook {ran[-1].result}")
+
+
+async def notes_after_edit(ctx: RunContext, change: FileChanged, record: Record, *, tool: str) -> list[str]:
+    """Run the hooks after an edit of the model, and return what the model should know."""
+    if not any(hook.on == "after-edit" for hook in ctx.facts.spec.hooks):
+        return []
+    fields = {"added": change.added, "removed": change.removed, "by": change.by}
+    event = HookEvent(on="after-edit", tool=tool, path=change.path, fields=fields)
+    known = ctx.facts.changes.files.get(change.path)
+    ran = await run_hooks(ctx, event, record)
+    notes = [f"The change was made, but {says(one)}" for one in ran if one.result != "passed"]
+    if ctx.facts.changes.files.get(change.path) != known:
+        notes.append(f"A hook changed {change.path} after that: read it again before you edit it.")
+    return notes
+
+
+def _path(tools: ToolContext, tool: str, arguments: dict[str, object]) -> str:
+    """Return the file that a call is about, relative to the workspace; empty: none, or not in the workspace."""
+    traits = TOOL_TRAITS.get(tool)
+    given = None if traits is None or traits.path is None else arguments.get(traits.path)
+    if not isinstance(given, str) or not given:
+        return ""
+    try:
+        return tools.workspace.relative(tools.workspace.resolve(given))
+    except PathRefused:
+        return ""

@@ -1,0 +1,1 @@
+"""`rundry mcp`: serve runs to clients of the Model Context Protocol over standard input and output."""
