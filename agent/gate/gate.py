@@ -65,6 +65,7 @@ class Gate:
             clock=self._clock,
             given_ids=self._given_ids,
         )
+        other.postponed = self.postponed
         self._others.append(other)
         return other
 
@@ -226,7 +227,8 @@ class Gate:
 
     def leave_open(self) -> None:
         """Leave waiting proposals open in the journal when the runner ends, if they can outlive it."""
-        self._is_leaving = True
+        for gate in (self, *self._others):
+            gate._is_leaving = True
 
     def cancel_all(self, why: str) -> None:
         """Reject all waiting proposals for this reason."""

@@ -14,7 +14,7 @@ from fakes.rundry import Home, Ran
 
 from rundry.agent.facts.facts import fold
 from rundry.agent.journal import Journal
-from rundry.agent.protocol import Stamped
+from rundry.agent.protocol import CallAdmitted, Stamped
 from rundry.agent.reports.check import check_journal
 from rundry.agent.reports.run_state import run_state
 
@@ -101,8 +101,8 @@ class Case:
 
     @property
     def journal(self) -> Path:
-        (path,) = self.home.journals()
-        return path
+        """That of the run itself: the ids of its child runs sort after its own."""
+        return min(self.home.journals())
 
     def events(self) -> list[Stamped]:
         journal = Journal.open(self.journal)
@@ -110,6 +110,15 @@ class Case:
             return journal.read()
         finally:
             journal.close()
+
+    def admitted(self) -> int:
+        """Calls that the run and its child runs admitted."""
+        count = 0
+        for path in self.home.journals():
+            journal = Journal.open(path)
+            count += len(journal.read_types((CallAdmitted,)))
+            journal.close()
+        return count
 
     def recorded(self) -> list[Stamped]:
         """The events so far; none where the crash came before the journal."""
@@ -171,4 +180,5 @@ class Case:
 
     def damage(self) -> list[str]:
         """What `rundry check` reports, without what a person accepted."""
-        return [finding.text for finding in check_journal(self.journal).findings if not finding.accepted]
+        found = [finding for path in self.home.journals() for finding in check_journal(path).findings]
+        return [finding.text for finding in found if not finding.accepted]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.protocol import CallAdmitted, ProposalDecided, Stamped
+from rundry.agent.protocol import ProposalDecided, Stamped
 
 from .case import HEADLESS, KILLED, Case
 from .kinds import Kind
@@ -97,7 +97,7 @@ def differences(case: Case, whole: Whole, before: list[Stamped], crashes: int) -
     if len(decided) != len(set(decided)):
         yield f"a proposal was decided twice: {decided}"
     billed, counted = case.spent()
-    admitted = sum(isinstance(e.event, CallAdmitted) for e in events)
+    admitted = case.admitted()
     if billed > counted or len(case.server.requests) > admitted:
         yield f"{billed} tokens in {len(case.server.requests)} calls billed, {counted} in {admitted} recorded"
     if damage := case.damage():

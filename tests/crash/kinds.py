@@ -69,6 +69,15 @@ def of_worker(folder: Path) -> None:
     )
 
 
+def of_one_item(folder: Path) -> None:
+    """A search whose only item writes one line."""
+    (folder / "worker.py").write_text(WORKER)
+    (folder / "search.toml").write_text(
+        'task = "work it"\nconcurrency = 1\nretries = 3\n[[seed]]\nkind = "value"\nvalue = "8"\n'
+        f'[worker]\ncommand = ["{sys.executable}", "worker.py"]\n'
+    )
+
+
 def of_lenses(folder: Path) -> None:
     of_texts(folder)
     (folder / "search.toml").write_text(
@@ -177,6 +186,45 @@ KINDS = {
             ],
             make_project,
             lambda _: in_turn(SHORTER, finish("looked", "NOTES.md")),
+        ),
+        Kind(
+            "improve-runs",
+            [
+                "run",
+                "shorten",
+                "--gate",
+                "auto",
+                "--score",
+                "wc -c < NOTES.md",
+                "--goal",
+                "min",
+                "--pass-loop",
+                "goal",
+                "--until",
+                "grep -q Notes NOTES.md",
+                "--patience",
+                "1",
+                "--steps",
+                "20",
+            ],
+            make_project,
+            lambda _: in_turn(SHORTER, finish("looked", "NOTES.md")),
+        ),
+        Kind(
+            "tries",
+            ["run", "make it new", "--gate", "auto", "--until", "grep -q new a.txt", "--tries", "2"],
+            of_repository,
+            lambda _: in_turn(edit("a.txt", "old", "new")),
+            2,
+        ),
+        Kind(
+            "repeat",
+            ["find", "search.toml", "--every", "1s", "--steps", "3"],
+            of_one_item,
+            lambda _: in_turn(say("")),
+            loose=["worked.txt"],
+            has_model=False,
+            exit_codes=[3],
         ),
         Kind(
             "interval",

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from ...gate import FileDraft, Ruling
 from ...gate.change.resolve_conflict import NOBODY_HERE
 from ...gate.draft import read_file_state
-from ...protocol import FileChanged, Reason, TryChosen, WorkResult, try_name
+from ...gate.ruling import approved as approval
+from ...gate.stored.postponed import StoredProposal
+from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Reason, TryChosen, WorkResult
 from ...step import RunContext, file_changed
 from ...step.resources.recorder import with_waiting
 from ...tools import carry_out
@@ -45,7 +47,12 @@ async def review(ctx: RunContext, chosen: TryChosen) -> Approved | Measured | Wo
         if draft.before.exists == (change.after is not None) and draft.before.data == (change.after or b""):
             approved.whole.append(change.path)  # an earlier runner wrote it
             continue
-        ruling = await _ruling(ctx, chosen, change, draft, (number, len(changes)))
+        call_id = f"review:{chosen.number}:{chosen.candidate}:{number}"  # without a dot, which numbers the proposals
+        if (ruling := _given_before(ctx, call_id, draft)) is None:
+            if draft.misfit is not None and (opened := ctx.facts.requests.waiting_for(call_id)) is not None:
+                ctx.events.record(_closed(opened))
+                return Measured(False, f"{_name(chosen)} was not applied: {change.path}: {draft.misfit}")
+            ruling = await _ruling(ctx, chosen, change, draft, call_id, (number, len(changes)))
         if not ruling.approved:
             return _refused(ruling, chosen, change.path)
         if not isinstance(ruling.draft, FileDraft) or ruling.draft.before.sha256 != draft.before.sha256:
@@ -101,17 +108,40 @@ def _draft(ctx: RunContext, change: Change) -> FileDraft:
     )
 
 
+def _given_before(ctx: RunContext, call_id: str, draft: FileDraft) -> Ruling | None:
+    """Return the approval that someone gave before the run was resumed, if the file is still as it was then."""
+    requests, load = ctx.facts.requests, ctx.journal.blob
+    decided, opened = requests.decisions.get(call_id), requests.approved.get(call_id)
+    if decided is None or opened is None or decided.by == "policy":
+        return None
+    before = None if opened.before is None else load(opened.before)
+    if before != (draft.before.data if draft.before.exists else None):
+        return None
+    edited = decided.decision == "approve" and decided.after is not None
+    after = None if opened.after is None else load(opened.after)
+    return replace(approval(replace(draft, after=after, misfit=None), by=decided.by), edited=edited)
+
+
+def _closed(opened: ProposalOpened) -> ProposalDecided:
+    return ProposalDecided(proposal_id=opened.proposal_id, decision="reject", by="policy", reason=_MOVED)
+
+
 async def _ruling(
-    ctx: RunContext, chosen: TryChosen, change: Change, draft: FileDraft, place: tuple[int, int]
+    ctx: RunContext, chosen: TryChosen, change: Change, draft: FileDraft, call_id: str, place: tuple[int, int]
 ) -> Ruling:
-    """Show the change of one file at the gate, and return the ruling. Raises PersonInterrupted."""
+    """Show the change of one file at the gate, and return the ruling. Raises PersonInterrupted.
+
+    If nobody is here to decide, the proposal stays open in the journal, and is shown again unchanged.
+    """
     ran, runs = (mode is not None and bool(mode & stat.S_IXUSR) for mode in (change.before_mode, change.after_mode))
     mode = "" if ran == runs or change.after is None else f", {'' if runs else 'not '}executable"
     gate = ctx.gate.for_worktree(ctx.workspace, ctx.guard.matches, f"{_name(chosen)}{mode}")
-    call_id = f"{try_name(chosen.number, chosen.candidate)}/{change.path}"
+    opened = ctx.facts.requests.waiting_for(call_id)
+    stored = None if opened is None else StoredProposal(opened, ctx.facts.requests.conflict_of(opened.proposal_id))
     record = with_waiting(ctx.events.bound(None, None))
     try:
-        return await ctx.activity.interruptible(gate.propose(draft, call_id=call_id, record=record, place=place))
+        asking = gate.propose(draft, call_id=call_id, record=record, can_stay_open=True, stored=stored, place=place)
+        return await ctx.activity.interruptible(asking)
     finally:
         ctx.gate.forget(gate)
 

@@ -53,3 +53,46 @@ def test_a_person_decides_on_the_diff_of_the_chosen_try(home: Home, project: Pat
     ]
     assert changed_files(project) == (["other.txt", "state.txt"] if verdict == "approve" else [])
     assert len(git(project, "worktree", "list").splitlines()) == 1
+
+
+def handed_over(home: Home, project: Path, server: ScriptedServer) -> str:
+    """Run two tries while nobody is there to approve. Returns the id of the run."""
+    words = ["run", "get it done", "--model", "fake", "--api-base", server.base_url, "--gate", "ask"]
+    options = ["--on-ask", "handoff", "--until", CHECK, "--tries", "2", "--headless", "--json"]
+    ran = home.run(*words, *options, cwd=project)
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
+    return home.journals()[0].stem
+
+
+def test_the_files_of_a_chosen_try_are_approved_by_digest_after_a_hand_off(home: Home, project: Path):
+    rules = [writes(1, "state.txt", "a.txt", "b.txt"), writes(2, "state.txt", "other.txt")]
+    with ScriptedServer(rules=rules, then=say("I do not know how.")) as server:
+        run = handed_over(home, project, server)
+        calls_before = len(server.requests)
+        first = home.run("approve", run, "--digest", asked(home)[-1].digest, "--headless", "--json", cwd=project)
+        assert (first.exit_code, changed_files(project)) == (5, []), first
+        last = home.run("approve", run, "--digest", asked(home)[-1].digest, "--headless", "--json", cwd=project)
+        assert len(server.requests) == calls_before
+    assert (last.exit_code, last.outcome["reason"]) == (0, "done"), last
+    assert changed_files(project) == ["other.txt", "state.txt"]
+    assert [each.path for each in asked(home)] == ["other.txt", "state.txt"], "each file is asked about once"
+
+
+def test_a_chosen_try_is_rejected_by_digest_after_a_hand_off(home: Home, project: Path):
+    rules = [writes(1, "state.txt", "a.txt"), writes(2, "state.txt")]
+    with ScriptedServer(rules=rules, then=say("I do not know how.")) as server:
+        run = handed_over(home, project, server)
+        done = home.run("reject", run, "--digest", asked(home)[-1].digest, "--headless", "--json", cwd=project)
+    assert done.outcome["reason"] == "user" and "was rejected" in done.outcome["detail"], done
+    assert changed_files(project) == []
+
+
+def test_a_file_that_changed_since_the_hand_off_is_not_overwritten(home: Home, project: Path):
+    rules = [writes(1, "state.txt", "other.txt"), writes(2, "state.txt", "other.txt", "a.txt")]
+    with ScriptedServer(rules=rules, then=say("I do not know how.")) as server:
+        run = handed_over(home, project, server)
+        (project / "other.txt").write_text("mine\n")
+        digest = asked(home)[-1].digest
+        home.run("approve", run, "--digest", digest, "--headless", "--json", cwd=project)
+        home.run("resume", run, "--gate", "edits", "--headless", "--json", cwd=project)
+    assert (project / "other.txt").read_text() == "mine\n" and not (project / "state.txt").exists()
