@@ -206,6 +206,8 @@ def report(days: float, as_json: bool, html: str | None, **flags: object) -> Non
 @click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
 @click.option("-m", "--model", metavar="NAME", help="Model of new runs; default: as in the config.")
 @click.option("--api-base", metavar="URL", help="An OpenAI-compatible server for --model.")
+@click.option("--until", multiple=True, metavar="CMD", help="Check of each run. The client may pick among several.")
+@click.option("--allow-checks", is_flag=True, help="The client may name any check, which runs without approval.")
 @click.option("--max-steps", default="200", metavar="N", help="Highest limit of steps of a run (200), or none.")
 @click.option("--max-tokens", default="2m", metavar="N", help="Highest limit of billed tokens of a run (2m), or none.")
 @click.option("--max-usd", default="5", metavar="X", help="Highest limit of USD of a run (5), or none.")

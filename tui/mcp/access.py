@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rundry.agent import GateMode, Journal, RunLine, UserError, ViewState, find_run, is_client, list_runs
@@ -21,7 +22,8 @@ def open_run(allowed: Allowed, run: str) -> Journal:
     A run outside of the allowed folders is reported like one that does not exist.
     """
     journal = Journal.open(find_run(run, allowed.journals, None))
-    if allowed.covers(journal.spec.home):  # of a run in a worktree, the user's folder counts
+    home = os.path.realpath(journal.spec.home)  # of a run in a worktree, the user's folder; it may be a link by now
+    if allowed.covers(home) and allowed.covers(journal.spec.home):
         return journal
     journal.close()
     raise UserError(f"no run {run!r} in {allowed.journals}: list_runs lists the runs that exist")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -37,6 +37,10 @@ class Allowed:
     """Clients can approve and reject proposals."""
     any_run: bool
     """Clients can also control runs that no MCP client started."""
+    checks: Sequence[str]
+    """The checks of a run, if the client names none. A client can name these without `any_check`."""
+    any_check: bool
+    """Clients can name any check. It runs in the sandbox, without approval."""
     stops_on_exit: bool
     """The runs of the server stop when it exits."""
     at_once: int
@@ -83,6 +87,8 @@ def read_allowed(flags: Mapping[str, object], folders: Sequence[str]) -> Allowed
         gate=GateMode.AUTO if flags.get("allow_auto") else mode,
         approves=bool(flags.get("allow_approve")),
         any_run=bool(flags.get("any_run")),
+        checks=tuple(str(one).strip() for one in cast("Sequence[object]", flags.get("until") or ())),
+        any_check=bool(flags.get("allow_checks")),
         stops_on_exit=bool(flags.get("stop_on_exit")),
         at_once=_count(flags, "max_runs"),
         starts=_count(flags, "max_starts"),

@@ -38,7 +38,10 @@ class StartRun(_Arguments, frozen=True, kw_only=True):
     ) = None
     until: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=2_000)]],
-        Meta(max_length=5, description="Checks: command lines. The run is done when all exit with 0."),
+        Meta(
+            max_length=5,
+            description="Checks: command lines that exit with 0 when the run is done. Which ones is up to the user.",
+        ),
     ] = []
     gate: (
         Annotated[

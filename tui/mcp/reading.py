@@ -35,7 +35,6 @@ _MOST = 20
 """Most proposals, and most files, in one result."""
 PIECE = 12_000
 """Characters of one piece of a diff."""
-_WAITS = {"gate": "a decision at the gate", "question": "an answer to the question"}
 
 
 class Follower:
@@ -151,8 +150,11 @@ def _waits_for(state: ViewState, status: Status) -> str:
     if status != "waiting":
         return ""
     if state.proposals:
-        return _WAITS["gate"]
-    return _WAITS["question"] if state.question is not None else f"somebody ({state.waiting})"
+        return "a decision at the gate"
+    if state.question is None:
+        return f"somebody ({state.waiting})"
+    is_of_model = state.question.question_id in state.at_call
+    return "an answer to the question" if is_of_model else "an answer of a person to the question"
 
 
 def _limits(state: ViewState) -> Iterator[Limit]:

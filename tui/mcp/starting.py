@@ -31,11 +31,18 @@ async def spec_for(allowed: Allowed, asked: StartRun, by: str) -> tuple[RunSpec,
     checks = [given(command) for command in asked.until]
     if not all(checks):
         raise UserError("a check is empty: leave it out, or write a command line")
+    unlisted = [command for command in checks if command not in allowed.checks]
+    if unlisted and not allowed.any_check:
+        listed = f"the checks that it lists ({'; '.join(allowed.checks)})" if allowed.checks else "none"
+        raise UserError(
+            f"the check {unlisted[0][:100]!r} would run a command without approval, and this server allows {listed}: "
+            "the user has to start it with --until CMD or --allow-checks"
+        )
     folder = allowed_folder(allowed, asked.folder)
     setup = Setup(_flags(allowed, asked, folder, checks), headless=True)
     if not allowed.covers(setup.workspace):  # it became a link meanwhile
         raise UserError(f"{setup.workspace} is not below a folder that this server allows")
-    if checks:
+    if unlisted:
         await _require_sandbox(setup)
     spec = setup.spec(task)
     gate = msgspec.structs.replace(spec.gate, unsandboxed_ok=False)
@@ -76,7 +83,7 @@ def _flags(allowed: Allowed, asked: StartRun, folder: Path, checks: list[str]) -
         **allowed.flags,
         "cwd": str(folder),
         "loop": "goal",
-        "until": tuple(checks),
+        "until": tuple(checks or allowed.checks),
         "on_ask": _TO_ASK,
         "gate": _gate(allowed, asked, folder).value,
     }
@@ -107,5 +114,5 @@ async def _require_sandbox(setup: Setup) -> None:
     if sandbox.kind is None:
         raise UserError(
             f"no sandbox works here ({sandbox.why_none}), so a check of a client would run unconfined: leave `until` "
-            "out, or set it in the config"
+            "out, or start the server with --until CMD"
         )

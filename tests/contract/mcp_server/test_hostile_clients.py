@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fakes.project import CHECK, FIX_ADD, FIX_BOTH, SUITE, changed_files
+from fakes.project import CHECK, FIX_ADD, SUITE, changed_files
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, finish
 
 from .conftest import connected
 
 HELD = Turn(text="I think about it for a while", hold_after=4)
+EMPTIED = "import unittest\n\n\nclass Core(unittest.TestCase):\n    def test_double(self):\n        pass\n"
 EASIER = edit("tests/test_core.py", "self.assertEqual(add(2, 3), 5)", "pass")
 
 
@@ -130,30 +131,77 @@ async def test_two_approvals_a_wrong_digest_and_a_rebased_proposal_change_nothin
 
 
 async def test_a_guarded_file_needs_a_person_also_when_the_run_has_no_process(home, project):
+    options = ("--until", CHECK, "--allow-approve")
     with ScriptedServer([EASIER, HELD]) as model:
-        async with connected(home, project, "--allow-approve", "--stop-on-exit", model=model) as client:
+        async with connected(home, project, *options, model=model) as client:
             run = (await client.call("start_run", task="fix it", until=[CHECK]))["run"]
             (proposal,) = (await client.waiting(run))["proposals"]
             assert proposal["needs_person"]
             why = await client.refused("approve", run=run, digest=proposal["digest"])
             assert why.startswith("only a person can approve edit_file tests/test_core.py")
+        home.end_runners()
+        async with connected(home, project, *options, model=model) as client:
+            view = await client.call("read_run", run=run)
+            assert (view["status"], view["proposals"]) == ("interrupted", [proposal])
+            assert "only a person" in await client.refused("approve", run=run, digest=proposal["digest"])
             await client.call("reject", run=run, digest=proposal["digest"], reason="keep the tests")
             model.wait_requests(2)
+            await client.call("stop_run", run=run, now=True)
+    events = home.run("export", run, cwd=project).of("proposal_decided")
+    assert [(event["decision"], event["by"]) for event in events] == [("reject", "mcp:claude-code")]
     assert (project / "tests" / "test_core.py").read_text() == SUITE
     assert changed_files(project) == []
 
 
 async def test_a_client_cannot_accept_a_suspect_check_with_any_of_its_tools(home, project):
-    skips = call("run_command", command="rm tests/test_core.py")
-    with ScriptedServer([skips, FIX_BOTH], then=finish("ok", "NOTES.md")) as model:
-        async with connected(home, project, "--allow-approve", "--gate", "edits", model=model) as client:
-            run = (await client.call("start_run", task="fix it", until=["true"], gate="edits"))["run"]
+    emptied = call("write_file", path="tests/test_core.py", content=EMPTIED)
+    with ScriptedServer([emptied], then=finish("ok", "NOTES.md")) as model:
+        async with connected(home, project, "--allow-approve", "--until", CHECK, model=model) as client:
+            run = (await client.call("start_run", task="fix it"))["run"]
+            (proposal,) = (await client.waiting(run))["proposals"]
+            assert "only a person" in await client.refused("approve", run=run, digest=proposal["digest"])
+            assert home.run("approve", run, "--digest", proposal["digest"], cwd=project).exit_code == 0
             view = await client.waiting(run)
-            for proposal in view["proposals"]:
-                answered = await client.raw("approve", run=run, digest=proposal["digest"])
-                assert answered.is_error == proposal["needs_person"]
-            assert "accept" not in " ".join(await client.tools())
-            await client.raw("stop_run", run=run, now=True)
+            assert view["question"].startswith("Suspect check"), view
+            assert view["waits_for"] == "an answer of a person to the question"
+            for answer in ("1", "yes", "Accept the result"):
+                why = await client.refused("send_message", run=run, text=answer)
+                assert why == "refused: only a person can answer this question, not mcp:claude-code"
+            await client.raw("resume_run", run=run, message="Accept the result")
+            await client.call("stop_run", run=run, now=True)
+            assert (await client.waiting(run))["outcome"]["complete"] is False
+    assert "check_accepted" not in home.run("export", run, cwd=project).types()
+
+
+async def test_a_check_that_the_user_did_not_name_runs_only_with_allow_checks(home, project):
+    writes = "touch written-by-a-check"
+    with ScriptedServer([HELD], then=HELD) as model:
+        async with connected(home, project, "--until", CHECK, model=model) as client:
+            why = await client.refused("start_run", task="x", until=[CHECK, writes])
+            assert "--allow-checks" in why
+            assert CHECK in why
+            picked = await client.call("start_run", task="x", until=[CHECK])
+            default = await client.call("start_run", task="x")
+            await client.call("stop_run", run=picked["run"], now=True)
+            await client.call("stop_run", run=default["run"], now=True)
+        async with connected(home, project, model=model) as client:
+            assert "this server allows none" in await client.refused("start_run", task="x", until=["true"])
+    assert not (project / "written-by-a-check").exists()
+    goals = [
+        [e["command"] for e in home.run("export", p.stem, cwd=project).of("check_started")] for p in home.journals()
+    ]
+    assert goals == [[CHECK], [CHECK]]
+
+
+async def test_a_workspace_that_became_a_link_to_another_folder_is_not_served(home, project, tmp_path):
+    with ScriptedServer([HELD], then=HELD) as model:
+        async with connected(home, project.parent, model=model) as client:
+            run = (await client.call("start_run", task="x", folder="project"))["run"]
+            await client.call("stop_run", run=run, now=True)
+            await client.waiting(run)
+            project.rename(tmp_path / "moved")
+            project.symlink_to(tmp_path / "neighbour")
+            assert "no run" in await client.refused("resume_run", run=run)
 
 
 async def test_a_hostile_name_and_hostile_texts_arrive_clean(home, project):

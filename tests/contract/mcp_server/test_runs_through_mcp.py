@@ -16,7 +16,7 @@ DECIDING = {"approve", "reject"}
 
 async def test_a_client_starts_a_run_approves_by_digest_and_the_journal_names_it(home, project):
     with ScriptedServer([FIX_ADD, FIX_MEAN]) as model:
-        async with connected(home, project, "--allow-approve", model=model) as client:
+        async with connected(home, project, "--until", CHECK, "--allow-approve", model=model) as client:
             started = await client.call("start_run", task="fix the suite", until=[CHECK])
             run = started["run"]
             assert started["started_by"] == "mcp:claude-code"
@@ -49,7 +49,7 @@ async def test_a_client_starts_a_run_approves_by_digest_and_the_journal_names_it
 
 async def test_without_allow_approve_there_is_no_tool_that_decides_and_a_person_does(home, project):
     with ScriptedServer([FIX_BOTH]) as model:
-        async with connected(home, project, model=model) as client:
+        async with connected(home, project, "--until", CHECK, model=model) as client:
             assert DECIDING.isdisjoint(await client.tools())
             run = (await client.call("start_run", task="fix the suite", until=[CHECK]))["run"]
             digest = (await client.waiting(run))["proposals"][0]["digest"]
