@@ -12,6 +12,7 @@ from rundry.agent import (
     Decide,
     Journal,
     Pause,
+    ProposalDecided,
     ProposalOpened,
     ResumeChanges,
     Say,
@@ -33,7 +34,7 @@ from .border import given
 from .own_runs import OwnRuns
 from .reading import Follower
 from .results import Done
-from .sending import send
+from .sending import ANSWER_SECONDS, send
 from .starting import limits_of, require_limits
 from .tools import Call
 
@@ -47,6 +48,7 @@ class Control:
 
     def __init__(self, allowed: Allowed, own: OwnRuns) -> None:
         self._allowed, self._own = allowed, own
+        self._locks: dict[str, asyncio.Lock] = {}
 
     async def send_message(self, asked: SendMessage, call: Call) -> Done:
         """Send a message, or the answer to the open question of the model."""
@@ -131,17 +133,24 @@ class Control:
                 await send(followed.journal, command)
             else:
                 require_limits(self._allowed, followed.state, {})
+                after = followed.state.last_seq
                 await self._own.resume(followed.journal, ResumeChanges(decision=command, by=wanted.by))
+                await _require_recorded(followed.journal, command, after)
         return Done(run=run, done=f"{'approved' if wanted.verdict == 'approve' else 'rejected'} {what_of(opened)}")
 
     @asynccontextmanager
     async def _controlled(self, run: str, *, only_to_stop: bool = False) -> AsyncGenerator[Follower]:
-        """Open a run that the client may control, with its present state. Raises UserError."""
+        """Open a run that the client may control, with its present state. Raises UserError.
+
+        Calls about one run wait for each other, except those that stop it.
+        """
         journal: Journal = open_run(self._allowed, run)
+        lock = asyncio.Lock() if only_to_stop else self._locks.setdefault(journal.spec.run_id, asyncio.Lock())
         try:
-            followed = await asyncio.to_thread(Follower, journal)
-            require_control(self._allowed, journal, followed.state, only_to_stop=only_to_stop)
-            yield followed
+            async with lock:
+                followed = await asyncio.to_thread(Follower, journal)
+                require_control(self._allowed, journal, followed.state, only_to_stop=only_to_stop)
+                yield followed
         finally:
             journal.close()
 
@@ -160,6 +169,20 @@ def _open(state: ViewState, wanted: Decide) -> ProposalOpened:
         why = one_line("; ".join(found.asks))[:300]
         raise UserError(f"only a person can approve {what_of(found)}: {why}")
     return found
+
+
+async def _require_recorded(journal: Journal, command: Decide, after: int) -> None:
+    """Wait until the resumed run records the decision. Raises UserError if somebody else decided, or nobody."""
+    began = time.monotonic()
+    while time.monotonic() - began < ANSWER_SECONDS:
+        for stamped in journal.read(after):
+            after, event = stamped.seq, stamped.event
+            if isinstance(event, ProposalDecided) and event.proposal_id == command.proposal_id:
+                if (event.decision, event.by) != (command.verdict, command.by):
+                    raise UserError(f"somebody else decided first: {event.decision} by {one_line(event.by)}")
+                return
+        await asyncio.sleep(_LOOK_SECONDS)
+    raise UserError("the run was resumed, but has not recorded the decision: read it before you decide again")
 
 
 def _require_live(followed: Follower, instead: str) -> None:

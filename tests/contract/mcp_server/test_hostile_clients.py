@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fakes.project import CHECK, FIX_ADD, SUITE, changed_files
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, finish
@@ -238,3 +240,17 @@ async def test_what_a_client_may_not_read_is_not_in_any_answer(home, project, tm
                 why = await client.refused(tool, **{name: arguments[name] for name in names})
                 assert "secret" not in why
                 assert "neighbour" not in why
+
+
+async def test_of_decisions_at_the_same_time_one_is_recorded_and_the_others_are_refused(home, project):
+    with ScriptedServer([FIX_ADD, HELD]) as model:
+        async with connected(home, project, "--allow-approve", model=model) as client:
+            run = (await client.call("start_run", task="fix it"))["run"]
+            digest = (await client.waiting(run))["proposals"][0]["digest"]
+        home.end_runners()
+        async with connected(home, project, "--allow-approve", model=model) as client:
+            calls = [client.raw(tool, run=run, digest=digest) for tool in ("approve", "reject", "approve", "reject")]
+            done = [result.structured_content["done"] for result in await asyncio.gather(*calls) if not result.is_error]
+            await client.call("stop_run", run=run, now=True)
+    (decided,) = home.run("export", run, cwd=project).of("proposal_decided")
+    assert done == [f"{'approved' if decided['decision'] == 'approve' else 'rejected'} edit_file calc/core.py"]
