@@ -40,6 +40,12 @@ def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors
     assert not {"acp", "pydantic", "rundry.tui.acp.server"} & loaded
 
 
+def test_the_runner_and_the_screen_come_up_without_opentelemetry(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.cli, rundry.tui.app, rundry.agent.run, rundry.agent.telemetry", tmp_path)
+    assert "rundry.agent.telemetry.fold" in loaded
+    assert not any(name.partition(".")[0] in ("opentelemetry", "google", "requests") for name in loaded)
+
+
 def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_litellm(tmp_path: Path):
     assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
 
