@@ -1,4 +1,4 @@
-"""A server that floods, hangs, dies or lies is ended or refused, and the run goes on."""
+"""A server that floods, hangs, dies or lies is ended or refused, and the run continues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def left() -> list[list[str]]:
         ("floods-lines", "are not messages of the protocol"),
     ],
 )
-async def test_a_server_that_fails_at_its_start_is_named_and_the_run_goes_on(drive: Run, how: str, why: str):
+async def test_a_server_that_fails_at_its_start_is_named_and_the_run_continues(drive: Run, how: str, why: str):
     run = drive([server(how)], [ECHO, *END], **ALLOWED)
     outcome = await run.run()
     assert outcome.reason.value == "answered", run.story()
@@ -94,7 +94,7 @@ async def test_a_server_that_floods_its_standard_error_is_ended(drive: Run):
     assert left() == []
 
 
-async def test_an_answer_that_is_no_result_is_a_failed_call(drive: Run):
+async def test_an_answer_that_is_not_a_result_is_a_failed_call(drive: Run):
     run = drive([server("answers-nonsense")], [ECHO, *END], **ALLOWED)
     await run.run()
     assert "its answer cannot be used" in results(run)[0]["result"]
