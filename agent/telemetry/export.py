@@ -23,7 +23,7 @@ def otlp_lines(spec: RunSpec, events: Iterable[Stamped], *, with_content: bool) 
 
     A span that has not ended is missing.
     """
-    require_packages("`--format otlp` needs OpenTelemetry")
+    require_packages("--format otlp")
     fold = spans_of(spec, with_content=with_content)
     ended = (span for stamped in events for span in fold.apply(stamped))
     return map(_line, iter(lambda: list(islice(ended, _BATCH)), []))

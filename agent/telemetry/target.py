@@ -56,11 +56,11 @@ def target_of(otel: OtelSpec | None, env: Mapping[str, str]) -> Target | None:
         return None
     if not is_address(url):
         raise UserError(f"{origin} is not the address of a collector: write it like http://127.0.0.1:4318")
-    require_packages(f"{origin} is set, but OpenTelemetry is not installed")
+    require_packages(f"{origin} is set", ", or set OTEL_SDK_DISABLED=true")
     return Target(url)
 
 
-def require_packages(what: str) -> None:
+def require_packages(what: str, or_else: str = "") -> None:
     """Raise UserError with how to install the packages of the extra `otel`. `what`: what needs them."""
     if (how := missing_extra("otel", *_MODULES)) is not None:
-        raise UserError(f"{what}: {how}, or set OTEL_SDK_DISABLED=true")
+        raise UserError(f"{what}: OpenTelemetry is not installed; {how}{or_else}")

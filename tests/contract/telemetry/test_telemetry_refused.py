@@ -72,12 +72,14 @@ def test_an_address_with_a_password_is_refused_without_showing_it(home: Home):
 def test_without_the_packages_what_asks_for_them_is_refused_with_how_to_install_them(home: Home):
     done = python(home, WITHOUT, *RUN, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "OpenTelemetry is not installed: install its packages with: " in done.stderr
+    assert (
+        "OTEL_EXPORTER_OTLP_ENDPOINT is set: OpenTelemetry is not installed; install its packages with: " in done.stderr
+    )
     assert home.journals() == []
     assert home.run("demo", "--headless", "--gate", "auto", cwd=home.root, env={"RUNDRY_DEMO_PACE": "0"}).exit_code == 0
     done = python(home, WITHOUT, "export", "--format", "otlp", home.journals()[0].stem)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert "`--format otlp` needs OpenTelemetry: install its packages with: " in done.stderr
+    assert "--format otlp: OpenTelemetry is not installed; install its packages with: " in done.stderr
 
 
 @pytest.mark.parametrize(
