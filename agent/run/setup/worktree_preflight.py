@@ -34,12 +34,13 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
         raise Refusal(NO_BUDGET)
     if spec.tries is not None and not facts.started:
         return await _check_for_tries(Path(spec.workspace), spec.tries, env)
+    notes = [] if facts.started else await _missing_in_worktrees(spec, env)
     if branch is None:
-        return []
+        return notes
     try:
         if branch.worktree_of is None:
             if not facts.started:
-                return await _check_clean(spec, branch, env)
+                return [*await _check_clean(spec, branch, env), *notes]
         elif facts.started:
             if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one system call
                 raise Refusal(f"the worktree {spec.workspace} does not exist, and the run cannot continue without it")
@@ -47,7 +48,7 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
             await _check_origin(Path(branch.worktree_of), env)
     except GitFailed as error:
         raise Refusal(str(error)) from error
-    return []
+    return notes
 
 
 async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
@@ -131,12 +132,30 @@ async def _check_for_tries(folder: Path, spec: GoalTries, env: Mapping[str, str]
             raise Refusal(f"{option}: {folder} has no commit yet: commit once first")
         if (busy := await found.operation()) is not None:
             raise Refusal(f"{option}: {busy} is in progress: finish or abort it first")
-        if missing := await ignored_paths(found, folder):
-            named = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" * (len(missing) > _NAMED))
-            return [f"git ignores {named}: the worktrees of the tries do not have them"]
+        return await _note_on_ignored(found, folder, "the tries")
     except GitFailed as error:
         raise Refusal(str(error)) from error
-    return []
+
+
+async def _missing_in_worktrees(spec: RunSpec, env: Mapping[str, str]) -> list[str]:
+    """Return the note about what the worktrees of tries or items lack. Without a repository, there is none."""
+    has_tries = spec.improve is not None and spec.improve.tries > 1
+    if not has_tries and not _is_parallel(spec):
+        return []
+    branch, whose = branch_of(spec), "the tries" if has_tries else "the items"
+    folder = Path((branch.worktree_of if branch is not None else None) or spec.workspace)
+    try:
+        found = await Repository.find(folder, env)
+        return [] if found is None else await _note_on_ignored(found, folder, whose)
+    except GitFailed:
+        return []  # what needs the repository reports this
+
+
+async def _note_on_ignored(found: Repository, folder: Path, whose: str) -> list[str]:
+    """Return a note that names the ignored files. Raises GitFailed."""
+    missing = await ignored_paths(found, folder)
+    named = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" * (len(missing) > _NAMED))
+    return [f"git ignores {named}: the worktrees of {whose} do not have them"] if missing else []
 
 
 async def _check_origin(origin: Path, env: Mapping[str, str]) -> Repository:

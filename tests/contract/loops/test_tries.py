@@ -57,6 +57,17 @@ def test_three_candidates_and_the_best_one_is_committed(home: Home, scored: Path
     assert worktrees_of(home, scored) == []
 
 
+def test_the_start_names_the_ignored_files_that_the_worktrees_do_not_have(home: Home, scored: Path):
+    (scored / ".gitignore").write_text(".env\n")
+    (scored / ".env").write_text("A=1\n")
+    git(scored, "add", ".")
+    git(scored, "commit", "-qm", "Ignore")
+    with ScriptedServer(rules=three(4, 3), then=say("nothing more")) as server:
+        ran = home.run(*argv(server, "--tries", "2", "--steps", "12", "--json"), cwd=scored)
+    notes = ran.of("run_started")[0]["notes"]
+    assert "git ignores .env: the worktrees of the tries do not have them" in notes, ran.story()
+
+
 def test_the_patches_of_the_others_apply_to_the_start_of_the_pass(home: Home, scored: Path):
     with ScriptedServer(rules=three(6, 9, 7), then=say("nothing more")) as server:
         ran = home.run(*argv(server, "--tries", "3", "--steps", "12", "--json"), cwd=scored)
