@@ -1,23 +1,32 @@
 """What a search on a local Dask cluster must reach, and how it compares with the plain pool.
 
-As a program: `python -m bench.dask_bench [MOST_WORKERS]` prints the table of docs/explanation/scaling.md.
+As a program: `python -m bench.dask_bench [WORKERS...]` prints the table of docs/explanation/scaling.md, and
+`--page ../docs/explanation/scaling.md` writes it there.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from fakes.rundry import RUNDRY, Home
 
+from rundry.agent import plural
+
 from .table import Row
 
 WORK = 0.2
 """Seconds of an item that waits."""
+_THREADS = 8
+"""Threads of a worker."""
 _FROM, _TO = 0.6, 0.95
 """The part of the items that counts: the start of the processes and the last, incomplete batches are left out."""
 _TOOL = "import time\ndef work(item):\n    time.sleep({seconds})\n    return {{}}\n"
@@ -53,18 +62,39 @@ def seconds_of_item(folder: Path, work: float, executor: str | None, *, items: i
     return (ends[last] - ends[first]) / (last - first)
 
 
-def main() -> None:
-    most = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+def table(counts: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of the table, each as soon as it is measured. `counts`: numbers of workers with 8 threads."""
+    yield "| threads | pool | 200 ms, items a second | share of the ideal | no work, items a second |"
+    yield "| --- | --- | --- | --- | --- |"
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for workers in [count for count in (1, 2, 4, 8) if count <= most]:
-            threads = workers * 8
-            for title, executor in (("plain", None), (f"{workers} x 8", f"dask:{workers}x8")):
+        for workers in counts:
+            threads = workers * _THREADS
+            for title, executor in (
+                ("plain", None),
+                (f"{plural(workers, 'worker')} with {_THREADS} threads", f"dask:{workers}x{_THREADS}"),
+            ):
                 at_once = threads if executor is None else threads * 4
-                slow = seconds_of_item(folder, WORK, executor, items=threads * 60, at_once=at_once)
-                quick = seconds_of_item(folder, 0.0, executor, items=3_000, at_once=min(1_000, at_once * 4))
+                slow = seconds_of_item(Path(name), WORK, executor, items=threads * 60, at_once=at_once)
+                quick = seconds_of_item(Path(name), 0.0, executor, items=3_000, at_once=min(1_000, at_once * 4))
                 share = WORK / threads / slow
-                print(f"| {threads} | {title} | {1 / slow:,.0f} | {share:.0%} | {1 / quick:,.0f} |", flush=True)
+                yield f"| {threads} | {title} | {1 / slow:,.0f} | {share:.0%} | {1 / quick:,.0f} |".replace("%", " %")
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(prog="python -m bench.dask_bench", description=__doc__)
+    given.add_argument("workers", nargs="*", type=int, default=[1, 2, 4, 8], help="numbers of workers (1 2 4 8)")
+    given.add_argument("--page", type=Path, help="also replace the table of this page")
+    options = given.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
+    lines: list[str] = []
+    for line in table(options.workers):
+        print(line, flush=True)
+        lines.append(line)
+    if options.page is not None:
+        text = options.page.read_text("utf-8")
+        old = re.search(r"^\| threads \| pool .*\n(?:\|.*\n)+", text, re.M)
+        assert old is not None, f"{options.page} has no table of threads and pools"
+        options.page.write_text(text.replace(old[0], "\n".join(lines) + "\n"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from rundry.agent import (
     StepStarted,
     Undone,
     ViewState,
+    WorkersSeen,
     WorkFinished,
     WorkStarted,
     failure_kind,
@@ -66,6 +67,8 @@ class SearchLines:
         """Work to the index of the first block of its step."""
         self._said_at = 0.0
         self._named = 0
+        self._refused: set[str] = set()
+        """Names of workers of a cluster whose refusal was printed."""
         self._kinds: dict[str, _Failures] = {}
         """Failures of items that a model does not work, by what they have in common."""
 
@@ -93,10 +96,8 @@ class SearchLines:
                 word = "kept without verdict" if event.by == "none" else event.verdict
                 votes = "" if event.by == "none" else votes
                 yield f"{word}  {known.title if known is not None else event.key}{votes}"
-            case LensAdded():
-                yield f"lens {event.name}, by {event.by}: {event.prompt}"
-            case CriticSpoke():
-                yield f"critic  {event.text}"
+            case LensAdded() | CriticSpoke() | WorkersSeen():
+                yield from self._joined(event)
             case Undone(by="program"):
                 yield from _rolled_back(event)
             case _:
@@ -127,6 +128,16 @@ class SearchLines:
                 return f"{kind} on {known.title if known is not None else about}"
             case _:
                 return kind.partition("#")[0]
+
+    def _joined(self, event: LensAdded | CriticSpoke | WorkersSeen) -> list[str]:
+        """Return the lines about a lens, the critic, or workers of a cluster that are refused."""
+        if isinstance(event, LensAdded):
+            return [f"lens {event.name}, by {event.by}: {event.prompt}"]
+        if isinstance(event, CriticSpoke):
+            return [f"critic  {event.text}"]
+        fresh = [one for one in event.workers if one.refused and one.name not in self._refused]
+        self._refused |= {one.name for one in fresh}
+        return [f"worker  {one.name} is not used: {one.refused}" for one in fresh]
 
     @property
     def _has_model(self) -> bool:

@@ -6,16 +6,16 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from ...protocol import ClusterWorker, UserError
-from .batches import BatchSize
+from .batches import Batch, BatchSize, ClusterAway, NotWorked, Order, Waiting
 from .cluster import Cluster
-from .connection import Connection, ConnectionLost, WorkerDied, WorkerLoad
-from .loads import described
+from .connection import Connection, ConnectionLost, WorkerDied
+from .loads import WorkerLoad, described
 from .order import BatchResult, join_orders
 from .supply import Supply
 from .trees.scan import TreeChanged, WorkspaceTree
@@ -26,72 +26,10 @@ _RECORD_SECONDS = 2.0
 """Seconds between two events with the load of the workers."""
 _NO_WORKER_SECONDS = 30.0
 """Seconds without any worker after which the waiting orders fail and are tried again later."""
+_REFUSED_SECONDS = 60.0
+"""Seconds after which a worker that refused a batch is asked again: its folder may be mounted by then."""
 _MOST_SUPPLIES = 20
 """How often files are sent for one order. Two times are enough, unless Dask moves it from worker to worker."""
-
-
-class NotWorked(Exception):
-    """The order could not be worked; the message is one line for a person."""
-
-
-class ClusterAway(NotWorked):
-    """The cluster did not answer for a while, or cannot be used any more."""
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What a worker has to do."""
-
-    job: bytes
-    """The encoded `Job`. Orders of one batch have the same."""
-    data: bytes
-    """The order as `encode_order` returns it."""
-    label: str
-    """What it is about, for people."""
-    is_alone: bool = False
-    """Whether its batch has no other order: it may be what ends its worker."""
-    tree: WorkspaceTree | None = None
-    """The files that the worker needs; None: it shares the workspace, or needs none."""
-
-
-@dataclass(slots=True, eq=False)
-class _Waiting:
-    """An order that was not answered yet."""
-
-    order: Order
-    answer: asyncio.Future[msgspec.Raw]
-    worker: str = ""
-    """Address of the worker that has its files."""
-    supplies: int = 0
-    """How often files were sent for it."""
-
-    def fits(self, other: _Waiting) -> bool:
-        """Return whether both can be in one batch."""
-        ours, theirs = self.order, other.order
-        same_files = (ours.tree and ours.tree.digest) == (theirs.tree and theirs.tree.digest)
-        return same_files and ours.job == theirs.job and self.worker == other.worker and not theirs.is_alone
-
-    def settle(self, outcome: msgspec.Raw | Exception) -> None:
-        """Set the answer, unless the order was cancelled."""
-        if self.answer.done():
-            return
-        if isinstance(outcome, Exception):
-            self.answer.set_exception(outcome)
-        else:
-            self.answer.set_result(outcome)
-
-
-@dataclass(slots=True, eq=False)
-class _Batch:
-    """Orders that are worked together."""
-
-    name: str
-    members: list[_Waiting]
-    task: asyncio.Task[None] | None = field(default=None)
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether someone waits for an order of it."""
-        return any(not one.answer.done() for one in self.members)
 
 
 class Orders(Protocol):
@@ -116,12 +54,15 @@ class BatchPool:
         self._cluster, self._on_seen = cluster, on_seen
         self._run = secrets.token_hex(6)
         self._number = 0
-        self._queue: deque[_Waiting] = deque()
-        self._batches: set[_Batch] = set()
+        self._queue: deque[Waiting] = deque()
+        self._batches: set[Batch] = set()
         self._size = BatchSize()
         self._supply = Supply()
         self._changed = asyncio.Event()
-        self._threads = 0
+        self._usable: dict[str, int] = {}
+        """Threads of each worker that gets batches, by address."""
+        self._refusing: dict[str, tuple[float, str]] = {}
+        """Until when a worker gets no batches because it refused one, and why."""
         self._loops: list[asyncio.Task[None]] = []
         self._seen: list[ClusterWorker] = []
         self._recorded_at = float("-inf")
@@ -130,7 +71,7 @@ class BatchPool:
         """Return the encoded result. Cancelling ends it on its worker. Raises NotWorked, TreeChanged."""
         if not self._loops:
             self._loops = [asyncio.create_task(self._send_all()), asyncio.create_task(self._poll_workers())]
-        waiting = _Waiting(order, asyncio.get_running_loop().create_future())
+        waiting = Waiting(order, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self._changed.set()
         try:
@@ -148,7 +89,7 @@ class BatchPool:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._cluster.close()
 
-    async def _cancel(self, waiting: _Waiting) -> None:
+    async def _cancel(self, waiting: Waiting) -> None:
         """Withdraw a cancelled order. If no order of its batch is wanted any more, end the batch."""
         if waiting in self._queue:
             self._queue.remove(waiting)
@@ -167,7 +108,7 @@ class BatchPool:
                 continue
             try:
                 connection = await self._cluster.connected()
-                await self._wait_for_workers(connection)
+                await self._wait_for_workers()
             except (ConnectionLost, UserError) as lost:
                 self._fail_waiting(str(lost))
                 continue
@@ -177,9 +118,9 @@ class BatchPool:
     @property
     def _most_batches(self) -> int:
         """How many batches are sent: one for each thread and as many that wait, so that none waits for the runner."""
-        return 2 * self._threads
+        return 2 * sum(self._usable.values())
 
-    def _next_batch(self, free: int) -> list[_Waiting]:
+    def _next_batch(self, free: int) -> list[Waiting]:
         """Take the next orders."""
         members = [self._queue.popleft()]
         size = self._size.size(len(self._queue) + 1, free)
@@ -187,21 +128,28 @@ class BatchPool:
             members.append(self._queue.popleft())
         return members
 
-    def _send(self, connection: Connection, members: list[_Waiting]) -> None:
+    def _send(self, connection: Connection, members: list[Waiting]) -> None:
         self._number += 1
-        batch = _Batch(f"{self._run}-{self._number}", members)
+        preferred = members[0].worker if members[0].worker in self._usable else ""
+        for one in members:
+            one.worker = preferred
+        is_limited = self._cluster.is_open or bool(self._refusing)
+        workers = [preferred] if preferred else list(self._usable) if is_limited else None
+        batch = Batch(f"{self._run}-{self._number}", members, workers)
         self._batches.add(batch)
         batch.task = asyncio.create_task(self._perform(connection, batch))
 
-    async def _perform(self, connection: Connection, batch: _Batch) -> None:
+    async def _perform(self, connection: Connection, batch: Batch) -> None:
         """Work a batch and answer its orders. Orders that were not begun return to the front of the queue."""
         first, orders = batch.members[0], join_orders([one.order.data for one in batch.members])
         tree = first.order.tree
         try:
             digest = "" if tree is None else tree.digest
-            data = await connection.submit(batch.name, first.order.job, orders, digest, first.worker)
+            data = await connection.submit(batch.name, first.order.job, orders, digest, batch.workers)
             result = msgspec.json.decode(data, type=BatchResult)
-            if result.needs and tree is not None:
+            if result.refuses:
+                self._refuse(batch, result)
+            elif result.needs and tree is not None:
                 await self._send_files(connection, batch, tree, result)
             else:
                 self._answer(batch, result)
@@ -215,15 +163,15 @@ class BatchPool:
             for one in batch.members:
                 one.settle(changed)
         except asyncio.CancelledError:
-            await connection.cancel([batch.name])
-            raise
+            if not batch.is_stranded:
+                await connection.cancel([batch.name])
+                raise
+            self._return(batch.members)
         finally:
             self._batches.discard(batch)
             self._changed.set()
 
-    async def _send_files(
-        self, connection: Connection, batch: _Batch, tree: WorkspaceTree, result: BatchResult
-    ) -> None:
+    async def _send_files(self, connection: Connection, batch: Batch, tree: WorkspaceTree, result: BatchResult) -> None:
         """Send the worker what it lacks, and return the orders to the queue for this worker. Raises TreeChanged."""
         problem = await self._supply.send(connection, result.by, tree, result.needs)
         for one in batch.members:
@@ -232,10 +180,21 @@ class BatchPool:
                 one.settle(NotWorked(f"its files did not arrive on the workers: {problem or 'they need them again'}"))
         self._return(batch.members)
 
-    def _answer(self, batch: _Batch, result: BatchResult) -> None:
+    def _refuse(self, batch: Batch, result: BatchResult) -> None:
+        """Return the orders to the queue for other workers. If there are none, the orders fail."""
+        until = asyncio.get_running_loop().time() + _REFUSED_SECONDS
+        if self._usable.keys() - {result.by}:
+            self._usable.pop(result.by, None)
+            self._refusing[result.by] = (until, result.refuses)
+            self._return(batch.members)
+            return
+        for one in batch.members:
+            one.settle(NotWorked(f"worker {result.by}: {result.refuses}"))
+
+    def _answer(self, batch: Batch, result: BatchResult) -> None:
         done = [answer for answer in result.answers if answer.is_worked]
         self._size.note(len(done), sum(answer.seconds for answer in done))
-        later: list[_Waiting] = []
+        later: list[Waiting] = []
         for one, answer in zip(batch.members, result.answers, strict=True):
             if answer.is_worked:
                 one.settle(answer.worked)
@@ -245,18 +204,19 @@ class BatchPool:
                 later.append(one)
         self._return(later)
 
-    def _return(self, members: Sequence[_Waiting]) -> None:
+    def _return(self, members: Sequence[Waiting]) -> None:
         self._queue.extendleft(one for one in reversed(members) if not one.answer.done())
 
-    async def _wait_for_workers(self, connection: Connection) -> None:
+    async def _wait_for_workers(self) -> None:
         """Query the workers, and wait while there are none. Raises ConnectionLost."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _NO_WORKER_SECONDS
-        while self._threads == 0:
-            self._update_workers(await connection.workers())
-            if self._threads == 0:
+        while not self._usable:
+            loads = await self._cluster.workers()
+            self._update_workers(loads)
+            if not self._usable:
                 if loop.time() >= until:
-                    raise ConnectionLost("the Dask scheduler has no workers; start some with `dask worker`")
+                    raise ConnectionLost(_no_workers(loads))
                 await asyncio.sleep(_POLL_SECONDS / 4)
 
     async def _poll_workers(self) -> None:
@@ -270,8 +230,14 @@ class BatchPool:
             self._changed.set()
 
     def _update_workers(self, loads: Sequence[WorkerLoad]) -> None:
-        self._threads = sum(load.threads for load in loads)
         now = asyncio.get_running_loop().time()
+        self._refusing = {place: (until, why) for place, (until, why) in self._refusing.items() if until > now}
+        loads = [replace(one, refused=self._refusing.get(one.address, ("", one.refused))[1]) for one in loads]
+        self._usable = {load.address: load.threads for load in loads if load.refused == ""}
+        for batch in self._batches:
+            if batch.workers is not None and not self._usable.keys() & batch.workers and batch.task is not None:
+                batch.is_stranded = True
+                batch.task.cancel()
         seen = described(loads, {batch.name: [one.order.label for one in batch.members] for batch in self._batches})
         if seen != self._seen and (now >= self._recorded_at + _RECORD_SECONDS or len(seen) != len(self._seen)):
             self._seen, self._recorded_at = seen, now
@@ -281,3 +247,11 @@ class BatchPool:
         waiting, self._queue = self._queue, deque()
         for one in waiting:
             one.settle(ClusterAway(why))
+
+
+def _no_workers(loads: Sequence[WorkerLoad]) -> str:
+    """Return why no worker can be used."""
+    refused = next((load for load in loads if load.refused), None)
+    if refused is None:
+        return "the Dask scheduler has no workers; start some with `dask worker`"
+    return f"no worker of the Dask scheduler can be used; {refused.name}: {refused.refused}"

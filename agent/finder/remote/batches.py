@@ -1,6 +1,13 @@
-"""How many items go to a worker together. Pure: the durations are passed in."""
+"""Orders that go to a worker together, and how many: that is pure, the durations are passed in."""
 
 from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import msgspec
+
+from .trees.scan import WorkspaceTree
 
 BATCH_SECONDS = 0.5
 """How long a batch should take: long enough that sending it costs little, short enough to share the rest fairly."""
@@ -8,6 +15,74 @@ MOST_ITEMS = 256
 """Items of a batch. A worker that dies costs an attempt of each of them."""
 _WEIGHT = 0.3
 """Weight of the newest batch in the average."""
+
+
+class NotWorked(Exception):
+    """The order could not be worked; the message is one line for a person."""
+
+
+class ClusterAway(NotWorked):
+    """The cluster did not answer for a while, or cannot be used any more."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What a worker has to do."""
+
+    job: bytes
+    """The encoded `Job`. Orders of one batch have the same."""
+    data: bytes
+    """The order as `encode_order` returns it."""
+    label: str
+    """What it is about, for people."""
+    is_alone: bool = False
+    """Whether its batch has no other order: it may be what ends its worker."""
+    tree: WorkspaceTree | None = None
+    """The files that the worker needs; None: it shares the workspace, or needs none."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """An order that was not answered yet."""
+
+    order: Order
+    answer: asyncio.Future[msgspec.Raw]
+    worker: str = ""
+    """Address of the worker that has its files."""
+    supplies: int = 0
+    """How often files were sent for it."""
+
+    def fits(self, other: Waiting) -> bool:
+        """Return whether both can be in one batch."""
+        ours, theirs = self.order, other.order
+        same_files = (ours.tree and ours.tree.digest) == (theirs.tree and theirs.tree.digest)
+        return same_files and ours.job == theirs.job and self.worker == other.worker and not theirs.is_alone
+
+    def settle(self, outcome: msgspec.Raw | Exception) -> None:
+        """Set the answer, unless the order was cancelled."""
+        if self.answer.done():
+            return
+        if isinstance(outcome, Exception):
+            self.answer.set_exception(outcome)
+        else:
+            self.answer.set_result(outcome)
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Orders that are worked together."""
+
+    name: str
+    members: list[Waiting]
+    workers: list[str] | None
+    """Addresses of the workers that may work it; None: any."""
+    is_stranded: bool = False
+    """None of its workers is there any more."""
+    task: asyncio.Task[None] | None = field(default=None)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether someone waits for an order of it."""
+        return any(not one.answer.done() for one in self.members)
 
 
 class BatchSize:

@@ -11,7 +11,8 @@ from ...step import RunContext
 from ...step.checks.guarded_check import CheckEnvironment
 from ...stops import CheckResult
 from ..checking import ChecksUnavailable
-from .batch_pool import BatchPool, ClusterAway, NotWorked, Order
+from .batch_pool import BatchPool
+from .batches import ClusterAway, NotWorked, Order
 from .order import CheckOrder, Job, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import msgspec
 from ...config.finder.executor import Executor
 from ...protocol import UserError
 from ...system import missing_extra
-from .connection import Connection, ConnectionLost, WorkerLoad, require_encryption
+from .connection import Connection, ConnectionLost, require_encryption
+from .loads import WorkerLoad
 from .local_cluster import Started
-from .order import own_versions
+from .order import Versions, own_versions
 
 _CONNECT_SECONDS = 5.0
 """Seconds for one attempt to connect."""
@@ -25,6 +26,8 @@ _START_SECONDS = 120.0
 """Seconds in which a local cluster must have started."""
 _END_SECONDS = 5.0
 _RETRY_SECONDS = 0.2
+_SCHEDULER = "the scheduler"
+"""The place of the scheduler among the versions."""
 
 
 def require_dask(executor: Executor) -> None:
@@ -60,12 +63,17 @@ async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> Non
 async def _require_same(executor: Executor, connection: Connection) -> None:
     """Raise UserError for the first difference of versions, and for workers without the TLS that they need."""
     require_encryption(executor, await connection.workers())
-    ours = own_versions()
     for place, theirs in (await connection.versions()).items():
-        if place == "the scheduler":  # it does not need rundry
-            theirs = msgspec.structs.replace(theirs, rundry=ours.rundry)
-        if (why := ours.difference(theirs)) is not None:
-            raise UserError(f"--executor {executor.text}: {place} has {why}; install the same version on both")
+        _require_version(executor, place, theirs)
+
+
+def _require_version(executor: Executor, place: str, theirs: Versions) -> None:
+    """Raise UserError if the scheduler or a worker has other versions than this process."""
+    ours = own_versions()
+    if place == _SCHEDULER:  # it does not need rundry
+        theirs = msgspec.structs.replace(theirs, rundry=ours.rundry)
+    if (why := ours.difference(theirs)) is not None:
+        raise UserError(f"--executor {executor.text}: {place} has {why}; install the same version on both")
 
 
 async def _require_sandboxes(executor: Executor, connection: Connection, sandbox: bytes) -> None:
@@ -75,12 +83,41 @@ async def _require_sandboxes(executor: Executor, connection: Connection, sandbox
             raise UserError(f"--executor {executor.text}: the worker {place} cannot be used: {why}")
 
 
+class _Joined:
+    """Compares the workers that join during the run with the runner, each of them once."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._why: dict[str, str] = {}
+        """Why a worker is refused, by address; empty: it is not."""
+
+    async def compared(self, connection: Connection, loads: Sequence[WorkerLoad]) -> list[WorkerLoad]:
+        """Return the workers with the reason why one is not used. Raises ConnectionLost."""
+        if self._executor.address is None:
+            return list(loads)  # no other worker can join a cluster that the run started
+        if any(load.address not in self._why for load in loads):
+            theirs = await connection.versions()
+            for load in loads:
+                if load.address not in self._why and load.address in theirs:
+                    self._why[load.address] = self._difference(load, theirs[load.address])
+        return [msgspec.structs.replace(load, refused=self._why.get(load.address)) for load in loads]
+
+    def _difference(self, load: WorkerLoad, theirs: Versions) -> str:
+        try:
+            require_encryption(self._executor, [load])
+            _require_version(self._executor, "it", theirs)
+        except UserError as why:
+            return str(why).partition(": ")[2]
+        return ""
+
+
 class Cluster:
     """The connection to the cluster, made when it is first needed and again after each loss."""
 
     def __init__(self, executor: Executor, env: Mapping[str, str], workspace: Path) -> None:
         """`env`: the environment of a local cluster."""
         self._executor, self._env, self._workspace = executor, env, workspace
+        self._joined = _Joined(executor)
         self._connection: Connection | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._local: Started | None = None
@@ -106,9 +143,16 @@ class Cluster:
             self._connection = None
         await connection.close()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether other workers can join: it is not a local cluster of this run."""
+        return self._executor.address is not None
+
     async def workers(self) -> list[WorkerLoad]:
-        """Return the workers of the cluster; empty while there is no connection."""
-        return [] if self._connection is None else await self._connection.workers()
+        """Return the workers of the cluster; empty while there is no connection. Raises ConnectionLost."""
+        if (connection := self._connection) is None:
+            return []
+        return await self._joined.compared(connection, await connection.workers())
 
     async def close(self) -> None:
         """Close the connection, and end the local cluster. May be called twice."""
@@ -126,7 +170,7 @@ class Cluster:
             await self._end_local()  # a local cluster that does not answer is replaced
             raise
         try:
-            await _require_same(self._executor, connection)
+            _require_version(self._executor, _SCHEDULER, (await connection.versions())[_SCHEDULER])
         except BaseException:
             await connection.close()
             raise

@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar, cast
 
-import msgspec
-
 from ...config.finder.executor import Executor, is_loopback
 from ...protocol import UserError
+from .loads import WorkerLoad
 from .local_cluster import Started
 from .on_worker import cancel_batches, check_sandbox, lacking_pieces, put_pieces, work_batch
 from .order import Versions
@@ -34,20 +33,6 @@ class ConnectionLost(Exception):
 
 class WorkerDied(Exception):
     """Each Dask worker that worked the batch died; the message is one line for a person."""
-
-
-class WorkerLoad(msgspec.Struct, frozen=True):
-    """One Dask worker at a moment."""
-
-    address: str
-    name: str
-    threads: int
-    batches: Sequence[str]
-    """Names of the batches that it works or that wait there."""
-    cpu: float
-    """Per cent of one core."""
-    memory: int
-    """Bytes."""
 
 
 class _Future(Protocol):
@@ -120,7 +105,7 @@ class Connection:
         return Connection(client, executor)
 
     async def versions(self) -> Mapping[str, Versions]:
-        """Return the versions of the scheduler and of each worker, by address. Raises ConnectionLost."""
+        """Return the versions of the scheduler and of each worker that answers, by address. Raises ConnectionLost."""
         found: dict[str, Any] = await self._ask(self._client.get_versions())
         # A function of the standard library, because a worker may not have rundry.
         asked = self._client.run(importlib.metadata.version, "rundry", on_error="return")
@@ -133,7 +118,7 @@ class Connection:
                 str(one["packages"]["distributed"]),
             )
             for place, one in machines.items()
-            if place == "the scheduler" or place in ours
+            if place == "the scheduler" or isinstance(ours.get(place), (str, importlib.metadata.PackageNotFoundError))
         }
 
     async def workers(self) -> list[WorkerLoad]:
@@ -142,8 +127,13 @@ class Connection:
         given = await self._ask(self._client.processing())
         return [_load(address, one, given.get(address, ())) for address, one in identity["workers"].items()]
 
-    async def submit(self, batch: str, job: bytes, orders: bytes, tree: str = "", worker: str = "") -> bytes:
-        """Return the result of `work_batch`, on this worker if it lives. Raises ConnectionLost, WorkerDied."""
+    async def submit(
+        self, batch: str, job: bytes, orders: bytes, tree: str = "", workers: Sequence[str] | None = None
+    ) -> bytes:
+        """Return the result of `work_batch`, on one of these workers, or on any. Raises ConnectionLost, WorkerDied.
+
+        If all of them die, it waits until it is cancelled.
+        """
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -152,8 +142,8 @@ class Connection:
                 *(work_batch, job, orders, batch, tree),
                 key=f"{_KEY}{batch}",
                 pure=False,
-                workers=[worker] if worker else None,
-                allow_other_workers=bool(worker),
+                workers=workers,
+                allow_other_workers=False,
             )
         except Exception as error:  # noqa: BLE001 - the border to Dask: a closed client raises several kinds
             raise ConnectionLost(self._lost(error)) from None

@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from ...protocol import ClusterWorker
-from .connection import WorkerLoad
+
+
+class WorkerLoad(msgspec.Struct, frozen=True):
+    """One Dask worker at a moment."""
+
+    address: str
+    name: str
+    threads: int
+    batches: Sequence[str]
+    """Names of the batches that it works or that wait there."""
+    cpu: float
+    """Per cent of one core."""
+    memory: int
+    """Bytes."""
+    refused: str | None = ""
+    """Why it is not used; None: it is not compared with the runner yet."""
 
 
 def described(loads: Sequence[WorkerLoad], labels: Mapping[str, Sequence[str]]) -> list[ClusterWorker]:
@@ -22,6 +39,7 @@ def described(loads: Sequence[WorkerLoad], labels: Mapping[str, Sequence[str]]) 
                 doing=given[0] if given else "",
                 cpu=round(load.cpu),
                 memory=load.memory // 1_000_000 * 1_000_000,
+                refused=load.refused or "",
             )
         )
     return found

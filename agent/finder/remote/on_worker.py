@@ -130,7 +130,9 @@ class OrderLoop:
         try:
             handler = await self._handler_of(job)
             needs = await asyncio.to_thread(self.store.needs, tree) if tree else []
-        except (NotHere, Missing, ValueError) as why:
+        except NotHere as why:
+            return join_answers(by, [NOT_BEGUN] * len(orders), refuses=str(why))
+        except (Missing, ValueError) as why:
             return join_answers(by, [encode_error(f"worker {by}: {why}")] * len(orders))
         if needs:
             return join_answers(by, [NOT_BEGUN] * len(orders), needs)

@@ -131,6 +131,8 @@ class BatchResult(msgspec.Struct, frozen=True):
     answers: list[Answer]
     needs: list[str] = []
     """Digests of what the worker needs before it can begin the batch."""
+    refuses: str = ""
+    """Why this worker cannot work any order of this search. Empty: it can."""
 
 
 def own_versions() -> Versions:
@@ -179,7 +181,8 @@ NOT_BEGUN = b"{}"
 """The answer for an order that was not begun."""
 
 
-def join_answers(by: str, answers: Sequence[bytes], needs: Sequence[str] = ()) -> bytes:
+def join_answers(by: str, answers: Sequence[bytes], needs: Sequence[str] = (), refuses: str = "") -> bytes:
     """Encode the result of a batch from encoded answers."""
     head = b'{"by":' + msgspec.json.encode(by) + b',"needs":' + msgspec.json.encode(list(needs))
+    head += b',"refuses":' + json.dumps(refuses).encode()
     return head + b',"answers":[' + b",".join(answers) + b"]}"

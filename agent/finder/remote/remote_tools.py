@@ -11,7 +11,8 @@ from ...protocol import SKILL
 from ...tools import ToolContext, ToolResult
 from ...tools.arguments import ListFiles, ReadFile, Search
 from ...tools.context import OUTPUT
-from .batch_pool import BatchPool, ClusterAway, NotWorked, Order
+from .batch_pool import BatchPool
+from .batches import ClusterAway, NotWorked, Order
 from .order import Job, ReadOrder, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
 

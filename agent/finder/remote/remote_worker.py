@@ -6,7 +6,8 @@ import msgspec
 
 from ..crawl import Crawler
 from ..workers import ItemResult, WorkItem
-from .batch_pool import BatchPool, NotWorked, Order
+from .batch_pool import BatchPool
+from .batches import NotWorked, Order
 from .order import encode_order
 
 

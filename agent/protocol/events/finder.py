@@ -83,6 +83,8 @@ class ClusterWorker(msgspec.Struct, frozen=True, kw_only=True):
     """Load of its process, in per cent of one core."""
     memory: int = 0
     """Bytes."""
+    refused: str = ""
+    """Why it gets no items: it joined with other versions, or cannot hold what the runner holds. Empty: it is used."""
 
 
 class WorkersSeen(EventBase, frozen=True, kw_only=True):

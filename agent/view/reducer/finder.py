@@ -74,6 +74,10 @@ def show_finder(state: ViewState, stamped: Stamped, event: FinderEvent) -> None:
             if event.kind == "item" and not event.interrupted:
                 state.progress.worked(stamped.at)
         case WorkersSeen():
+            known = {one.name for one in state.progress.workers if one.refused}
+            for one in event.workers:
+                if one.refused and one.name not in known:
+                    note(state, stamped, f"worker {one.name} is not used: {one.refused}")
             state.progress.workers = event.workers
         case ItemQueued():
             state.progress.queued(stamped.at, event)

@@ -56,8 +56,8 @@ class DaskCluster:
         end(self.workers[number])
         self.workers[number] = self.add_worker()
 
-    def add_worker(self, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-        """Start a worker. It connects a moment later."""
+    def add_worker(self, env: Mapping[str, str] | None = None, python: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Start a worker. It connects a moment later. `python`: options of its interpreter."""
         return self._start(
             "distributed.cli.dask_worker",
             f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self.port}",
@@ -65,11 +65,12 @@ class DaskCluster:
             *("--host", "127.0.0.1", "--nthreads", str(self._threads), "--no-dashboard", "--no-nanny"),
             *("--local-directory", str(self._folder)),
             env={**self._env, **(env or {})},
+            python=python,
         )
 
-    def add_other(self, env: Mapping[str, str]) -> None:
+    def add_other(self, env: Mapping[str, str], python: Sequence[str] = ()) -> None:
         """Start a worker with this environment, and wait until all workers are connected."""
-        self.workers.append(self.add_worker(env))
+        self.workers.append(self.add_worker(env, python))
         wait_for(lambda: self.connected() == len(self.workers))
 
     def connected(self) -> int:
@@ -98,10 +99,12 @@ class DaskCluster:
         wait_for(lambda: _answers(self.port))
         return started
 
-    def _start(self, module: str, *argv: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def _start(
+        self, module: str, *argv: str, env: Mapping[str, str] | None = None, python: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         with (self._folder / f"{module.rpartition('.')[2]}.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", module, *argv],
+                [sys.executable, *python, "-m", module, *argv],
                 cwd=self._folder,
                 env={**os.environ, **(env or {})},
                 stdout=log,

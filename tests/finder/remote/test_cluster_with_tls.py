@@ -12,7 +12,8 @@ from fakes.rundry import Home, Ran
 from finder.remote.dask_cluster import DaskCluster
 
 from rundry.agent.config.finder.executor import read_executor
-from rundry.agent.finder.remote.connection import WorkerLoad, require_encryption
+from rundry.agent.finder.remote.connection import require_encryption
+from rundry.agent.finder.remote.loads import WorkerLoad
 from rundry.agent.protocol import UserError
 
 from .conftest import states_of, write_search

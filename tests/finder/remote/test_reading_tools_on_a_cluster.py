@@ -15,7 +15,8 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, calls
 
 from rundry.agent.config.finder.executor import read_executor
-from rundry.agent.finder.remote.batch_pool import BatchPool, Order
+from rundry.agent.finder.remote.batch_pool import BatchPool
+from rundry.agent.finder.remote.batches import Order
 from rundry.agent.finder.remote.cluster import Cluster
 from rundry.agent.finder.remote.order import Job, SandboxJob, own_versions
 from rundry.agent.finder.remote.remote_tools import RemoteTools

@@ -23,7 +23,7 @@ def workers(data: BoardData, width: int, height: int) -> list[Row]:
     if executor is None or height < 2:
         return []
     palette, found = data.palette, data.state.progress.workers
-    threads = sum(one.threads for one in found)
+    threads = sum(one.threads for one in found if not one.refused)
     busy = sum(min(one.threads, one.batches) for one in found)
     heading: Row = [("workers", palette.dim), (f"{len(found)}".rjust(4), palette.bright if found else palette.faint)]
     if not found:
@@ -55,6 +55,8 @@ def _worker(data: BoardData, one: ClusterWorker, name: str, width: int) -> Row:
     ]
     if memory:
         row += right([(f"{one.memory / 1_000_000:,.0f} MB", palette.dim)], memory)
-    if one.doing and room > 3:
+    if one.refused and room > 3:
+        row += [blank(2), *left([(one.refused, palette.verdict_partly)], room)]
+    elif one.doing and room > 3:
         row += [blank(2), *left(path(without_host(data, one.doing), palette.code, palette, room), room)]
     return row
