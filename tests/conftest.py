@@ -11,8 +11,8 @@ import pytest
 from hypothesis import settings
 from sampling import PROGRAM_SHARE, RUN_SHARE, outside_of_sample, share_of
 
-settings.register_profile("full", max_examples=100)
-settings.register_profile("quarter", max_examples=25)
+settings.register_profile("full", max_examples=100, deadline=None)  # a loaded machine is slow
+settings.register_profile("quarter", max_examples=25, deadline=None)
 settings.load_profile("quarter")  # `--hypothesis-profile=full` replaces it
 
 # Without bytecode, every process that a test starts compiles everything again, and each worker of pytest the tests.
