@@ -31,6 +31,8 @@ _AMONG = 4
 """Entries to look at for each one that is shown: reasoning is left out."""
 _TEXT, _DIFF, _LINE = 2_000, 6_000, 300
 """Most characters of an entry, of the diff of a proposal in a list, and of a line."""
+_WHOLE = 4
+"""Number of proposals in a list whose diff is shown at length."""
 _MOST = 20
 """Most proposals, and most files, in one result."""
 PIECE = 12_000
@@ -105,7 +107,10 @@ def view_of(followed: Follower, messages: int) -> RunView:
         started_by=one_line(spec.started_by),
         activity=one_line(state.phase)[:_LINE] if status not in ("ended", "interrupted") else "",
         spent=list(_limits(state)),
-        proposals=[proposal_of(opened, now.conflicts) for opened in list(now.proposals.values())[:_MOST]],
+        proposals=[
+            proposal_of(opened, now.conflicts, _DIFF if number < _WHOLE else _LINE)
+            for number, opened in enumerate(list(now.proposals.values())[:_MOST])
+        ],
         question=cut(state.question.question, _TEXT) if state.question is not None else "",
         suspect=one_line(suspect.suspect)[:_LINE] if suspect is not None else "",
         messages=[_entry(block) for block in _newest(state, messages)],
@@ -113,17 +118,20 @@ def view_of(followed: Follower, messages: int) -> RunView:
     )
 
 
-def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str]) -> Proposal:
-    """Return a waiting proposal as clients read it. `conflicts`: why a proposal is in conflict, by its id."""
+def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str], most: int) -> Proposal:
+    """Return a waiting proposal as clients read it, with at most `most` characters of its diff.
+
+    `conflicts`: why a proposal is in conflict, by its id.
+    """
     why = conflicts.get(opened.proposal_id, "")
     return Proposal(
         digest=opened.digest,
         tool=one_line(opened.tool),
         path=path_line(opened.path or ""),
-        command=cut(opened.command or "", _DIFF),
-        diff=cut(opened.diff, _DIFF),
+        command=cut(opened.command or "", most),
+        diff=cut(opened.diff, most),
         server=one_line(opened.server or ""),
-        call=cut(opened.call or "", _DIFF),
+        call=cut(opened.call or "", most),
         asks=[one_line(reason)[:_LINE] for reason in opened.asks[:_MOST]],
         added=opened.added,
         removed=opened.removed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from fakes.project import CHECK, FIX_ADD, SUITE, changed_files
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, finish
@@ -242,6 +243,7 @@ async def test_what_a_client_may_not_read_is_not_in_any_answer(home, project, tm
                 assert "neighbour" not in why
 
 
+@pytest.mark.long
 async def test_of_decisions_at_the_same_time_one_is_recorded_and_the_others_are_refused(home, project):
     with ScriptedServer([FIX_ADD, HELD]) as model:
         async with connected(home, project, "--allow-approve", model=model) as client:

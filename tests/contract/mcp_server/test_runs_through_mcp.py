@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, finish, say
@@ -101,6 +102,7 @@ async def test_a_client_answers_the_question_of_the_model(home, project):
     assert (answered["text"], answered["by"]) == ("exact", "mcp:claude-code")
 
 
+@pytest.mark.long
 async def test_an_ended_run_is_resumed_with_a_message_and_higher_limits(home, project):
     with ScriptedServer([say("one"), say("two"), HELD]) as model:
         async with connected(home, project, model=model) as client:
