@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .facts.search.finder_facts import FinderFacts
     from .facts.search.finding import Finding, Flight, LensFacts
     from .facts.search.pool import pool_size
+    from .facts.verdicts import SUSPECT_QUESTION
     from .finder.items.item_state import Row as ItemRow, State as ItemState
     from .finder.items.keys import item_key
     from .finder.items.view import FrontierView

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from rundry.agent import (
     IN_MEMORY,
+    SUSPECT_QUESTION,
     Block,
     Blocks,
     Journal,
@@ -161,8 +162,8 @@ def _waits_for(state: ViewState, status: Status) -> str:
         return "a decision at the gate"
     if state.question is None:
         return f"somebody ({state.waiting})"
-    is_of_model = state.question.question_id in state.at_call
-    return "an answer to the question" if is_of_model else "an answer of a person to the question"
+    is_for_person = state.question.question_id.startswith(SUSPECT_QUESTION)
+    return "an answer of a person to the question" if is_for_person else "an answer to the question"
 
 
 def _limits(state: ViewState) -> Iterator[Limit]:
