@@ -14,7 +14,7 @@ from .board_data import BoardData
 from .narrowing import Narrowed
 from .rows.bottom import bottom
 from .rows.cells import Row, apart, beside, blank, foreign, left
-from .rows.context import context
+from .rows.context import context, hint
 from .rows.detail import finding_detail, item_detail, lens_detail
 from .rows.findings import tally
 from .rows.flights import failures, flights
@@ -27,9 +27,15 @@ WIDE = 106
 _LEFT = 54
 _GAP = 2
 _ROOM_FOR_CONTEXT = 13
+"""Height of the list from which the selected finding gets up to half of it."""
+_ROOM_FOR_BRIEF = 6
 """Height of the list from which the selected finding is shown below it."""
+_ROOM_FOR_HINT = 4
+"""Height of the list from which one row below it says how to see the evidence."""
 _ROOM_FOR_FLIGHTS = 26
 """Height from which works in progress are also shown, below the selected finding."""
+_ROOM_FOR_BLANK = 7
+"""Height of the selected finding from which a blank row is above it."""
 _LEAST_LIST = 4
 _MOST_CONTEXT = 26
 _WIDEST_FLIGHTS = 120
@@ -145,20 +151,24 @@ def _column(
 
 def _context_room(count: int, height: int) -> int:
     """Return how many rows the selected finding gets below the list; the list gets at least half of what it needs."""
+    if height < _ROOM_FOR_BRIEF:
+        return int(height >= _ROOM_FOR_HINT)
     if height < _ROOM_FOR_CONTEXT:
-        return 0
+        return height - max(_LEAST_LIST, min(count, height * 2 // 3))
     return min(height - max(_LEAST_LIST, min(count, height // 2)), _MOST_CONTEXT)
 
 
 def _below(data: BoardData, view: BoardView, picked: str | None, width: int, height: int) -> list[Row]:
     """Return what belongs to the list: the works in progress, and the selected finding with its evidence."""
-    if height < 3:
-        return []
     if view.tab == "lenses":
-        return [] if data.is_over else [[], *flights(data, min(width, _WIDEST_FLIGHTS), height - 1)]
+        return [] if data.is_over or height < 3 else [[], *flights(data, min(width, _WIDEST_FLIGHTS), height - 1)]
     finding = data.facts.findings.get(picked or "")
     if finding is None:
-        return _searching(data, width, height) if data.by_lenses and not view.only else []
+        return _searching(data, width, height) if data.by_lenses and not view.only and height >= 3 else []
+    if height <= 1:
+        return [hint(data, finding, width)] * height
+    if height < _ROOM_FOR_BLANK:
+        return context(data, finding, width, height)
     works: list[Row] = []
     if not data.is_over and height >= _ROOM_FOR_FLIGHTS // 2 and data.facts.flights:
         works = [[], *flights(data, min(width, _WIDEST_FLIGHTS), min(4, height // 4))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from textual.content import Content
@@ -42,7 +43,19 @@ class PieceLine(Widget):
     PieceLine { height: 1; padding: 0 1; }
     """
 
-    _pieces: list[Piece] = []
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._pieces: list[Piece] = []
+        self._arrange: Callable[[int], list[Piece]] = lambda width: self._pieces
+
+    def arrange_by(self, arrange: Callable[[int], list[Piece]]) -> None:
+        """Set the pieces to those that `arrange` returns for a width, now and after each change of the width."""
+        self._arrange = arrange
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Arrange the pieces for the present width."""
+        self.set_pieces(self._arrange(self.size.width + 2))
 
     def set_pieces(self, pieces: list[Piece]) -> None:
         """Set the pieces, and redraw if they differ from those that are shown."""
@@ -64,8 +77,12 @@ class HeaderLine(PieceLine):
 
         `phase` is the phase of the state, or one that only the view knows (the runner warms up, is gone).
         """
-        pieces = arrange_title(state, self.size.width + 2, phase)
-        self.set_pieces([p if p.kind == "gap" else replace(p, text=one_line(p.text)) for p in pieces])
+
+        def arranged(width: int) -> list[Piece]:
+            pieces = arrange_title(state, width, phase)
+            return [p if p.kind == "gap" else replace(p, text=one_line(p.text)) for p in pieces]
+
+        self.arrange_by(arranged)
 
 
 class MeterLine(PieceLine):
@@ -73,4 +90,4 @@ class MeterLine(PieceLine):
 
     def show(self, state: ViewState, now: float) -> None:
         """Show the meters of a state at the Unix time `now`."""
-        self.set_pieces(arrange(state, now, self.size.width + 2))
+        self.arrange_by(lambda width: arrange(state, now, width))

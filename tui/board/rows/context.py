@@ -10,7 +10,7 @@ from ...lines import fold
 from ...lines.draw import width_of
 from ...text import show
 from ..board_data import BoardData
-from .cells import Row, apart, blank, foreign, right
+from .cells import Row, apart, blank, foreign, left, right
 from .excerpt import Excerpt, excerpt
 
 _NUMBER = 6
@@ -28,6 +28,14 @@ def context(data: BoardData, finding: Finding, width: int, height: int) -> list[
     elif found:
         rows.append([blank(2), (found, palette.dim)])
     return [*rows, *said[: height - len(rows)]]
+
+
+def hint(data: BoardData, finding: Finding, width: int) -> Row:
+    """Return one row for a board without room for the evidence: how to see it, and where it is."""
+    palette = data.palette
+    way = data.keymap.named("{detail} shows the evidence") if data.is_focused else "evidence"
+    evidence = " ".join(finding.evidence.split()) or "none"
+    return left([(f"{way}   ", palette.dim), *foreign(evidence, palette.faint, palette)], width)
 
 
 def excerpt_rows(data: BoardData, found: Excerpt, width: int, height: int) -> list[Row]:
