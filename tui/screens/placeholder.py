@@ -31,7 +31,8 @@ def placeholder(controller: RunController, keymap: Keymap) -> str:
     if state.waiting == "handoff":
         return "a message resumes the run"
     if state.child_phase or state.finder is not None:
-        child = "/ for commands; {child} opens the child run that works"
+        does = "waits" if state.child_phase.endswith("waits for you") else "works"
+        child = f"/ for commands; {{child}} opens the child run that {does}"
         return keymap.named(child if state.child_phase else "a message, or / for commands; {to_gate} opens the board")
     return "a message for after this step" if state.activity and not controller.status.is_at_rest else "a message"
 

@@ -22,7 +22,8 @@ def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept
             state.pass_step = (state.step or 0) + 1 if is_of_run else None  # other passes have steps of their own
             state.running_tries.clear()
             state.newest_try = ""
-            note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
+            if is_of_run or event.tries > 1:  # the entry of a child run names its pass
+                note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
             state.rolling_back = event  # one line reports all of it when it is done
         case PassFinished():
