@@ -29,8 +29,8 @@ from ..protocol import (
     WheelGiven,
 )
 
-_BY_PERSON = ("shell", "undo", "wheel", "background", "handover", "guard")
-"""Kinds of prompts about a person's actions: they do not replace what the loop has to send to the model."""
+_NOT_OF_LOOP = ("shell", "undo", "wheel", "background", "handover", "guard", "instructions")
+"""Kinds of prompts that do not replace what the loop has to send: about a person's actions, instructions of folders."""
 SUSPECT_QUESTION = "suspect-"
 """Prefix of the id of a question about a suspect check."""
 _NOT_STARTED = (126, 127)
@@ -130,7 +130,7 @@ class Verdicts:
         match stamped.event:
             case StepStarted():
                 self.is_check_due = False
-            case Prompted(kind=kind) if kind not in _BY_PERSON:
+            case Prompted(kind=kind) if kind not in _NOT_OF_LOOP:
                 self.prompted_seq = stamped.seq
                 if kind != "system" and self.checked_seq:
                     self.sent_outputs = {command: check.output for command, check in self.checks.items()}

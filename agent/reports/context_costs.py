@@ -34,7 +34,7 @@ def context_costs(journal: Journal) -> list[ContextCost]:
             case Prompted(kind="system", text=text) if stamped.work is None:
                 found += _of_system(text)
             case Prompted(kind="instructions", text=text) if stamped.work is None:
-                name = text.partition("(")[2].partition(")")[0]
+                name = text.partition(":\n")[0].rpartition(" (")[2].removesuffix(")")
                 found.append(ContextCost(name, _tokens(text), in_each_prompt=False))
             case ToolCalled(tool="read_file", call_id=call_id, arguments=dict()):
                 path = str(cast("dict[str, object]", stamped.event.arguments).get("path", ""))

@@ -26,6 +26,7 @@ from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls, stall_hint
 from .fitting.context import Fitted
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
+from .folder_instructions import send_folder_instructions
 from .model_call.call import Failed, call, prepare
 from .model_call.stream import Reply
 from .resources.activity import PersonInterrupted
@@ -186,6 +187,7 @@ async def _check_after_step(
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
+    await send_folder_instructions(ctx, outcome, record, work.work)
     await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"
     await verify(ctx, record, claim=claim)

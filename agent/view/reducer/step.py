@@ -158,9 +158,10 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case Prompted():
             # the transcript already shows the task and a failed check; the system prompt is not shown
             if event.kind not in ("system", "task", "check"):
-                block = add(
-                    state, stamped, "prompted", title=_PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
-                )
+                title = _PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
+                if event.kind == "instructions":
+                    title = f"loaded {event.text.partition(':')[0]}"
+                block = add(state, stamped, "prompted", title=title)
                 block.detail = event.text
         case StallDetected():
             what, signature, done = stall_words(event)
