@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..protocol import LIMITS, Budget, LimitValue, LoopKind, UserError
-from .options import OPTIONS, read_rate
+from .options import BY_CONFIG_KEY, OPTIONS, TOP_LEVEL_KEYS, read_rate
 
 FIELDS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 """Option name to field name in the budget."""
@@ -36,3 +36,16 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
     found = get_close_matches(name, known, n=1)
     return f"did you mean {found[0]}?" if found else f"use one of {', '.join(known)}"
+
+
+def option_suggestion(place: str) -> str:
+    """Return `: did you mean X?` for a key of a config file that is not an option."""
+    from difflib import get_close_matches  # only needed for errors
+
+    last = place.rpartition(".")[2]
+    if last in OPTIONS:
+        return f": did you mean {OPTIONS[last].config_key}?"
+    near = get_close_matches(place, [*BY_CONFIG_KEY, *TOP_LEVEL_KEYS], 1) or [
+        OPTIONS[name].config_key for name in get_close_matches(last, OPTIONS, 1)
+    ]
+    return f": did you mean {near[0]}?" if near else ": `rundry doctor` lists them all"

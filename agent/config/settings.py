@@ -16,7 +16,7 @@ from ..system import read_plain
 from .folders import user_folder
 from .hooks.hook_scripts import with_scripts
 from .last_model import remembered_model
-from .limits import FIELDS, default_budget
+from .limits import FIELDS, default_budget, option_suggestion
 from .options import BY_CONFIG_KEY, GROUPS, OPTIONS, TOP_LEVEL_KEYS
 from .request_params import refuse_account_fields
 from .trust import PROJECT_FILE, Content, Trust
@@ -265,7 +265,7 @@ def _from_file(path: Path, data: bytes, source: Source, now: float) -> dict[str,
     for place, value in _config_keys(cast("dict[str, object]", table)):
         name = BY_CONFIG_KEY.get(place)
         if name is None:
-            raise ConfigError(f"{path}: {place} is not an option{_suggestion(place)}")
+            raise ConfigError(f"{path}: {place} is not an option{option_suggestion(place)}")
         if name in found:
             raise ConfigError(f"{path}: {place} is given twice: keep one")
         if OPTIONS[name].user_only and source == "project":
@@ -286,18 +286,6 @@ def _config_keys(table: Mapping[str, object]) -> Iterable[tuple[str, object]]:
                 yield f"{key}.{inner}", deeper
         else:
             yield TOP_LEVEL_KEYS.get(key, key), value
-
-
-def _suggestion(place: str) -> str:
-    from difflib import get_close_matches  # only needed for errors
-
-    last = place.rpartition(".")[2]
-    if last in OPTIONS:
-        return f": did you mean {OPTIONS[last].config_key}?"
-    near = get_close_matches(place, [*BY_CONFIG_KEY, *TOP_LEVEL_KEYS], 1) or [
-        OPTIONS[name].config_key for name in get_close_matches(last, OPTIONS, 1)
-    ]
-    return f": did you mean {near[0]}?" if near else ": `rundry doctor` lists them all"
 
 
 def _joined(first: object, second: object) -> object:
