@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 from fakes.played import started
 from fakes.screens import Stage
 
 from rundry.agent import (
+    Better,
     Budget,
     ChildFinished,
     ChildSpent,
     ChildStarted,
     ChildWaiting,
     FixSpec,
+    ImproveSpec,
     LoopKind,
+    PassFinished,
+    PassStarted,
     QuestionAsked,
     Reason,
     ReasoningArrived,
     RunEnded,
+    ScoreMeasured,
     Sleeping,
     Spent,
     StepStarted,
@@ -103,6 +109,24 @@ def _fixes(_folder: Path) -> Stage:
     return stage
 
 
+def _passes(_folder: Path) -> Stage:
+    """An improve run whose passes are goal runs: the first one was kept, and the second one works."""
+    kept = PassFinished(number=1, verdict="kept", why="score 41, before 52", commit="5afc461c0d1e")
+    first, second = (msgspec.structs.replace(_child(n), about="", title="make it faster") for n in (1, 2))
+    ended = ChildFinished(
+        number=1, run_id=first.run_id, reason=Reason.DONE, detail="check passed: pytest -q", complete=True, exit_code=0
+    )
+    spec = ImproveSpec(score="./bench.sh", goal=Better.MIN, bounded=True, pass_loop=LoopKind.GOAL)
+    stage = Stage()
+    began(stage)
+    run = started("make it faster", loop=LoopKind.IMPROVE, improve=spec, budget=BUDGET, workspace="/home/me/shop")
+    stage.play(run, ScoreMeasured(score=52, best=52, kept=True, stale_passes=0))
+    stage.play(PassStarted(number=1, fresh=True), first, ended)
+    stage.play(ScoreMeasured(score=41, best=41, kept=True, stale_passes=0, number=1), kept)
+    stage.play(PassStarted(number=2, fresh=True), second)
+    return stage
+
+
 def _gone(_folder: Path) -> Stage:
     stage = _run(*WORKED, *STREAMS)
     stage.link.state = "gone"
@@ -117,5 +141,6 @@ SCENES = {
     "runner-gone": staged(_gone, "splits on the first colon"),
     "message-with-command": staged(_streams, "splits on the first colon", *"/lim"),
     "child-runs": staged(_fixes, "table name from the header"),
+    "pass-runs": staged(_passes, "score 41, before 52"),
     "leave": staged(_streams, "splits on the first colon", "ctrl+q"),
 }
