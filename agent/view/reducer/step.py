@@ -160,7 +160,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             if event.kind not in ("system", "task", "check"):
                 title = _PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
                 if event.kind == "instructions":
-                    title = f"loaded {event.text.partition(':')[0]}"
+                    title = f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"
                 block = add(state, stamped, "prompted", title=title)
                 block.detail = event.text
         case StallDetected():
