@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 from ..protocol import McpServer, UserError
+from ..system import missing_extra
 
-INSTALL = "pip install 'rundry[mcp]'"
+
+def sdk_missing() -> str | None:
+    """Return how to install the SDK if it is missing, as the end of a message. Its version 2 has `mcp_types`."""
+    return missing_extra("mcp", "mcp", "mcp_types")
 
 
 def require_sdk(servers: Sequence[McpServer]) -> None:
-    """Raise UserError if servers are configured and the SDK is missing. Its version 2 has the package `mcp_types`."""
-    if servers and (find_spec("mcp") is None or find_spec("mcp_types") is None):
+    """Raise UserError with how to install the SDK, if servers are configured and it is missing."""
+    if servers and (missing := sdk_missing()) is not None:
         names = ", ".join(server.name for server in servers)
-        raise UserError(f"[mcp.servers] {names}: MCP servers need a package that is not installed: run {INSTALL}")
+        raise UserError(f"[mcp.servers] {names}: the MCP SDK is not installed; {missing}")

@@ -64,7 +64,7 @@ def test_without_the_extra_one_line_names_it_and_no_journal_is_made(home: Home, 
     done = subprocess.run(argv, cwd=project, env=home.env, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done
     (line,) = done.stderr.strip().splitlines()
-    assert "pip install 'rundry[mcp]'" in line
+    assert "[mcp.servers] time: the MCP SDK is not installed; install its packages with: " in line
     assert home.journals() == []
 
 
