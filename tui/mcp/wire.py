@@ -13,8 +13,11 @@ import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 
+from ..text import one_line
+
 LONGEST = 1_000_000
 """Bytes of the longest message that is read; longer ones are dropped."""
+_DROPPED = f"rundry: dropped a message of more than {LONGEST} bytes"
 _PIECE = 65_536
 _AHEAD = 16
 """Messages that are read before the first of them is handled."""
@@ -44,7 +47,7 @@ class Incoming:
                 is_dropping = False
             if len(rest) > LONGEST:
                 if not is_dropping:
-                    print(f"rundry: dropped a message of more than {LONGEST} bytes", file=sys.stderr, flush=True)
+                    print(one_line(_DROPPED), file=sys.stderr, flush=True)
                 rest, is_dropping = b"", True
         self._put(None)
 

@@ -22,8 +22,9 @@ def print_skills(flags: Mapping[str, object], *, as_json: bool) -> int:
         return 0
     if not found.skills and not found.commands:
         print("no skills and no slash commands: docs/how-to/skills-and-commands.md says where they go")
-    for line in [*map(skill_line, found.skills), *map(command_line, found.commands)]:
-        print(line)
+    rows = [*map(skill_line, found.skills), *map(command_line, found.commands)]
+    if rows:
+        print("\n".join(rows))
     return 0
 
 

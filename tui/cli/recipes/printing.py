@@ -53,7 +53,7 @@ def print_recipe(name: str, flags: Mapping[str, object], *, as_json: bool) -> in
 
 def print_schema(kind: Literal["find", "goal"]) -> int:
     """Print the schema of a kind of spec file. Return 0."""
-    print(json.dumps(spec_schema(kind), indent=2))
+    print(show(json.dumps(spec_schema(kind), indent=2)))
     return 0
 
 
