@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from ..board import BoardPanel
 from ..gate import GatePanel
+from ..message import MessageBox
 from ..run_controller import RunController
 from ..transcript import Transcript
 
@@ -23,7 +24,7 @@ class Areas:
         transcript: Transcript,
         search: BoardPanel,
         gate: GatePanel,
-        box: Widget,
+        box: MessageBox,
         refresh: Callable[[], None],
         focus: Callable[[Widget], None],
     ) -> None:
@@ -92,7 +93,7 @@ class Areas:
 
     def step_back(self) -> bool:
         """Go from the message box to the proposal that waits, from elsewhere to the box. Return False if none waits."""
-        if self._controller.came_from_parent and self._gate.has_focus_within and not getattr(self._box, "text", ""):
+        if self._controller.came_from_parent and self._gate.has_focus_within and not self._box.text:
             return False  # the next step back is the parent
         if not self._box.has_focus:
             self._focus(self._box)

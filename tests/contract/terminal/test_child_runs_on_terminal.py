@@ -41,7 +41,7 @@ def child_of(terminal: Terminal) -> str:
     return found[1]
 
 
-def test_enter_opens_the_waiting_child_and_its_parent_opens_again_without_a_decision(home: Home, folder: Path):
+def test_enter_opens_the_waiting_child_and_esc_returns_to_its_parent_without_a_decision(home: Home, folder: Path):
     with ScriptedServer(rules=fixes(NAMES)) as server, fixing(home, server, folder, "--gate", "ask") as terminal:
         terminal.wait_for("run 1 waits for you")
         child = child_of(terminal)
