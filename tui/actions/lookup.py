@@ -22,7 +22,20 @@ _ACTS: Mapping[Place, tuple[str, ...]] = {
 READ_ONLY_ACTIONS = frozenset(
     {
         *("help", "palette", "to_gate", "board", "handoff", "spend", "replay", "unfold", "unfold_all", "read", "find"),
-        *("changes", "copy", "theme", "skills", "copy_or_leave", "quit", "detail", "only", "view", "copy_row", "back"),
+        *(
+            "changes",
+            "copy",
+            "theme",
+            "skills",
+            "copy_or_leave",
+            "quit",
+            "detail",
+            "only",
+            "find_rows",
+            "view",
+            "copy_row",
+            "back",
+        ),
         *("explain", "next_hunk", "previous_hunk", "next_waiting", "previous_waiting"),
         *("split", "full", "around", "whole", "end_handoff", "end_changes", "end_message"),
         *(action.name for action in ACTIONS if action.where in _ONLY_MOVE),

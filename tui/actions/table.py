@@ -97,6 +97,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("lens", "Add lens", "its name and its prompt", "L", takes="NAME PROMPT", hint="lens", where="board"),
     Action("skip", "Skip item", "of the queue", "s", hint="skip", where="board", typed=False),
     Action("only", "Filter rows", "by verdict, state, error or source", "f", hint="filter", where="board", typed=False),
+    Action("find_rows", "Find rows", "that contain a text", "slash", hint="find", where="board", typed=False),
     Action("view", "Next view", "", "tab", hint="views", where="board", typed=False),
     Action("back", "Go back", "to the list, then to the message", "escape", where="board", typed=False),
     Action("open_place", "Open in editor", "the cited line", "o", hint="editor", where="board", typed=False),

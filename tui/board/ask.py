@@ -1,4 +1,4 @@
-"""A line on the board that shows what a key is about to do, and asks for the reason."""
+"""A line on the board that shows what a key is about to do, and asks for a reason or a text."""
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ class AskLine(Vertical):
             super().__init__()
             self.reason = reason
 
+    class Typed(Message):
+        """The text changed."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Dropped(Message):
         """The user moved the focus elsewhere, which cancels the action."""
 
@@ -45,13 +52,23 @@ class AskLine(Vertical):
         yield self._what
         yield self._input
 
-    def ask(self, verb: str, title: str, hint: str) -> None:
-        """Ask about an action: its verb and title. `hint` is shown in the empty line; it may name actions."""
+    def ask(self, verb: str, title: str, hint: str, text: str = "") -> None:
+        """Ask about an action: its verb and title. `hint` is shown in the empty line; it may name actions.
+
+        `text`: the text at the start.
+        """
         self._what.update(Content.assemble((f"{verb}  ", "bold $needs-you"), (one_line(title), "$foreground")))
-        self._input.value = ""
+        self._input.value = text
+        self._input.cursor_position = len(text)
         self._input.placeholder = keymap_of(self).named(hint)
         self.display = True
         self.screen.set_focus(self._input)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Report each change of the text."""
+        event.stop()
+        if self.display:
+            self.post_message(self.Typed(event.value))
 
     def on_descendant_blur(self) -> None:
         """Cancel when the focus moves to another widget.

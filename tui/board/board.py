@@ -15,18 +15,15 @@ from ..keyboard.screen_keymap import keymap_of
 from .arming import Arming
 from .board_data import BoardData, Tab, slotted
 from .canvas import Canvas
-from .keyboard import BoardKeyboard
+from .keyboard import STEPS, BoardKeyboard
 from .layout import Laid, lay_out
-from .narrowing import RowFilter, next_group
+from .narrowing import RowFilter, next_group, no_row
 from .rows.listings import listing_of
 from .source import ListSource
 from .view import STORED, BoardView
 
 REDRAW_SECONDS = 0.2
 """Time between two drawings that no key asked for."""
-_FAR = 2**40
-_STEPS = {"row_up": -1, "row_down": 1, "first_row": -_FAR, "last_row": _FAR}
-"""Actions that move the selection, and by how many rows."""
 _WHEEL = 3
 
 
@@ -109,9 +106,10 @@ class Board(Canvas, can_focus=True):
         if self.view.tab not in data.tabs:
             self.view.show(data.tabs[0])
         view, lists = self.view, self._source.item_lists
-        empty = data.keymap.named(f"no row is {view.only} now: {{only}} shows others")
         version = lists.version if lists is not None and view.tab in STORED else None
-        self._listing = self.filter.apply(listing_of(data, view, lists), view.tab, view.only, version, empty)
+        self._listing = self.filter.apply(
+            listing_of(data, view, lists), view.tab, view.only, version, no_row(view, data.keymap), view.text
+        )
         self._laid = lay_out(data, view, self._listing, self.size.width, self.size.height, self.filter.found)
         self.put_rows(self._laid.rows)
         self.arming.shows(self.view.tab, self._laid.picked, Message().time, by_hand=self._by_hand)
@@ -171,9 +169,12 @@ class Board(Canvas, can_focus=True):
 
     def turn_filter(self) -> None:
         """Show the rows of the next group of this view, and after the last group all rows."""
-        if self.view.is_open:
-            self.open()
         self.view.narrow(next_group(self.filter.whole, self.view.only))
+        self._go()
+
+    def find(self, text: str) -> None:
+        """Show the rows of this view that contain a text; empty: all."""
+        self.view.find(text)
         self._go()
 
     def _go(self) -> None:
@@ -214,8 +215,8 @@ class Board(Canvas, can_focus=True):
         match name := keymap_of(self).action_of(key, "rows"):
             case "":
                 return False
-            case _ if name in _STEPS:
-                self.scroll_rows(_STEPS[name])
+            case _ if name in STEPS:
+                self.scroll_rows(STEPS[name])
             case "rows_up":
                 self.action_page_up()
             case "rows_down":
@@ -240,9 +241,9 @@ class Board(Canvas, can_focus=True):
         elif self.marked is not None:
             self.marked = None
             self.draw()
-        elif self.view.only:
+        elif self.view.is_narrowed:
             self.view.narrow("")
-            self._go()
+            self.find("")
         else:
             return False
         return True

@@ -12,6 +12,10 @@ from ..keyboard.letters import FirstLetter, LetterKeys
 from ..keyboard.screen_keymap import keymap_of
 from .arming import JUDGES, Arming
 
+_FAR = 2**40
+STEPS = {"row_up": -1, "row_down": 1, "first_row": -_FAR, "last_row": _FAR}
+"""Actions that move the selection, and by how many rows."""
+
 
 class BoardActed(Message):
     """The user pressed the key of an action."""

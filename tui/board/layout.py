@@ -164,7 +164,7 @@ def _below(data: BoardData, view: BoardView, picked: str | None, width: int, hei
         return [] if data.is_over or height < 3 else [[], *flights(data, min(width, _WIDEST_FLIGHTS), height - 1)]
     finding = data.facts.findings.get(picked or "")
     if finding is None:
-        return _searching(data, width, height) if data.by_lenses and not view.only and height >= 3 else []
+        return _searching(data, width, height) if data.by_lenses and not view.is_narrowed and height >= 3 else []
     if height <= 1:
         return [hint(data, finding, width)] * height
     if height < _ROOM_FOR_BLANK:
@@ -218,9 +218,8 @@ def _sums(data: BoardData, view: BoardView, narrowed: Narrowed | None) -> list[R
     if narrowed is None:
         return [tally(data) if view.tab == "findings" else []]
     counts: Row = [(narrowed.words, palette.needs_you)]
-    name, brief = (
-        foreign(_cut(f"only {narrowed.only}", most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP)
-    )
+    wanted = " ".join([f"only {narrowed.only}"] * bool(narrowed.only) + [f"/{narrowed.text}"] * bool(narrowed.text))
+    name, brief = (foreign(_cut(wanted, most), palette.needs_you, palette) for most in (_GROUP, _BRIEF_GROUP))
     way: Row = [(data.keymap.named("   {back} all"), palette.dim + action_style("back"))] if data.acts else []
     return [[*name, blank(2), *counts, *way], [*name, blank(2), *counts], [*brief, blank(2), *counts], counts]
 

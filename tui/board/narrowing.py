@@ -1,4 +1,7 @@
-"""Narrow a list of the board to the rows of one group: a verdict, an error, a source. Does not import textual."""
+"""Narrow a list of the board to the rows of one group (a verdict, an error, a source), or to those with a text.
+
+Does not import textual.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .view import Listing
+from ..keyboard.keymap import Keymap
+from ..text import one_line
+from .view import BoardView, Listing
 
 _MOST_GROUPS = 8
 """Number of groups to choose from; rarer ones are left out."""
@@ -14,9 +19,12 @@ _MOST_GROUPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The rows of one group, as they were found at one moment."""
+    """The rows of one group or with a text, as they were found at one moment."""
 
     only: str
+    """The group; empty: of all groups."""
+    text: str
+    """The words that each row contains, in any case; empty: any text."""
     rows: Sequence[int]
     """Their indexes in the whole list."""
     keys: Sequence[str | None]
@@ -41,28 +49,40 @@ class RowFilter:
         """The list before it was narrowed."""
         self.found: Narrowed | None = None
         """What the present view shows; None: all rows."""
-        self._at: tuple[str, str, int | None] = ("", "", None)
+        self._at: tuple[str, str, str, int | None] = ("", "", "", None)
 
-    def apply(self, listing: Listing, tab: str, only: str, version: int | None, empty: str) -> Listing:
+    def apply(self, listing: Listing, tab: str, only: str, version: int | None, empty: str, text: str = "") -> Listing:
         """Return the list as it is shown. `version` changes when the rows are read again; None: look at each again.
 
-        `only`: the group; empty: all rows. `empty`: the text if no row is in the group.
+        `only`: the group; empty: all groups. `text`: what the rows contain. `empty`: the text if there is no such row.
         """
         self.whole, found = listing, self.found
-        if not only:
+        if not (only or text):
             self.found = None
             return listing
-        if found is None or version is None or self._at != (tab, only, version):
-            found, self._at = narrow(listing, only), (tab, only, version)
+        at = (tab, only, text, version)
+        if found is None or version is None or self._at != at:
+            found, self._at = narrow(listing, only, text), at
         self.found = found
         return shown_rows(listing, found, empty)
 
 
-def narrow(listing: Listing, only: str) -> Narrowed:
-    """Find the rows of a group among the first rows of a list."""
+def narrow(listing: Listing, only: str, text: str = "") -> Narrowed:
+    """Find the rows of a group, or with each word of a text, among the first rows of a list."""
     looked = min(listing.count, listing.looked)
-    rows = [index for index in range(looked) if listing.group(index) == only]
-    return Narrowed(only, rows, [listing.key(index) for index in rows], looked, listing.count)
+    words = text.casefold().split()
+    rows = [
+        index
+        for index in range(looked)
+        if (not only or listing.group(index) == only) and (not words or _has(listing, index, words))
+    ]
+    return Narrowed(only, text, rows, [listing.key(index) for index in rows], looked, listing.count)
+
+
+def _has(listing: Listing, index: int, words: Sequence[str]) -> bool:
+    text = listing.words(index) if listing.words else " ".join(each for _, each in listing.describe(index))
+    folded = text.casefold()
+    return all(word in folded for word in words)
 
 
 def shown_rows(listing: Listing, narrowed: Narrowed, empty: str) -> Listing:
@@ -77,6 +97,13 @@ def shown_rows(listing: Listing, narrowed: Narrowed, empty: str) -> Listing:
         empty=empty,
         describe=lambda index: listing.describe(rows[index]),
     )
+
+
+def no_row(view: BoardView, keymap: Keymap) -> str:
+    """Return what an empty list says while it is narrowed."""
+    if view.text:
+        return keymap.named('no row contains "%s": {back} shows all').replace("%s", one_line(view.text))
+    return keymap.named("no row is %s now: {only} shows others").replace("%s", view.only)
 
 
 def next_group(listing: Listing, only: str) -> str:

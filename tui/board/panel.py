@@ -19,6 +19,8 @@ _ASKS = {
     "refuted": ("refute", "reason? {line_keep} refutes, {line_drop} cancels"),
     "evidence": ("request evidence", "what is missing? {line_keep} sends, {line_drop} cancels"),
 }
+FIND_HINT = "text? {line_keep} keeps the filter, {line_drop} clears it"
+NO_LIST = "the works in progress are not a list that can be filtered"
 NO_FINDING = "select a finding first: press {view_1} to list them"
 
 
@@ -44,6 +46,8 @@ class BoardPanel(Vertical):
         self.board = Board(actions, acts=acts)
         self._line = AskLine()
         self._then: Callable[[str], BoardPanel.Asked] | None = None
+        self._finds = False
+        """The line is for a text that the rows contain."""
         self._sent: set[int] = set()
 
     def compose(self) -> ComposeResult:
@@ -65,6 +69,20 @@ class BoardPanel(Vertical):
 
         self._then = judged
         self._line.ask(verb, title, hint)
+
+    def find(self) -> None:
+        """Filter the rows by a text that is typed. Raises RundryError for a view without a list."""
+        board = self.board
+        if board.view.tab == "work":
+            raise RundryError(NO_LIST)
+        self._finds = True
+        self._line.ask("find", f"rows of {board.view.tab}", FIND_HINT, board.view.text)
+
+    def on_ask_line_typed(self, message: AskLine.Typed) -> None:
+        """Show the rows that contain the text so far."""
+        message.stop()
+        if self._finds:
+            self.board.find(message.text)
 
     def merge(self) -> str:
         """Mark the selected finding, or merge the marked one into it. Return a notice. Raises RundryError."""
@@ -120,13 +138,16 @@ class BoardPanel(Vertical):
     def on_ask_line_dropped(self, message: AskLine.Dropped) -> None:
         """Do nothing: the focus stays where the user moved it."""
         message.stop()
-        self._then = None
+        self._then, self._finds = None, False
 
     def on_ask_line_given(self, message: AskLine.Given) -> None:
         """Send the command with its reason, or nothing if the user cancelled."""
         message.stop()
         then, self._then = self._then, None
+        finds, self._finds = self._finds, False
         self._line.display = False
         self.board.come_back()
+        if finds:
+            self.board.find(message.reason or "")
         if message.reason is not None and then is not None:
             self.post_message(then(message.reason))

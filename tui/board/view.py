@@ -33,6 +33,8 @@ class Listing:
     """Returns the group of one entry: its verdict, its error or its source. A filter shows the rows of one group."""
     groups: Sequence[str] = ()
     """The groups in their order; empty: those that occur."""
+    words: Callable[[int], str] | None = None
+    """Returns the text of one entry, which a filter by text searches; None: its facts."""
     looked: int = 5_000
     """Number of rows among which a filter looks, because it has to read them."""
 
@@ -56,6 +58,8 @@ class BoardView:
     """The view; empty: the first one."""
     filters: dict[str, str] = field(default_factory=dict[str, str])
     """The group to which a view is narrowed, by view."""
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    """The text that the rows of a view contain, by view."""
     is_open: bool = False
     """The selected row is shown in full."""
     scroll: int = 0
@@ -116,7 +120,22 @@ class BoardView:
         """The group to which the present view is narrowed; empty: it shows all rows."""
         return self.filters.get(self.tab, "")
 
+    @property
+    def text(self) -> str:
+        """The text that the rows of the present view contain; empty: any."""
+        return self.texts.get(self.tab, "")
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the present view shows only some of its rows."""
+        return bool(self.only or self.text)
+
     def narrow(self, only: str) -> None:
-        """Show the rows of one group of the present view, or all for an empty text."""
-        self.filters[self.tab] = only
+        """Show the rows of one group of the present view, or of all groups for an empty text."""
+        self.filters[self.tab], self.is_open = only, False
+        self.spots.pop(self.tab, None)
+
+    def find(self, text: str) -> None:
+        """Show the rows of the present view that contain each of these words, or all for an empty text."""
+        self.texts[self.tab], self.is_open = " ".join(text.split()), False
         self.spots.pop(self.tab, None)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rundry.agent import JudgeVerdict, RundryError
 
-from ..board.panel import NO_FINDING
+from ..board.panel import NO_FINDING, NO_LIST
 from ..board.rows.excerpt import cited_file, excerpt
 from ..run_controller import RunController
 from ..screens.areas import Areas
@@ -36,6 +36,7 @@ class SearchHandlers:
             "item": self._item,
             "lens": self._lens,
             "only": self._only,
+            "find_rows": self._find_rows,
             "detail": self._detail,
             "view": self._view,
             "copy_row": self._copy_row,
@@ -87,8 +88,12 @@ class SearchHandlers:
         self._require_search()
         board = self._areas.search.board
         if board.view.tab == "work":
-            raise RundryError("the works in progress are not a list that can be filtered")
+            raise RundryError(NO_LIST)
         board.turn_filter()
+
+    def _find_rows(self, _argument: str) -> None:
+        self._require_search()
+        self._areas.search.find()
 
     def _detail(self, _argument: str) -> None:
         self._require_search()

@@ -17,9 +17,9 @@ from ..setup.resuming import ended_on_limit
 JUDGING = ("confirm", "refute", "merge", "evidence", "open_place")
 """Actions on a finding, during the run and after it."""
 _ON_BOARD: Mapping[str, Sequence[str]] = {
-    "findings": (*JUDGING, "detail", "only", "item", "lens"),
-    "lenses": ("detail", "only", "lens", "item"),
-    "queue": ("skip", "item", "detail", "only"),
+    "findings": (*JUDGING, "detail", "only", "find_rows", "item", "lens"),
+    "lenses": ("detail", "only", "find_rows", "lens", "item"),
+    "queue": ("skip", "item", "detail", "only", "find_rows"),
     "work": ("item",),
 }
 """View of the board to its actions."""
@@ -32,10 +32,14 @@ READING = ("later", "fold", "copy_entry", "next_match", "find", "to_message", "h
 def on_board(controller: RunController, view: str) -> list[str]:
     """Names of actions while keys go to the board."""
     if controller.status.is_over:
-        first = [*(JUDGING if view == "findings" else ()), *(() if view == "work" else ("detail", "only"))]
+        first = [*(JUDGING if view == "findings" else ()), *(() if view == "work" else ("detail", "only", "find_rows"))]
         return [*first, "view", "copy_row", "board", "help", "quit"]
     by_items = controller.state.finder is not None and not controller.state.finder.lenses
-    names = [name for name in _ON_BOARD.get(view, ("detail", "only", "item")) if not (by_items and name == "lens")]
+    names = [
+        name
+        for name in _ON_BOARD.get(view, ("detail", "only", "find_rows", "item"))
+        if not (by_items and name == "lens")
+    ]
     return [*names, "view", "copy_row", "board", "help"]
 
 

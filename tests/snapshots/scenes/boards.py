@@ -47,5 +47,6 @@ SCENES = {
     "board-tab-4": _search("tab", "tab", "tab"),
     "board-tab-5": _search("tab", "tab", "tab", "tab"),
     "board-filtered": _search("f"),
+    "board-find": _search("slash", "1", "full_stop"),
     "board-ended": _search(ended=True),
 }

@@ -155,3 +155,48 @@ def test_every_view_stays_named_next_to_the_filter_at_each_width(width: int):
     (heading,) = [line for line in text.splitlines() if "findings" in line]
     assert all(tab in heading for tab in ("lenses", "queue", "failed", "duplicates")), heading
     assert "4 of 4" in heading
+
+
+async def test_a_text_narrows_the_rows_while_it_is_typed_enter_keeps_it_and_esc_clears_it():
+    stage = Searching(lens_search(), found("f1", "raw SQL in orders"), found("f2", "open door", evidence="b.py:7"))
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await on_board(pilot, stage)
+        await press(pilot, "slash", *"sql")
+        text = await shows(pilot, "/sql  1 of 2")
+        assert "raw SQL" in text and "open door" not in text
+        await press(pilot, "enter")
+        assert stage.board.has_focus and "/sql  1 of 2" in stage.text()
+        await press(pilot, "slash", *" none")
+        await shows(pilot, 'no row contains "sql none"')
+        await press(pilot, "escape")
+        await shows(pilot, "open door")
+        assert stage.board.has_focus and "/sql" not in stage.text()
+        await press(pilot, "slash", *"b.py 7", "enter", "escape")
+        await shows(pilot, "raw SQL")
+        assert stage.board.has_focus
+
+
+async def test_a_text_and_a_group_narrow_a_view_together_and_each_view_has_its_own():
+    stage = three()
+    stage.play(*judged("f1", "stands"))
+    async with stage.app.run_test(size=SIZE) as pilot:
+        await on_board(pilot, stage)
+        await press(pilot, "f", "f", "slash", *"finding 2", "enter")
+        await shows(pilot, "only judging /finding 2  1 of 3")
+        await press(pilot, "tab", "slash", *"auth", "enter")
+        await shows(pilot, "/auth  1 of 3")
+        await press(pilot, "1")
+        await shows(pilot, "only judging /finding 2  1 of 3")
+        await press(pilot, "escape")
+        await shows(pilot, "finding 0")
+
+
+def test_a_text_is_searched_in_the_items_of_the_queue(journal: Journal):
+    frontier = Frontier(journal)
+    frontier.surface([Candidate("value", f"Item {n}") for n in range(12)], "seed", Path("/"))
+    state = ViewState()
+    reduce_all(state, Search().stamp(crawl()))
+    item_lists = ItemLists(journal)
+    item_lists.renew(set())
+    found = narrow(listing_of(board_data(state), BoardView(tab="queue"), item_lists), "", "item 1")
+    assert (found.words, list(found.keys)) == ("3 of 12", ["Item 1", "Item 10", "Item 11"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, LensFacts, Stamped
+from rundry.agent import Finding, ItemDuplicate, ItemFailed, ItemQueued, ItemRow, LensFacts, Stamped
 
 from ...text import one_line
 from ..board_data import BoardData, arranged
@@ -62,6 +62,7 @@ def _findings(data: BoardData) -> Listing:
         empty=empty,
         group=lambda index: found[index].verdict or _JUDGING,
         groups=("confirmed", _JUDGING, "refuted"),
+        words=lambda index: _said(found[index]),
     )
 
 
@@ -75,6 +76,7 @@ def _lenses(data: BoardData) -> Listing:
         lambda key: names.index(key) if key in names else None,
         empty="no lens",
         group=lambda index: _state_of(found[index]),
+        words=lambda index: f"{names[index]} {found[index].prompt} {_state_of(found[index])} {found[index].last}",
     )
 
 
@@ -181,6 +183,12 @@ def _of(found: Sequence[_E], draw: Callable[[_E, int], Row], empty: str, group: 
         describe=lambda index: _described(found[index]),
         group=lambda index: group(found[index]),
     )
+
+
+def _said(finding: Finding) -> str:
+    """Return the text of a finding, in which a filter searches."""
+    verdict = finding.verdict or _JUDGING
+    return " ".join([finding.title, finding.evidence, finding.source, verdict, finding.detail, *finding.reasons])
 
 
 def _state_of(lens: LensFacts) -> str:
