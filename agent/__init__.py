@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         parse_duration,
         parse_money,
         parse_number,
+        quoted_at,
         read_executor,
         read_finder,
         read_goal,

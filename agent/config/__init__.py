@@ -16,6 +16,7 @@ from .skills.folder_content import BadSkill
 from .skills.skill_notes import unused_notes
 from .skills.slash_commands import SlashCommand, find_commands
 from .spec import budget_of, to_spec
+from .specs.command_lines import quoted_at
 from .specs.goal_file import GoalRequest, read_goal
 from .specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
 from .specs.parameters import given_values
@@ -57,6 +58,7 @@ __all__ = [
     "parse_money",
     "parse_number",
     "parse_price",
+    "quoted_at",
     "read_executor",
     "read_finder",
     "read_goal",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from rundry.agent import (
     holder,
     last_end,
     plural,
+    quoted_at,
 )
 
 from ..exports.findings.rows import FoundRow, findings_of
@@ -29,6 +30,7 @@ from .start import Setup, folder_of
 
 FIELDS = ("{file}", "{line}", "{key}", "{title}")
 """Fields of a finding that `--until` may contain. Their values are quoted for the shell."""
+_FIELD = re.compile("(" + "|".join(map(re.escape, FIELDS)) + ")")
 _TASK = """\
 Fix: {title}
 
@@ -107,6 +109,15 @@ def _is_confirmed(row: FoundRow) -> bool:
 
 
 def _filled(command: str, values: tuple[str, ...]) -> str:
-    for field, value in zip(FIELDS, values, strict=True):
-        command = command.replace(field, shlex.quote(value))
-    return command
+    """Return the check of one finding. Each field is filled once, so no value can contain another field.
+
+    Values come from a model. Raises UserError for a field in a place where quotes do not protect from its value.
+    """
+    by_field = dict(zip(FIELDS, values, strict=True))
+    whole = ""
+    for part in _FIELD.split(command):
+        try:
+            whole += quoted_at(by_field[part], whole) if part in by_field else part
+        except UserError as e:
+            raise UserError(f"--until {command!r}: {part} cannot be used there: {e}") from e
+    return whole

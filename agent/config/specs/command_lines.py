@@ -46,12 +46,17 @@ _PROGRAM_OPTION = re.compile(r"-[A-Za-z]*[ceErSp]|--(?:command|eval|print|split-
 
 
 def quoted_for(value: str, before: str) -> str:
+    """Return `quoted_at()` for a command line in which fields are filled in later. Raises UserError."""
+    if _FIELDS.search(value):
+        raise UserError(f"{value!r} contains a field such as {{file}}, which is filled in later: remove it")
+    return quoted_at(value, before)
+
+
+def quoted_at(value: str, before: str) -> str:
     """Return a value as a part of one word of the shell, for its place after the text `before`.
 
     Raises UserError for a place in which quotes do not protect from the value.
     """
-    if _FIELDS.search(value):
-        raise UserError(f"{value!r} contains a field such as {{file}}, which is filled in later: remove it")
     if found := next((sign for sign in _UNREADABLE if sign in before), None):
         raise UserError(f"it is behind {found}, where quotes do not protect from its value: write it in front of that")
     words = _Words().read(before)

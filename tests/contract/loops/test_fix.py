@@ -50,6 +50,17 @@ def test_each_finding_becomes_a_goal_run_with_its_own_check_and_outcome(home: Ho
         assert events[-1]["type"] == "run_ended" and events[-1]["reason"] == "done"
 
 
+def test_a_field_in_the_name_of_a_file_is_not_filled(home: Home, folder: Path):
+    name = "{title};touch hit.txt"
+    run = make_search(home, folder, [name])
+    with ScriptedServer(rules=fixes([name])) as server:
+        ran = fix(home, server, folder, run, "--tokens", "600k")
+    assert ran.outcome["reason"] == "done", ran
+    events = journal_events(home, str(ran.of("child_started")[0]["run_id"]))
+    checks = {event["command"] for event in events if event["type"] == "check_finished"}
+    assert checks == {f"grep -q good '{name}'"} and not (folder / "hit.txt").exists()
+
+
 def test_the_outcome_is_partial_if_a_child_ends_without_its_goal(home: Home, folder: Path):
     run = make_search(home, folder, NAMES)
     with ScriptedServer(rules=[idles("a.txt"), *fixes(NAMES[1:])]) as server:
@@ -64,9 +75,11 @@ def test_the_outcome_is_partial_if_a_child_ends_without_its_goal(home: Home, fol
         (["--until", "true"], "a run with child runs needs an explicit budget"),
         (["--until", "true", "--usd", "none"], "a run with child runs needs an explicit budget"),
         (["--usd", "1"], "needs a check for each finding: add --until CMD"),
+        (["--until", "echo '{title}'", "--usd", "1"], "{title} cannot be used there: it is between quotes"),
+        (["--until", "sh -c {title}", "--usd", "1"], "sh -c could run its value as a program"),
     ],
 )
-def test_a_fix_run_without_a_budget_or_a_check_is_refused_in_one_line(
+def test_a_fix_run_without_a_budget_or_a_safe_check_is_refused_in_one_line(
     home: Home, folder: Path, argv: list[str], said: str
 ):
     run = make_search(home, folder, NAMES[:1])
