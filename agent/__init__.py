@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .journal import Journal, Redactor, holder
     from .journal.integrity.backup import backup as backup_journal
     from .journal.write_watch import WriteWatch
+    from .mcp.installed import sdk_missing as mcp_sdk_missing
     from .model import Candidate, KeyMissing, ModelLine, Survey, candidates, discover, refuse_missing_key
     from .model.demo import copy_project
     from .protocol import *
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from .run.setup.validate_spec import validate_spec
     from .system import missing_extra
     from .telemetry import otlp_lines
+    from .telemetry.target import target_of as otel_target
     from .tools import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus

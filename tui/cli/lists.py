@@ -29,6 +29,7 @@ from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
 from ..setup.survey import survey_lines
 from ..text import one_line
 from .about.config import MISTAKES, config_mistakes, setting_lines, settings_as_data
+from .about.connected import surroundings_of
 
 _ABOUT = 60
 """Most characters of a task in the list of runs."""
@@ -119,7 +120,8 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     survey = asyncio.run(discover(os.environ))
     network = bool(setup.settings["network"].value)
     sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
-    wrong, missing = config_mistakes(setup), _missing(setup)
+    around = surroundings_of(setup, flags)
+    wrong, missing = config_mistakes(setup), [*_missing(setup), *around.missing]
     missing, code = [*missing, *wrong], MISTAKES if wrong else 1 if missing else 0
     unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
     if as_json:
@@ -133,6 +135,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "variables_left_out": unseen,
                 "survey": survey,
                 "missing": missing,
+                **around.as_data(),
             }
         )
         return code
@@ -140,7 +143,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
         _say(line)
     if unseen:
         _say(f"variables  not passed to commands: {', '.join(unseen)} (--sandbox-env NAME passes one)")
-    for line in survey_lines(survey):
+    for line in (*survey_lines(survey), *around.lines()):
         _say(line)
     _say()
     for line in setting_lines(setup.settings):

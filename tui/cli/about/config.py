@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from rundry.agent import Hook, Settings, clock, config_file
+from rundry.agent import Hook, McpServer, Settings, clock, config_file
 
 from ...actions import ACTIONS
 from ...actions.places import PLACES
@@ -113,6 +113,8 @@ def _shown(name: str, value: object) -> str:
         return clock(value)
     if name == "hooks":
         return one_line("; ".join(f"{hook.on}: {hook.command}" for hook in cast("list[Hook]", value)))
+    if name == "mcp":
+        return one_line(", ".join(server.name for server in cast("list[McpServer]", value)))
     if isinstance(value, list):
         return one_line(", ".join(map(str, cast("list[object]", value))))
     return one_line(str(value))

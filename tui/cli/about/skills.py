@@ -18,7 +18,7 @@ def print_skills(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Print one entry for each skill and each slash command. Return 0."""
     found = Extensions(workspace_of(flags))
     if as_json:
-        print_json({"skills": [_skill_data(one) for one in found.skills], "commands": list(found.commands)})
+        print_json({"skills": [skill_data(one) for one in found.skills], "commands": list(found.commands)})
         return 0
     if not found.skills and not found.commands:
         print("no skills and no slash commands: docs/how-to/skills-and-commands.md says where they go")
@@ -32,26 +32,28 @@ def skill_line(one: FoundSkill) -> str:
     """Return one line about a skill. Its texts are foreign."""
     about = one_line(one.skill.description)
     more = f"  (names the tools {one_line(one.allowed_tools)}: this gives no permission)" if one.allowed_tools else ""
-    return _line(f"skill {one.skill.name}", one.skill.origin, _state(one.trusted, one.problem), about + more)
+    return _line(f"skill {one.skill.name}", one.skill.origin, state_words(one.trusted, one.problem), about + more)
 
 
 def command_line(one: SlashCommand) -> str:
     """Return one line about a slash command. Its texts are foreign."""
     name = f"/{one.name} {one.argument_hint}".strip()
-    return _line(name, one.origin, _state(one.trusted, one.problem), one_line(one.description))
+    return _line(name, one.origin, state_words(one.trusted, one.problem), one_line(one.description))
 
 
 def _line(name: str, origin: str, state: str, about: str) -> str:
     return f"{one_line(name):<{_WIDTH}}  {origin:<7}  {one_line(state)}{'  ' if about else ''}{about}"
 
 
-def _state(trusted: bool, problem: str) -> str:
+def state_words(trusted: bool, problem: str) -> str:
+    """Return whether it is used, and how to trust it. The problem is foreign text."""
     if problem:
         return f"not used: {problem}"
     return "trusted" if trusted else "not trusted: read it, then /trust on the screen"
 
 
-def _skill_data(one: FoundSkill) -> dict[str, object]:
+def skill_data(one: FoundSkill) -> dict[str, object]:
+    """Return a skill for JSON."""
     skill = one.skill
     return {
         "name": skill.name,
