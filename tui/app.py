@@ -140,7 +140,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
             is_offered = action.where in places and not (only_shows and action.name not in READ_ONLY_ACTIONS)
             if action.name != "palette" and is_offered:
                 yield SystemCommand(action.label, self._about(action), _Do(screen, action.name))
-        for name, takes, about in () if only_shows else screen.controller.extensions.current.suggestions:
+        for name, takes, about in () if only_shows else screen.controller.extensions.user_commands():
             yield SystemCommand(f"/{name}", one_line(f"{takes}  {about}".strip()), _Fill(screen, f"/{name} "))
 
     def _about(self, action: Action) -> str:

@@ -47,8 +47,8 @@ class McpClient:
         """The server said that its list of tools changed, or it differs from the accepted one: no tool is called."""
         self.refused_requests: list[str] = []
         """What the server asked for and did not get, in words."""
-        self.on_change: Callable[[McpClient], object] = lambda client: None
-        """Called when the state changes after the start."""
+        self.on_change: Callable[[McpClient], object] | None = None
+        """Called when the state changes after the start; None: the change is not reported."""
         self._connect, self._session = connect, None
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -137,7 +137,7 @@ class McpClient:
             return
         was_ready, self.state, self.why = self.state == "ready", state, clean(why).replace("\n", " ")[:400]
         if was_ready:
-            self.on_change(self)
+            self._report_change()
 
     def _on_method(self, method: str) -> None:
         if method == _CHANGED:
@@ -146,7 +146,11 @@ class McpClient:
         if asked is not None and asked not in self.refused_requests:
             self.refused_requests.append(asked)
             if self.state == "ready":
-                self.on_change(self)
+                self._report_change()
+
+    def _report_change(self) -> None:
+        if self.on_change is not None:
+            self.on_change(self)
 
 
 def _words(error: BaseException) -> str:

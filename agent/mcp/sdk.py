@@ -164,8 +164,9 @@ async def _session(
                     if isinstance(message, (types.JSONRPCRequest, types.JSONRPCNotification)):
                         on_method(message.method)
                     if isinstance(item, SessionMessage) and isinstance(message, types.JSONRPCResponse):
-                        item.message = session.take_rows(message)
-                    await passed.send(item)
+                        await passed.send(SessionMessage(session.take_rows(message), item.metadata))
+                    else:
+                        await passed.send(item)
         finally:
             session.closed.set()
 
@@ -210,8 +211,10 @@ class _Bounded(httpx2.AsyncBaseTransport):
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise McpFailed("it sent a compressed answer, which was not asked for")
-        response.stream = _Counted(response.stream, self._traffic)
-        return response
+        stream = _Counted(response.stream, self._traffic)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+        )
 
     async def aclose(self) -> None:
         await self._inner.aclose()

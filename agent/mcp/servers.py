@@ -50,15 +50,19 @@ class ListChange(msgspec.Struct, frozen=True, kw_only=True):
 class McpServers:
     """All servers of a run. Without any, it does nothing."""
 
-    def __init__(self, clients: Sequence[McpClient], accepted: Accepted) -> None:
+    def __init__(
+        self,
+        clients: Sequence[McpClient],
+        accepted: Accepted,
+        count: Callable[[Sequence[ToolSpec]], int] | None = None,
+    ) -> None:
+        """`count`: returns the tokens that tools take in each prompt; None: they are not counted."""
         self.clients = {client.name: client for client in clients}
-        self._accepted = accepted
+        self._accepted, self._count = accepted, count
         self._declined: dict[str, dict[str, str]] = {}
         """Tools of each server that a person or the policy declined in this run, by their digests."""
         self._kept: dict[str, dict[str, str]] = {}
         """The accepted tools of each server."""
-        self.count: Callable[[Sequence[ToolSpec]], int] = lambda specs: 0
-        """Returns the tokens that tools take in each prompt."""
         self.reviewing = asyncio.Lock()
 
     async def start(self) -> list[str]:
@@ -87,9 +91,14 @@ class McpServers:
         more = f" and {len(client.tools) - MOST_NAMED} more" if len(client.tools) > MOST_NAMED else ""
         rights = {"network": client.server.network, "writes to the workspace": client.may_write}
         held = f" ({', '.join(name for name, is_given in rights.items() if is_given)})" if any(rights.values()) else ""
-        cost = self.count([tool.spec for tool in client.tools.values()])
+        cost = self._tokens(client)
         first = f"MCP server {client.name} answers{held}: tools {tools}{more}; about {cost:,} tokens of each prompt"
         return [first, *notes, *(f"MCP server {client.name}: refused {line}" for line in client.listing.refused)]
+
+    def _tokens(self, client: McpClient) -> int:
+        """Return the tokens that the offered tools of a server take in each prompt."""
+        specs = [tool.spec for tool in client.tools.values()]
+        return self._count(specs) if specs and self._count is not None else 0
 
     def _offer(self, client: McpClient, listing: Listing) -> None:
         """Offer the tools that are exactly as they were accepted."""
@@ -139,6 +148,10 @@ class McpServers:
         declined = self._declined.setdefault(change.client.name, {})
         declined.update({tool.name: tool.digest for tool in (*change.new, *change.changed)})
 
+    def decide_later(self, change: ListChange) -> None:
+        """Compare the list again before a tool of its server is offered: nobody decided about it."""
+        change.client.is_changed = True
+
     def specs(self) -> list[ToolSpec]:
         """Return the tools that are offered now."""
         return [tool.spec for client in self._offering() for tool in client.tools.values()]
@@ -180,15 +193,20 @@ class McpServers:
             place=client.server.place,
             detail="; ".join(part for part in (detail or client.why, *asked) if part),
             tools=list(client.tools) if client.state == "ready" else [],
-            tokens=self.count([tool.spec for tool in client.tools.values()]) if client.state == "ready" else 0,
+            tokens=self._tokens(client) if client.state == "ready" else 0,
             refused=client.listing.refused,
             network=client.server.network or client.server.url is not None,
         )
 
-    async def close(self) -> None:
-        """End all servers."""
+    def record_changes(self, record: Callable[[McpServerChanged], object]) -> None:
+        """Record the state of each server whenever it changes, until `close`."""
         for client in self.clients.values():
-            client.on_change = lambda client: None
+            client.on_change = lambda client: record(self.changed(client))
+
+    async def close(self) -> None:
+        """End all servers. Their end is not recorded."""
+        for client in self.clients.values():
+            client.on_change = None
         await asyncio.gather(*(client.end("the run ended") for client in self.clients.values()))
 
 

@@ -87,7 +87,7 @@ class EditorSession:
 
     def follow(self) -> None:
         """Begin to follow the run, and announce the slash commands."""
-        own = commands(self.controller.extensions.current.suggestions)
+        own = commands(self.controller.extensions.user_commands())
         self._pending.append(
             AvailableCommandsUpdate(session_update="available_commands_update", available_commands=own)
         )

@@ -81,6 +81,7 @@ class MessageBox(TextArea):
         suggestions: Suggestions,
         attachments: Attachments,
         files: Callable[[], Sequence[str]],
+        user_commands: Callable[[], Sequence[UserCommand]],
         root: Callable[[], Path | None],
         keys: Mapping[str, str],
         *,
@@ -107,7 +108,7 @@ class MessageBox(TextArea):
         self._suggestions = suggestions
         self._attachments = attachments
         self._files = files
-        self.user_commands: Callable[[], Sequence[UserCommand]] = tuple
+        self._user_commands = user_commands
         self._root = root
 
     def get_line(self, line_index: int) -> Text:
@@ -277,5 +278,5 @@ class MessageBox(TextArea):
         before = self.document.get_line(row)[:column]
         files = self._files() if "@" in before and self._acts else ()
         self._suggestions.show(
-            complete(before, first_line=row == 0, files=files, acts=self._acts, user_commands=self.user_commands)
+            complete(before, first_line=row == 0, files=files, acts=self._acts, user_commands=self._user_commands)
         )

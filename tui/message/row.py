@@ -18,6 +18,7 @@ from ..keyboard.screen_keymap import keymap_of
 from ..text import one_line
 from .attachments import Attachments
 from .box import MessageBox
+from .completion import UserCommand
 from .suggestions import Suggestions
 
 _LEAST = 20
@@ -42,19 +43,20 @@ class MessageRow(Vertical):
     def __init__(
         self,
         files: Callable[[], Sequence[str]],
+        user_commands: Callable[[], Sequence[UserCommand]],
         root: Callable[[], Path | None],
         keys: Mapping[str, str],
         *,
         acts: bool,
     ) -> None:
-        """`keys`: key of the box to the name of its action.
+        """`user_commands`: returns the slash commands that a user wrote. `keys`: key of the box to its action's name.
 
         `acts`: a message reaches the run; else the view is read-only.
         """
         super().__init__()
         self.suggestions = Suggestions()
         self._attachments = Attachments()
-        self.box = MessageBox(self.suggestions, self._attachments, files, root, keys, acts=acts)
+        self.box = MessageBox(self.suggestions, self._attachments, files, user_commands, root, keys, acts=acts)
         self._queued = Static("", id="queued", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)

@@ -126,6 +126,10 @@ class RunExtensions:
         self.current.forget()
         return self.current
 
+    def user_commands(self) -> list[tuple[str, str, str]]:
+        """Return name, arguments and description of each slash command that a user wrote."""
+        return self.current.suggestions
+
     def skill_message(self, argument: str) -> str:
         """Return the message of `/skill NAME [TEXT]`. Raises UserError."""
         return self.fresh().skill_message(argument)

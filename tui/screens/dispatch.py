@@ -25,7 +25,6 @@ class Dispatcher:
         choices: ChoiceHandlers,
     ) -> None:
         self._controller, self._prompt, self._handlers, self._choices = controller, prompt, handlers, choices
-        prompt.offer_commands(lambda: controller.extensions.current.suggestions)
         self._check = ""
         """The check that was set for a task of the first screen."""
 

@@ -57,7 +57,8 @@ class MainScreen(Screen[None]):
         self.welcome = Welcome(controller)
         self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._painted, controller.decide)
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
-        self.message = MessageRow(files.paths, self._image_root, keys_of("message", remaps), acts=acts)
+        user_commands, keys = controller.extensions.user_commands, keys_of("message", remaps)
+        self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts)
         self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
@@ -164,8 +165,7 @@ class MainScreen(Screen[None]):
 
     def _refresh_text(self) -> None:
         """Redraw only a growing streamed text."""
-        state = self.controller.state
-        self.transcript.show(state.blocks, state.take_changes())
+        self.transcript.show(self.controller.state.blocks, self.controller.state.take_changes())
 
     def on_gate_panel_acted(self) -> None:
         """Remove a key from the message box that was pressed before the proposal was there."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ..keyboard.keymap import Keymap
 from ..message import MessageBox
-from ..message.completion import UserCommand
 from .notice import Notice
 
 
@@ -34,10 +33,6 @@ class Prompt:
     def fill(self, text: str) -> None:
         """Replace the text in the message box."""
         self._box.fill(text)
-
-    def offer_commands(self, commands: Callable[[], Sequence[UserCommand]]) -> None:
-        """Complete the slash commands of the user, too: name, arguments and description of each."""
-        self._box.user_commands = commands
 
     def send_now(self) -> None:
         """Send the message so that it interrupts the running step."""

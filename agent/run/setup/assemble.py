@@ -30,7 +30,7 @@ from .progress import with_progress
 from .search import check_executor
 from .small_window import refuse_window
 from .surroundings import commands_env, detect_sandbox, missing_guarantees
-from .surroundings.mcp import start_servers
+from .surroundings.mcp import with_servers
 from .tree_tools import guard_of
 from .worktree_preflight import check_run_folder, check_snapshots, make_run_worktree
 
@@ -64,8 +64,8 @@ async def assemble(inputs: Inputs) -> Assembled:
         ctx.guarded.add_not_held(line)
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
-    notes += await with_progress(start_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
-    return replace(assembled, notes=notes)
+    ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
+    return replace(assembled, ctx=ctx, notes=[*notes, *server_notes])
 
 
 def _guard_words(listing: str, guarded: Guarded) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ....mcp import Accepted, McpClient, McpServers, client_of
+from ....mcp import Accepted, McpServers, client_of
 from ....model import RemoteModel
 from ....protocol import CONSTRAINED, RunSpec, ToolSpec
 from ....step import RunContext
@@ -12,38 +13,33 @@ from ..inputs import Inputs
 from .variables import key_names
 
 
-async def start_servers(inputs: Inputs, ctx: RunContext) -> list[str]:
-    """Start the servers of the run's spec, and offer their tools. Returns notes for the person.
+async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, list[str]]:
+    """Start the servers of the run's spec. Returns the context that offers their tools, and notes for the person.
 
     A server that does not work is reported, and the run begins without it.
     """
     spec, changes, env = inputs.journal.spec, inputs.order.changes, inputs.process.env
     if not spec.mcp:
-        return []
+        return ctx, []
     if not uses_servers(spec):
-        return [f"{spec.loop.a_run} offers no tools of MCP servers"]
+        return ctx, [f"{spec.loop.a_run} offers no tools of MCP servers"]
     model = ctx.models.of_run
     if isinstance(model, RemoteModel):
         await model.encoding_loaded()
     keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
     clients = [client_of(server, ctx.sandbox, ctx.workspace.root, env, keys) for server in spec.mcp]
-    servers = ctx.tools.mcp = McpServers(clients, Accepted(env=env))
 
     def count(specs: Sequence[ToolSpec]) -> int:
-        return ctx.models.current.count([], specs) - ctx.models.current.count([], ()) if specs else 0
+        return ctx.models.current.count([], specs) - ctx.models.current.count([], ())
 
-    def record_change(client: McpClient) -> None:
-        ctx.events.record(servers.changed(client))
-
-    servers.count = count
+    servers = McpServers(clients, Accepted(env=env), count)
     try:
         notes = await servers.start()
     except BaseException:
         await servers.close()
         raise
-    for client in clients:
-        client.on_change = record_change
-    return notes
+    servers.record_changes(ctx.events.record)
+    return replace(ctx, tools=replace(ctx.tools, mcp=servers)), notes
 
 
 def uses_servers(spec: RunSpec) -> bool:

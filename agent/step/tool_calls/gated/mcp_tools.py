@@ -64,7 +64,7 @@ async def _review(ctx: RunContext, client: McpClient, record: Record) -> None:
         asking = ctx.gate.propose(plan_list(change), call_id="", record=with_waiting(record))
         ruling = await ctx.activity.interruptible(asking)
     except PersonInterrupted:
-        client.is_changed = True
+        servers.decide_later(change)
         raise
     if ruling.approved:
         problem = servers.accept(change)
