@@ -33,7 +33,7 @@ class AskLine(Vertical):
             self.reason = reason
 
     class Typed(Message):
-        """The text changed."""
+        """Posted with each change of the text that is typed."""
 
         def __init__(self, text: str) -> None:
             super().__init__()

@@ -23,7 +23,7 @@ _ORDER = tuple(GateMode)
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What clients can do."""
+    """What the command line of `rundry mcp` allows clients to do."""
 
     folders: Sequence[Path]
     """Clients see and start only runs below these folders. Their paths are resolved."""

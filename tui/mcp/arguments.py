@@ -21,7 +21,7 @@ class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ListRuns(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `list_runs`."""
+    """Which runs `list_runs` returns: newest first, at most `limit`."""
 
     state: Literal["any", "running", "ended", "interrupted"] = "any"
     folder: Annotated[str, Meta(max_length=1_000, description="Only runs in this folder or below it.")] | None = None
@@ -29,7 +29,7 @@ class ListRuns(_Arguments, frozen=True, kw_only=True):
 
 
 class StartRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `start_run`."""
+    """The task, workspace, checks and limits of the run that `start_run` begins."""
 
     task: Annotated[str, Meta(min_length=1, max_length=20_000, description="What the run has to do.")]
     folder: (
@@ -57,14 +57,14 @@ class StartRun(_Arguments, frozen=True, kw_only=True):
 
 
 class ReadRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `read_run`."""
+    """Which run `read_run` describes, and with how many entries of its transcript."""
 
     run: Run
     messages: Annotated[int, Meta(ge=0, le=30, description="Number of newest entries of the transcript.")] = 8
 
 
 class ReadProposal(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `read_proposal`."""
+    """Which proposal `read_proposal` shows, from which character of its diff on."""
 
     run: Run
     digest: Digest
@@ -72,7 +72,7 @@ class ReadProposal(_Arguments, frozen=True, kw_only=True):
 
 
 class WaitForRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `wait_for_run`."""
+    """What `wait_for_run` waits for, and for how many seconds at most."""
 
     run: Run
     seconds: Seconds = 30.0
@@ -87,7 +87,7 @@ class WaitForRun(_Arguments, frozen=True, kw_only=True):
 
 
 class SendMessage(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `send_message`."""
+    """The text that `send_message` puts into the queue of a run."""
 
     run: Run
     text: Annotated[
@@ -96,20 +96,20 @@ class SendMessage(_Arguments, frozen=True, kw_only=True):
 
 
 class StopRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `stop_run`."""
+    """Which run `stop_run` ends, with or without a last model call."""
 
     run: Run
     now: Annotated[bool, Meta(description="Without a last summary of the model.")] = False
 
 
 class PauseRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `pause_run`."""
+    """Which run `pause_run` pauses after its present step."""
 
     run: Run
 
 
 class ResumeRun(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `resume_run`."""
+    """Which run `resume_run` continues, with a message and new limits."""
 
     run: Run
     message: Annotated[str, Meta(max_length=20_000, description="A first message for the model.")] | None = None
@@ -120,7 +120,7 @@ class ResumeRun(_Arguments, frozen=True, kw_only=True):
 
 
 class ReadFindings(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `read_findings`."""
+    """Which findings of a search `read_findings` returns, a page at a time."""
 
     run: Run
     state: Literal["any", "confirmed", "unverified", "open", "refuted", "duplicate"] = "any"
@@ -129,20 +129,20 @@ class ReadFindings(_Arguments, frozen=True, kw_only=True):
 
 
 class ReadHandoff(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `read_handoff`."""
+    """The run whose hand-off document `read_handoff` returns."""
 
     run: Run
 
 
 class Approve(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `approve`."""
+    """The proposal that `approve` accepts, by the digest of what was read."""
 
     run: Run
     digest: Digest
 
 
 class Reject(_Arguments, frozen=True, kw_only=True):
-    """Arguments of `reject`."""
+    """The proposal that `reject` refuses, and the reason for the model."""
 
     run: Run
     digest: Digest

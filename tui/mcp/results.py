@@ -34,7 +34,7 @@ class RunRow(_Result, frozen=True, kw_only=True):
 
 
 class RunList(_Result, frozen=True, kw_only=True):
-    """The result of `list_runs`."""
+    """The rows of `list_runs`, and how many more runs match."""
 
     runs: list[RunRow]
     more: int = 0
@@ -122,7 +122,7 @@ class RunView(_Result, frozen=True, kw_only=True):
 
 
 class Waited(_Result, frozen=True, kw_only=True):
-    """The result of `wait_for_run`."""
+    """The state of the run after `wait_for_run`, and whether it changed."""
 
     changed: bool
     """False: the time was over first."""
@@ -160,7 +160,7 @@ class FoundRow(_Result, frozen=True, kw_only=True):
 
 
 class FoundList(_Result, frozen=True, kw_only=True):
-    """The result of `read_findings`."""
+    """One page of the findings, and where the next one begins."""
 
     findings: list[FoundRow]
     total: int
@@ -168,6 +168,6 @@ class FoundList(_Result, frozen=True, kw_only=True):
 
 
 class Text(_Result, frozen=True, kw_only=True):
-    """A long text."""
+    """A document of a run, such as the one of its hand-off."""
 
     text: str

@@ -14,7 +14,7 @@ class FoundItem(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """The folder or file in which it was found."""
         ...
 
     @property

@@ -10,7 +10,7 @@ from ...protocol import Recipe
 
 
 class BuiltIn(msgspec.Struct, frozen=True):
-    """A built-in recipe."""
+    """A recipe that rundry brings along, as the list of recipes shows it."""
 
     description: str
     parameters: list[tuple[str, str, str, str, bool]]

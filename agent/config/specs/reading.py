@@ -44,7 +44,7 @@ class SpecText:
 
     @property
     def kind(self) -> SpecKind:
-        """What the file describes."""
+        """Whether the file describes a goal run (`kind = "goal"`) or a search."""
         return "goal" if self.raw.get("kind") == "goal" else "find"
 
     @contextmanager
