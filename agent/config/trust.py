@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from ..protocol import ConfigError
-from ..protocol.text.broken_json import BROKEN_JSON
-from .folders import user_folder
+from .folders import Store, user_folder
 
 PROJECT_FILE = ".rundry.toml"
 _PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".rundry/recipes", ".git/hooks")
@@ -58,57 +54,27 @@ class Trust:
     def __init__(self, store: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         """`store`: default is `trust.json` in the user's data folder."""
         self.store = store or user_folder("data", os.environ if env is None else env) / "trust.json"
+        self._digests = Store(self.store, str, again="trust your folders again")
 
     def trusted(self, workspace: Path, content: Content | None = None) -> bool:
         """Return whether the person trusted exactly these files, or there are none."""
         content = content or Content(workspace)
-        return not content.files or self._load().get(_name(workspace)) == content.digest
+        return not content.files or self._digests.load().get(_name(workspace)) == content.digest
 
     def trust(self, workspace: Path) -> list[str]:
         """Trust the workspace until one of its files changes. Returns the names of these files. Raises ConfigError."""
         content = Content(workspace)
-        self._add({_name(workspace): content.digest})
+        self._digests.add({_name(workspace): content.digest})
         return sorted(content.files)
 
     def item_is_trusted(self, workspace: Path, place: str, digest: str) -> bool:
         """Return whether the person trusted exactly this content of a skill or slash command. Raises ConfigError."""
-        return self._load().get(_item(workspace, place)) == digest
+        return self._digests.load().get(_item(workspace, place)) == digest
 
     def trust_items(self, workspace: Path, digests: Mapping[str, str]) -> None:
         """Trust skills and slash commands of the workspace, by place, with these digests. Raises ConfigError."""
         if digests:
-            self._add({_item(workspace, place): digest for place, digest in digests.items()})
-
-    def _add(self, digests: Mapping[str, str]) -> None:
-        try:
-            self.store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(self.store.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                self._save({**self._load(), **digests})
-            finally:
-                os.close(lock)
-        except OSError as error:
-            raise ConfigError(f"{self.store} cannot be written: {error.strerror}") from error
-
-    def _load(self) -> dict[str, str]:
-        try:
-            return msgspec.json.decode(self.store.read_bytes(), type=dict[str, str])
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise ConfigError(f"{self.store} cannot be read: {error.strerror}") from error
-        except BROKEN_JSON as error:
-            raise ConfigError(f"{self.store} is damaged ({error}): delete it, then trust your folders again") from error
-
-    def _save(self, digests: dict[str, str]) -> None:
-        fresh = self.store.with_name(f"{self.store.name}.{os.getpid()}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(digests), indent=2))
-            file.flush()
-            os.fsync(descriptor)
-        fresh.replace(self.store)
+            self._digests.add({_item(workspace, place): digest for place, digest in digests.items()})
 
 
 def _name(workspace: Path) -> str:
