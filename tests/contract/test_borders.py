@@ -40,6 +40,12 @@ def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors
     assert not {"acp", "pydantic", "rundry.tui.acp.server"} & loaded
 
 
+def test_the_view_of_an_editor_comes_up_without_textual(tmp_path: Path):
+    loaded = loaded_after("import rundry.tui.acp.server, rundry.tui.acp.command", tmp_path)
+    assert {"acp", "rundry.tui.acp.session", "rundry.tui.acp.slash", "rundry.tui.gate.words"} <= loaded
+    assert not {"textual", "litellm"} & loaded
+
+
 def test_the_runner_and_the_screen_come_up_without_opentelemetry(tmp_path: Path):
     loaded = loaded_after("import rundry.tui.cli, rundry.tui.app, rundry.agent.run, rundry.agent.telemetry", tmp_path)
     assert "rundry.agent.telemetry.fold" in loaded

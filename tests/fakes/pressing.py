@@ -8,7 +8,7 @@ from painted import until
 from textual.pilot import Pilot
 
 from rundry.tui.board.board import Board
-from rundry.tui.gate import GatePanel
+from rundry.tui.gate.panel import GatePanel
 from rundry.tui.transcript import Transcript
 
 

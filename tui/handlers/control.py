@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import Act, GiveWheel, RundryError, TakeWheel
 
 from ..run_controller import RunController
 from ..screens.prompt import Prompt
-from ..screens.services import Services
+
+if TYPE_CHECKING:
+    from ..screens.services import Services  # loads textual
 
 
 class ControlHandlers:

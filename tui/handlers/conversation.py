@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import Blocks, Clear, Compact, Point, Rewind, RundryError
 
 from ..run_controller import RunController
 from ..screens.prompt import Prompt
-from ..screens.services import Services
+
+if TYPE_CHECKING:
+    from ..screens.services import Services  # loads textual
 
 
 class ConversationHandlers:

@@ -1,5 +1,1 @@
 """The two lines at the top of the screen: the task and what works on it, and the meters."""
-
-from .line import HeaderLine, MeterLine, PieceLine
-
-__all__ = ["HeaderLine", "MeterLine", "PieceLine"]

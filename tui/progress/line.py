@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rundry.agent import ViewState
 
 from ..actions import BY_NAME, shown_key
-from ..head import PieceLine
+from ..head.line import PieceLine
 from .words import arrange_progress
 
 

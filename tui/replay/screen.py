@@ -14,7 +14,7 @@ from textual.binding import BindingType
 from rundry.agent import RundryError
 
 from ..board.keyboard import BoardActed
-from ..head import HeaderLine, MeterLine
+from ..head.line import HeaderLine, MeterLine
 from ..keyboard.bindings import bindings
 from ..keyboard.clicks import press_clicked_key
 from ..keyboard.closing import ClosesOnce

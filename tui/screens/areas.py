@@ -8,7 +8,7 @@ from collections.abc import Callable
 from textual.widget import Widget
 
 from ..board import BoardPanel
-from ..gate import GatePanel
+from ..gate.panel import GatePanel
 from ..message import MessageBox
 from ..run_controller import RunController
 from ..transcript import Transcript

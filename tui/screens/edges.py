@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ..actions import BY_NAME, shown_key
 from ..ended.panel import EndPanel
-from ..head import HeaderLine, MeterLine
+from ..head.line import HeaderLine, MeterLine
 from ..keyboard.keymap import Keymap
 from ..message import MessageRow
 from ..progress import ProgressLine

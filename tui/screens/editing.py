@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rundry.agent import RundryError
 
-from ..gate import GatePanel
+from ..gate.panel import GatePanel
 from .services import Services
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.message import Message
 from textual.screen import Screen
 
-from ..gate import GatePanel
+from ..gate.panel import GatePanel
 from ..message import MessageBox
 
 _IGNORED_SECONDS = 0.3

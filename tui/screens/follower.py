@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from textual.dom import NoScreen
-
 from rundry.agent import Refusal, RundryError
 
 from ..run_controller import RunController
@@ -75,6 +73,8 @@ class RunFollower:
 
     async def follow(self, is_closing: Callable[[], bool]) -> None:
         """Read new events of the journal until the task is cancelled. `is_closing`: the app removes its widgets."""
+        from textual.dom import NoScreen  # views without a screen import this module, too
+
         beat_at = time.monotonic()
         writes = self._controller.link.writes
         try:

@@ -18,8 +18,8 @@ from ..actions import keys_of
 from ..board import BoardPanel
 from ..board.keyboard import BoardActed
 from ..first_screen import Welcome
-from ..gate import GatePanel
-from ..handlers import ChoiceHandlers, handlers
+from ..gate.panel import GatePanel
+from ..handlers.all_handlers import ChoiceHandlers, handlers
 from ..handlers.view import CONTINUES
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..keyboard.keymap import Keymap
-from ..message import MessageBox
 from .notice import Notice
+
+if TYPE_CHECKING:
+    from ..message import MessageBox
 
 
 class Prompt:

@@ -1,0 +1,77 @@
+"""Handlers of all actions, by the action's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rundry.agent import RundryError
+
+from ..actions import READ_ONLY_ACTIONS
+from ..keyboard.keymap import Keymap
+from ..run.link import READ_ONLY
+from ..run_controller import RunController
+from ..screens.areas import Areas
+from ..screens.prompt import Prompt
+from ..screens.services import Host, Services
+from .child_runs import ChildRunHandlers
+from .choosing import ChoiceHandlers
+from .control import ControlHandlers
+from .conversation import ConversationHandlers
+from .dialogs import DialogHandlers
+from .ended import EndHandlers
+from .extensions import ExtensionHandlers
+from .run import RunHandlers
+from .search import SearchHandlers
+from .session import SessionHandlers
+from .undo import UndoHandlers
+from .view import ViewHandlers
+
+__all__ = ["ChoiceHandlers", "Handler", "handlers"]
+
+Handler = Callable[[str], None]
+"""Takes the argument of the action. Raises RundryError for what the person can correct."""
+
+
+def handlers(
+    controller: RunController,
+    *,
+    prompt: Prompt,
+    services: Services,
+    areas: Areas,
+    host: Host,
+    choices: ChoiceHandlers,
+    keymap: Mapping[str, str],
+    leave: Callable[[], None],
+) -> Mapping[str, Handler]:
+    """Return the handler of each action. `keymap`: the person's remapped keys; `leave` asks before it leaves."""
+    conversation = ConversationHandlers(controller, prompt, services)
+    table: dict[str, Handler] = {
+        **RunHandlers(
+            controller,
+            prompt,
+            rewind=conversation.rewind,
+            continue_newest=choices.continue_newest,
+            keymap=Keymap(keymap),
+        ).table(),
+        **choices.table(),
+        **UndoHandlers(controller, prompt, services).table(),
+        **conversation.table(),
+        **ControlHandlers(controller, prompt, services).table(),
+        **ViewHandlers(controller, prompt, services, areas).table(),
+        **DialogHandlers(controller, prompt, services, areas, keymap).table(),
+        **SearchHandlers(controller, prompt, services, areas).table(),
+        **ExtensionHandlers(controller, services).table(),
+        **SessionHandlers(controller, prompt, services, host, leave=leave).table(),
+    }
+    table |= ChildRunHandlers(controller, prompt, host, areas).table(table["interrupt"])
+    table |= EndHandlers(controller, prompt, services, dict(table)).table()
+    return _without_changes(table) if controller.is_read_only else table
+
+
+def _without_changes(table: Mapping[str, Handler]) -> Mapping[str, Handler]:
+    """Replace each handler that does more than show the run."""
+    return {name: handler if name in READ_ONLY_ACTIONS else _refuse for name, handler in table.items()}
+
+
+def _refuse(_argument: str) -> None:
+    raise RundryError(READ_ONLY)
