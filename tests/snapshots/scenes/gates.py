@@ -1,4 +1,4 @@
-"""A proposal waits: an edit, a command, a long one, a conflict."""
+"""A proposal waits: an edit, a command, a call of an MCP server, a long one, a conflict."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ TOGETHER = OLD.replace("return 1\n", "return 'one'\n").replace("return 2\n", "re
 """Two changes that are near each other, so that they are one hunk."""
 TALL = "".join(f"def f{n}():\n" + f"    return {n}\n" * 60 + "\n" * 12 for n in range(2))
 """Two functions, each longer than a screen."""
+ARGUMENTS = """{
+  "title": "add() subtracts",
+  "labels": [
+    "bug"
+  ],
+  "assignee": null
+}"""
+"""What a call passes to a tool of an MCP server, as the gate shows it."""
 LONG = "\n".join(f"echo line {n} of a long command" for n in range(90))
 
 
@@ -46,6 +54,13 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
     match kind:
         case "command":
             return [proposal(command="curl -s https://example.org/data.json | python3 tools/load.py", lines=1)]
+        case "mcp":
+            after = stage.journal.keep(ARGUMENTS.encode())
+            tool = "issues__create_issue"
+            asks = [f"no rule allows {tool}; the server says that it changes things"]
+            rule = f"allow {tool}"
+            fields = {"server": "issues", "name": "create_issue", "call": ARGUMENTS, "after": after}
+            return [proposal(tool=tool, command=None, cwd=None, sandbox=None, asks=asks, rule=rule, **fields)]
         case "together":
             return [stage.edit(new=TOGETHER)]
         case "tall":
@@ -74,6 +89,7 @@ SCENES = {
     "gate-split": _gate("together", "s", "space"),
     "gate-edit-scrolled": _gate("tall", "pagedown"),
     "gate-command": _gate("command"),
+    "gate-mcp": _gate("mcp"),
     "gate-long": _gate("long"),
     "gate-conflict": _gate("conflict"),
 }

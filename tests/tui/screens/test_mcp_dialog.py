@@ -1,0 +1,43 @@
+"""`/mcp` shows the MCP servers of a run (docs/how-to/mcp.md)."""
+
+from __future__ import annotations
+
+import pytest
+from fakes.played import started
+from fakes.pressing import press
+from fakes.screens import Stage
+from painted import shows
+
+from rundry.agent import McpServerChanged
+
+READY = McpServerChanged(
+    name="time", state="ready", place="mcp-server-time", tools=["get_current_time", "convert_time"], tokens=412
+)
+GONE = McpServerChanged(name="gone", state="failed", place="no-such-server", detail="it could not be started")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_dialog_shows_each_server_with_its_state_tools_and_cost(size: tuple[int, int]):
+    stage = Stage()
+    async with stage.app.run_test(size=size) as pilot:
+        stage.play(started(), READY, GONE)
+        await stage.caught_up(pilot)
+        await press(pilot, *"/mcp", "enter")
+        await shows(pilot, "MCP servers")
+        text = stage.text()
+        for words in (
+            "time   ready   2 tools, 412 tokens of each prompt",
+            "get_current_time, convert_time",
+            "gone   failed",
+            "it could not be started",
+        ):
+            assert words in text, text
+
+
+async def test_a_run_without_servers_says_how_to_add_one():
+    stage = Stage()
+    async with stage.app.run_test(size=(120, 40)) as pilot:
+        stage.play(started())
+        await stage.caught_up(pilot)
+        await press(pilot, *"/mcp", "enter")
+        await shows(pilot, "this run has no MCP servers")
