@@ -58,9 +58,7 @@ class AskLine(Vertical):
         `text`: the text at the start.
         """
         self._what.update(Content.assemble((f"{verb}  ", "bold $needs-you"), (one_line(title), "$foreground")))
-        self._input.value = text
-        self._input.cursor_position = len(text)
-        self._input.placeholder = keymap_of(self).named(hint)
+        self._input.begin(text, keymap_of(self).named(hint))
         self.display = True
         self.screen.set_focus(self._input)
 
@@ -84,6 +82,12 @@ class _Line(Input):
     def __init__(self) -> None:
         super().__init__(compact=True, select_on_focus=False)
         self.cursor_blink = False
+
+    def begin(self, text: str, hint: str) -> None:
+        """Show a text with the cursor at its end. `hint` is shown while the line is empty."""
+        self.value = text
+        self.cursor_position = len(text)
+        self.placeholder = hint
 
     async def _on_key(self, event: events.Key) -> None:
         if name := keymap_of(self).action_of(event.key, "line"):
