@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .config import (
         CLUSTER_CHECKS,
         CLUSTER_CONCURRENCY,
+        OPTIONS,
         BadSkill,
         FoundSkill,
         GoalRequest,

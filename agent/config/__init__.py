@@ -8,7 +8,7 @@ from .hooks.hook_scripts import script_is_trusted, trust_scripts
 from .last_model import remember_model, remembered_model
 from .limits import default_budget, did_you_mean, read_limit
 from .loop_flags import budget_is_set
-from .options import KEYS
+from .options import KEYS, OPTIONS
 from .remember import remember_rule
 from .settings import Setting, Settings, config_file, load_settings
 from .skills.find_skills import FoundSkill, find_skills, load_skill, skill_body
@@ -29,6 +29,7 @@ __all__ = [
     "CLUSTER_CONCURRENCY",
     "EVERY_FILE",
     "KEYS",
+    "OPTIONS",
     "BadSkill",
     "FoundSkill",
     "GoalRequest",

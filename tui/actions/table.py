@@ -39,6 +39,8 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("editor", "Open editor", "write the message in $EDITOR", "ctrl+g"),
     Action("theme", "Switch theme", "", takes="[NAME]"),
     Action("trust", "Trust folder", "its config, skills and commands as they are now"),
+    Action("settings", "Show settings", "each with its origin, and where to change it"),
+    Action("doctor", "Check set-up", "the same as `rundry doctor`"),
     Action("skills", "Show skills", "and slash commands, with what they cost"),
     Action("skill", "Use skill", "sends its instructions", takes="NAME [TEXT]"),
     Action("undo", "Undo changes", "the last, the last N, back to a step", takes="[N | step N]"),

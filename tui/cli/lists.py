@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,23 +12,20 @@ from rundry.agent import (
     FREE,
     KeyMissing,
     ModelLine,
-    Sandbox,
     as_tree,
-    config_file,
     discover,
     list_runs,
     load_settings,
     plural,
     short,
-    variables_left_out,
 )
 
 from ..border.json_out import print_json
+from ..setup.doctor import check_up
 from ..setup.start import NO_MODEL, Setup, folder_of, workspace_of
 from ..setup.survey import survey_lines
 from ..text import one_line
-from .about.config import MISTAKES, config_mistakes, setting_lines, settings_as_data
-from .about.connected import surroundings_of
+from .about.config import MISTAKES, setting_lines, settings_as_data
 
 _ABOUT = 60
 """Most characters of a task in the list of runs."""
@@ -56,11 +52,6 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0
-
-
-def _place_lines(setup: Setup) -> list[str]:
-    config = config_file(os.environ)
-    return [f"folder     {setup.workspace}", f"config     {config}", f"journals   {setup.folder}"]
 
 
 def _say(line: str = "") -> None:
@@ -117,65 +108,28 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
     Return 2 if the config, a key or a theme has a mistake, else 1 if something is missing, else 0.
     """
     setup = Setup(flags, headless=False)
-    survey = asyncio.run(discover(os.environ))
-    network = bool(setup.settings["network"].value)
-    sandbox = asyncio.run(_probed(network, setup.workspace, setup.settings.texts("sandbox_host")))
-    around = surroundings_of(setup, flags)
-    wrong, missing = config_mistakes(setup), [*_missing(setup), *around.missing]
-    missing, code = [*missing, *wrong], MISTAKES if wrong else 1 if missing else 0
-    unseen = variables_left_out(os.environ, setup.settings.texts("sandbox_env"))
+    found = asyncio.run(check_up(setup))
+    code = MISTAKES if found.mistakes else 1 if found.missing else 0
     if as_json:
         print_json(
             {
                 "settings": settings_as_data(setup.settings),
                 "notes": setup.notes,
-                "sandbox": sandbox.kind,
-                "network": sandbox.network,
-                "not_held": sandbox.not_held,
-                "variables_left_out": unseen,
-                "survey": survey,
-                "missing": missing,
-                **around.as_data(),
+                "sandbox": found.sandbox.kind,
+                "network": found.sandbox.network,
+                "not_held": found.sandbox.not_held,
+                "variables_left_out": found.unseen,
+                "survey": found.survey,
+                "missing": [*found.missing, *found.mistakes],
+                **found.surroundings.as_data(),
             }
         )
         return code
-    for line in (*_place_lines(setup), *_sandbox_lines(sandbox)):
-        _say(line)
-    if unseen:
-        _say(f"variables  not passed to commands: {', '.join(unseen)} (--sandbox-env NAME passes one)")
-    for line in (*survey_lines(survey), *around.lines()):
+    for line in found.lines:
         _say(line)
     _say()
     for line in setting_lines(setup.settings):
         _say(line)
-    for line in (*setup.notes, *missing):
+    for line in found.problems:
         _say(f"!  {line}")
     return code
-
-
-async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
-    """Return the sandbox of this machine, after attacking it now."""
-    sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
-    await sandbox.probe(workspace, fresh=True)
-    return sandbox
-
-
-def _sandbox_lines(sandbox: Sandbox) -> list[str]:
-    """Return the name of the sandbox, and the guarantees that it does not give."""
-    if sandbox.kind is None:
-        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: commands run unsandboxed"]
-    why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
-    network = "open to commands and checks" if sandbox.network else "off for commands (--network turns it on)"
-    if sandbox.hosts.entries and not sandbox.network:
-        network = sandbox.open_egress() or f"off for commands, except {', '.join(sandbox.hosts.entries)}"
-    lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
-    return lines + [f"not held   {line}" for line in sandbox.not_held]
-
-
-def _missing(setup: Setup) -> list[str]:
-    missing: list[str] = []
-    if setup.model is None:
-        missing.append(NO_MODEL)
-    if shutil.which("git") is None:
-        missing.append("git is not installed: changes made by commands cannot be undone")
-    return missing

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from rundry.agent import Reason, RemoveRule, Rule, RundryError, handoff_after_end
+from rundry.agent import Reason, RemoveRule, Rule, RundryError, config_file, handoff_after_end
 
 from ..actions import keys_of
+from ..head.title import home_relative
 from ..run_controller import RunController
 from ..screens.areas import Areas
 from ..screens.prompt import Prompt
 from ..screens.services import Services
+from ..setup.start import Setup
 
 
 class DialogHandlers:
@@ -31,6 +35,8 @@ class DialogHandlers:
             "mcp": self._mcp,
             "replay": self._replay,
             "allowed": self._allowed,
+            "settings": self._settings,
+            "doctor": self._doctor,
         }
 
     def _allowed(self, _argument: str) -> None:
@@ -40,6 +46,24 @@ class DialogHandlers:
             self._controller.put(RemoveRule(rule=rule))
 
         self._services.open(AllowedPicker(self._controller.state.allowed, revoke))
+
+    def _setup(self) -> Setup:
+        """Return the options of the next run, or those of the workspace of the run that is shown."""
+        start = self._controller.start
+        folder = start.workspace if start is not None else Path(self._controller.state.workspace)
+        return start if isinstance(start, Setup) else Setup({"cwd": str(folder)}, headless=False, begins=False)
+
+    def _settings(self, _argument: str) -> None:
+        from ..pickers.settings import SettingsPicker
+
+        self._services.open(SettingsPicker(self._setup().settings, home_relative(str(config_file(os.environ)))))
+
+    def _doctor(self, _argument: str) -> None:
+        from ..pickers.doctor import DoctorPicker
+        from ..setup.doctor import check_up
+
+        setup = self._setup()
+        self._services.open(DoctorPicker(lambda: check_up(setup)))
 
     def _help(self, _argument: str) -> None:
         from ..screens.dialogs.help import HelpScreen

@@ -13,6 +13,7 @@ import msgspec
 from rundry.agent import (
     LoopKind,
     ModelSpec,
+    RundryError,
     RunLine,
     RunSpec,
     Settings,
@@ -126,6 +127,13 @@ class Setup:
     def _load(self) -> Settings:
         found = load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=bool(self._flags.get("trust")))
         return found.without("until") if self._has_no_check and not self._flags.get("until") else found
+
+    def settings_if_trusted(self) -> Settings:
+        """Return the settings as if the folder were trusted, or those in use if these cannot be read."""
+        try:
+            return load_settings(self._flags, cwd=self.workspace, env=os.environ, trust=True)
+        except RundryError:
+            return self.settings
 
     @property
     def notes(self) -> list[str]:

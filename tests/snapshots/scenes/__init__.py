@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import boards, first, gates, journals, sessions
+from . import boards, first, gates, journals, sessions, settings
 from .scene import Factory
 
 SCENES: Mapping[str, Factory] = {
@@ -13,4 +13,5 @@ SCENES: Mapping[str, Factory] = {
     **gates.SCENES,
     **boards.SCENES,
     **journals.SCENES,
+    **settings.SCENES,
 }

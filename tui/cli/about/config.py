@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import cast
 
-from rundry.agent import Hook, McpServer, Settings, clock, config_file
+from rundry.agent import Settings, config_file
 
 from ...actions import ACTIONS
 from ...actions.places import PLACES
 from ...border.json_out import print_json
+from ...setup.doctor import config_mistakes
 from ...setup.remaps import check_keys, keys_in
+from ...setup.shown_settings import shown_value
 from ...setup.start import Setup
 from ...text import one_line
 from ...theme import SHIPPED
@@ -77,7 +78,7 @@ def print_themes(flags: Mapping[str, object], *, as_json: bool) -> int:
 
 def print_check(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Print what is wrong with the config, its keys and themes. Return 2 if anything is, else 0. Raises RundryError."""
-    wrong = config_mistakes(Setup(flags, headless=False, begins=False))
+    wrong = config_mistakes(Setup(flags, headless=False, begins=False).settings)
     if as_json:
         print_json({"wrong": wrong})
     elif not wrong:
@@ -85,12 +86,6 @@ def print_check(flags: Mapping[str, object], *, as_json: bool) -> int:
     for why in [] if as_json else wrong:
         print(one_line(why), file=sys.stderr)
     return MISTAKES if wrong else 0
-
-
-def config_mistakes(setup: Setup) -> list[str]:
-    """Return what is wrong with `[keys]`, the theme and the user's themes."""
-    settings = setup.settings
-    return [*map(str, check_keys(settings.keys)[1]), *theme_mistakes(settings.theme, os.environ)]
 
 
 def settings_as_data(settings: Settings) -> dict[str, dict[str, object]]:
@@ -102,19 +97,4 @@ def setting_lines(settings: Settings) -> Iterator[str]:
     """Yield one line for each setting: its name, its value as it would be written, its origin."""
     width = max(len(name) for name, _ in settings.items())
     for name, setting in settings.items():
-        yield f"{name:<{width}}  {_shown(name, setting.value):<24} {setting.origin}"
-
-
-def _shown(name: str, value: object) -> str:
-    """Return the value as it would be written on the command line."""
-    if value is None or value in ([], {}):
-        return "-"
-    if name in ("time", "check_timeout") and isinstance(value, float):
-        return clock(value)
-    if name == "hooks":
-        return one_line("; ".join(f"{hook.on}: {hook.command}" for hook in cast("list[Hook]", value)))
-    if name == "mcp":
-        return one_line(", ".join(server.name for server in cast("list[McpServer]", value)))
-    if isinstance(value, list):
-        return one_line(", ".join(map(str, cast("list[object]", value))))
-    return one_line(str(value))
+        yield f"{name:<{width}}  {shown_value(name, setting.value):<24} {setting.origin}"

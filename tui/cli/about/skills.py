@@ -8,6 +8,7 @@ from rundry.agent import FoundSkill, SlashCommand
 
 from ...border.json_out import print_json
 from ...run.extensions import Extensions
+from ...setup.connected import skill_data, state_words
 from ...setup.start import workspace_of
 from ...text import one_line
 
@@ -43,27 +44,3 @@ def command_line(one: SlashCommand) -> str:
 
 def _line(name: str, origin: str, state: str, about: str) -> str:
     return f"{one_line(name):<{_WIDTH}}  {origin:<7}  {one_line(state)}{'  ' if about else ''}{about}"
-
-
-def state_words(trusted: bool, problem: str) -> str:
-    """Return whether it is used, and how to trust it. The problem is foreign text."""
-    if problem:
-        return f"not used: {problem}"
-    return "trusted" if trusted else "not trusted: read it, then /trust on the screen"
-
-
-def skill_data(one: FoundSkill) -> dict[str, object]:
-    """Return a skill for JSON."""
-    skill = one.skill
-    return {
-        "name": skill.name,
-        "description": skill.description,
-        "origin": skill.origin,
-        "place": skill.place,
-        "folder": skill.folder,
-        "digest": skill.digest,
-        "trusted": one.trusted,
-        "problem": one.problem,
-        "license": one.license,
-        "allowed_tools": one.allowed_tools,
-    }

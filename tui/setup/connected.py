@@ -1,10 +1,10 @@
-"""What `rundry doctor` reports of MCP servers, hooks, skills and telemetry. Starts none. Does not import textual."""
+"""Describe the MCP servers, hooks, skills and telemetry of a run. Starts none. Does not import textual."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,12 @@ from rundry.agent import (
     FoundSkill,
     Hook,
     McpServer,
-    RundryError,
-    Settings,
     UserError,
-    load_settings,
     mcp_sdk_missing,
     otel_target,
 )
 
-from ...setup.start import Setup
-from .skills import skill_data, state_words
+from .start import Setup
 
 NOT_TRUSTED = "not trusted: it is in .rundry.toml; read it, then /trust on the screen"
 
@@ -44,12 +40,12 @@ class Connected:
 class Surroundings:
     """All that a run would connect to or start."""
 
-    servers: Sequence[Connected]
-    hooks: Sequence[Connected]
-    skills: Sequence[FoundSkill]
-    otel: str | None
+    servers: Sequence[Connected] = ()
+    hooks: Sequence[Connected] = ()
+    skills: Sequence[FoundSkill] = ()
+    otel: str | None = None
     """The server that receives spans; None: nothing is sent."""
-    missing: Sequence[str]
+    missing: Sequence[str] = ()
     """What would stop a run or a server, and how to fix it."""
 
     def lines(self) -> Iterator[str]:
@@ -69,9 +65,9 @@ class Surroundings:
         return {"mcp": list(self.servers), "hooks": list(self.hooks), "skills": skills, "otel": self.otel}
 
 
-def surroundings_of(setup: Setup, flags: Mapping[str, object]) -> Surroundings:
+def surroundings_of(setup: Setup) -> Surroundings:
     """Return what is configured here. Raises ConfigError for a damaged trust store."""
-    used, found = setup.settings, _with_untrusted(setup, flags)
+    used, found = setup.settings, setup.settings_if_trusted()
     sdk = mcp_sdk_missing() if used.mcp else None
     missing = [] if sdk is None else [f"[mcp.servers]: the MCP SDK is not installed; {sdk}"]
     servers = [_server(server, setup.workspace, server in used.mcp) for server in found.mcp]
@@ -86,14 +82,6 @@ def surroundings_of(setup: Setup, flags: Mapping[str, object]) -> Surroundings:
     hooks = [_hook(hook) for hook in used.hooks]
     hooks += [Connected(hook.on, hook.command, False, NOT_TRUSTED) for hook in found.hooks if _key(hook) not in ours]
     return Surroundings(servers, hooks, setup.extensions.skills, otel, missing)
-
-
-def _with_untrusted(setup: Setup, flags: Mapping[str, object]) -> Settings:
-    """Return the settings as if the folder were trusted, or those in use if these cannot be read."""
-    try:
-        return load_settings(flags, cwd=setup.workspace, env=os.environ, trust=True)
-    except RundryError:
-        return setup.settings
 
 
 def _server(server: McpServer, workspace: Path, is_trusted: bool) -> Connected:
@@ -119,3 +107,27 @@ def _hook(hook: Hook) -> Connected:
 
 def _key(hook: Hook) -> tuple[object, ...]:
     return (hook.on, hook.command, hook.tool, hook.path, hook.timeout)
+
+
+def state_words(trusted: bool, problem: str) -> str:
+    """Return whether it is used, and how to trust it. The problem is foreign text."""
+    if problem:
+        return f"not used: {problem}"
+    return "trusted" if trusted else "not trusted: read it, then /trust on the screen"
+
+
+def skill_data(one: FoundSkill) -> dict[str, object]:
+    """Return a skill for JSON."""
+    skill = one.skill
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "origin": skill.origin,
+        "place": skill.place,
+        "folder": skill.folder,
+        "digest": skill.digest,
+        "trusted": one.trusted,
+        "problem": one.problem,
+        "license": one.license,
+        "allowed_tools": one.allowed_tools,
+    }

@@ -1,0 +1,101 @@
+"""Check what this machine has for runs: folders, sandbox, keys and servers, programs. Does not import textual."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rundry.agent import Sandbox, Settings, Survey, config_file, discover, variables_left_out
+
+from ..text import one_line
+from ..theming.user import theme_mistakes
+from .connected import Surroundings, surroundings_of
+from .remaps import check_keys
+from .start import NO_MODEL, Setup
+from .survey import survey_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """The results of all checks."""
+
+    places: Sequence[str]
+    """The folder, the config file and the folder of journals, a line each."""
+    sandbox: Sandbox
+    survey: Survey
+    unseen: Sequence[str]
+    """Variables of the environment that commands do not get."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    missing: Sequence[str] = ()
+    """What is missing, each with its fix."""
+    mistakes: Sequence[str] = ()
+    """What is wrong with the config, its keys and themes."""
+    notes: Sequence[str] = ()
+
+    @property
+    def problems(self) -> list[str]:
+        """The notes, then what is missing or wrong."""
+        return [*self.notes, *self.missing, *self.mistakes]
+
+    @property
+    def lines(self) -> list[str]:
+        """What was found, a line each; a name, two or more spaces, a text."""
+        lines = [*self.places, *_sandbox_lines(self.sandbox)]
+        if self.unseen:
+            lines.append(f"variables  not passed to commands: {', '.join(self.unseen)} (--sandbox-env NAME passes one)")
+        return [*lines, *survey_lines(self.survey), *self.surroundings.lines()]
+
+
+def config_mistakes(settings: Settings) -> list[str]:
+    """Return what is wrong with `[keys]`, the theme and the user's themes."""
+    return [*map(str, check_keys(settings.keys)[1]), *theme_mistakes(settings.theme, os.environ)]
+
+
+async def check_up(setup: Setup) -> Checkup:
+    """Return what is set up, and what is missing or wrong. Raises RundryError."""
+    settings = setup.settings
+    survey = await discover(os.environ)
+    hosts = settings.texts("sandbox_host")
+    sandbox = await _probed(bool(settings["network"].value), setup.workspace, hosts)
+    around = surroundings_of(setup)
+    return Checkup(
+        places=[f"folder     {setup.workspace}", f"config     {config_file(os.environ)}", f"journals   {setup.folder}"],
+        sandbox=sandbox,
+        survey=survey,
+        unseen=variables_left_out(os.environ, settings.texts("sandbox_env")),
+        surroundings=around,
+        missing=[*_missing(setup), *around.missing],
+        mistakes=config_mistakes(settings),
+        notes=setup.notes,
+    )
+
+
+async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
+    """Return the sandbox of this machine, after attacking it now."""
+    sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
+    await sandbox.probe(workspace, fresh=True)
+    return sandbox
+
+
+def _sandbox_lines(sandbox: Sandbox) -> list[str]:
+    """Return the name of the sandbox, and the guarantees that it does not give."""
+    if sandbox.kind is None:
+        return [f"sandbox    {one_line(sandbox.why_none)}", "network    open: commands run unsandboxed"]
+    why = f" ({one_line(sandbox.why_none)})" if sandbox.why_none else ""
+    network = "open to commands and checks" if sandbox.network else "off for commands (--network turns it on)"
+    if sandbox.hosts.entries and not sandbox.network:
+        network = sandbox.open_egress() or f"off for commands, except {', '.join(sandbox.hosts.entries)}"
+    lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
+    return lines + [f"not held   {line}" for line in sandbox.not_held]
+
+
+def _missing(setup: Setup) -> list[str]:
+    missing: list[str] = []
+    if setup.model is None:
+        missing.append(NO_MODEL)
+    if shutil.which("git") is None:
+        missing.append("git is not installed: changes made by commands cannot be undone")
+    return missing
