@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def server(how: str = "honest", name: str = "h", **more: Any) -> McpServer:
-    """The hostile server, misbehaving in one way."""
+    """The hostile server, which misbehaves in one way."""
     options: dict[str, Any] = {"timeout": 5.0, **more}
     return McpServer(name=name, command=sys.executable, args=[str(HOSTILE), how], **options)
 
