@@ -61,9 +61,12 @@ class SessionHandlers:
     def _trust(self, _argument: str) -> None:
         start = self._controller.start
         folder = start.workspace if start is not None else Path(self._controller.state.workspace)
-        names = [*Trust().trust(folder), *self._controller.extensions.current.trust()]
-        what = ", ".join(names) or "this folder has no config to trust"
-        self._prompt.tell(f"trusted: {what}; it applies from the next start")
+        names = dict.fromkeys([*Trust().trust(folder), *self._controller.extensions.current.trust()])
+        if not names:
+            self._prompt.tell("this folder has nothing to trust")
+            return
+        # The list may be cut off at the width of the screen, so it comes last.
+        self._prompt.tell(f"trusted; config and hooks apply from the next start: {', '.join(names)}")
 
     def _demo(self, _argument: str) -> None:
         self._host.leave_for("demo")

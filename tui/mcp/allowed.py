@@ -73,7 +73,7 @@ class Allowed:
 
 def read_allowed(flags: Mapping[str, object], folders: Sequence[str]) -> Allowed:
     """Read the command line. `folders`: none means the current one. Raises UserError."""
-    resolved = [workspace_of({"cwd": folder}) for folder in folders] if folders else [workspace_of({})]
+    resolved = [workspace_of({"cwd": folder}, "--folder") for folder in folders or (None,)]
     mode = GateMode(str(flags.get("gate") or GateMode.ASK))
     return Allowed(
         folders=resolved,

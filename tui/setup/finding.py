@@ -31,7 +31,7 @@ from rundry.agent import (
     with_search_limits,
 )
 
-from .recipes import search_of_word
+from .recipes import is_spec, search_of_word
 from .start import Setup, workspace_of
 
 
@@ -170,6 +170,11 @@ def _is_same(path: Path, setup: FindSetup) -> bool:
 
 
 def _of_file(words: Sequence[str], flags: Mapping[str, object], task: str | None) -> SearchRequest:
+    if len(words) > 1 and is_spec(words[0], flags):
+        wanted = words[1] if "=" in words[1] else "NAME=VALUE"
+        raise UserError(
+            f"{words[0]} takes no arguments, but {words[1]!r} follows: set its parameters with --set {wanted}"
+        )
     if len(words) != 1:
         raise UserError(
             "name one spec file, recipe or --recipe: rundry find FILE.toml, rundry find NAME, "

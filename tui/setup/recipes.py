@@ -44,7 +44,7 @@ def search_of_word(word: str, flags: Mapping[str, object]) -> SearchRequest:
     """Return the search of a spec file or a recipe. Raises UserError."""
     given, workspace = set_values(flags), workspace_of(flags)
     path, data, origin = _file(word, flags)
-    return read_finder(path, given, workspace=workspace, data=data, of_project=origin == "project")
+    return read_finder(path, given, workspace=workspace, data=data, of_project=origin == "project", word=word)
 
 
 def goal_of_word(words: Sequence[str], flags: Mapping[str, object], *, by_name: bool) -> GoalRequest | None:
@@ -61,7 +61,12 @@ def goal_of_word(words: Sequence[str], flags: Mapping[str, object], *, by_name: 
         return None
     given, workspace = set_values(flags), workspace_of(flags)
     path, data, origin = _file(word, flags)
-    return read_goal(path, given, workspace=workspace, data=data, of_project=origin == "project")
+    return read_goal(path, given, workspace=workspace, data=data, of_project=origin == "project", word=word)
+
+
+def is_spec(word: str, flags: Mapping[str, object]) -> bool:
+    """Return whether the word names a spec file or a recipe from a file. Raises UserError."""
+    return word.endswith(_ENDING) or (is_name(word) and _is_recipe(word, flags))
 
 
 def _is_recipe(word: str, flags: Mapping[str, object]) -> bool:

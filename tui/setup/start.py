@@ -40,20 +40,22 @@ NO_MODEL = (
 _NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
 
 
-def workspace_of(flags: Mapping[str, object]) -> Path:
-    """Return the folder of `--cwd`, or the current one. Raises UserError."""
+def workspace_of(flags: Mapping[str, object], option: str = "--cwd") -> Path:
+    """Return the folder of `--cwd`, or the current one. `option`: what messages call it. Raises UserError."""
     asked = flags.get("cwd")
     if asked == "":
-        raise UserError("--cwd is empty: name a folder")
+        raise UserError(f"{option} is empty: name a folder")
     try:
         folder = Path(str(asked)) if asked else Path.cwd()
         if not folder.is_dir():
-            raise UserError(f"--cwd {folder}: no such folder")
+            raise UserError(f"{option} {folder}: no such folder")
         resolved = folder.resolve()
     except OSError as error:
         raise UserError(f"the workspace {asked or 'here'} cannot be opened: {error.strerror}") from None
     if not os.access(resolved, os.R_OK | os.X_OK):
-        raise UserError(f"the workspace {resolved} cannot be read: change its permissions, or name another with --cwd")
+        raise UserError(
+            f"the workspace {resolved} cannot be read: change its permissions, or name another with {option}"
+        )
     try:
         str(resolved).encode()
     except UnicodeEncodeError:

@@ -24,16 +24,17 @@ def read_finder(
     workspace: Path | None = None,
     data: bytes | None = None,
     of_project: bool = False,
+    word: str | None = None,
 ) -> SearchRequest:
     """Read the search in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
     `given`: values of parameters, by name. `workspace`: where their paths start; default: the current folder.
     `data`: the content of the file, if it was read already. `of_project`: it must not name a server, because a key
-    could be sent there.
+    could be sent there. `word`: how the user named the file, for messages.
     """
     spec = SpecText(path, data)
     with spec.located():
-        spec.require("find")
+        spec.require("find", word)
         wanted = search_of(spec, given or {}, workspace or Path.cwd())
         if of_project:
             refuse_server(wanted.options)

@@ -37,15 +37,17 @@ def read_goal(
     workspace: Path,
     data: bytes | None = None,
     of_project: bool = False,
+    word: str | None = None,
 ) -> GoalRequest:
     """Read the goal run in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
     `given`: values of parameters, by name. `workspace`: where their paths start. `data`: the content of the file, if
-    it was read already. `of_project`: it must not name a server, because a key could be sent there.
+    it was read already. `of_project`: it must not name a server, because a key could be sent there. `word`: how the
+    user named the file, for messages.
     """
     spec = SpecText(path, data)
     with spec.located():
-        spec.require("goal")
+        spec.require("goal", word)
         wanted = goal_of(spec, given, workspace)
         if of_project:
             refuse_server(wanted.options)

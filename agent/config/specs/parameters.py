@@ -61,7 +61,7 @@ def read_values(
     missing = [name for name, one in declared.items() if name not in given and one.default is None]
     if missing:
         one = declared[missing[0]]
-        about = f" ({one.help.strip()})" if one.help.strip() else ""
+        about = f" ({about})" if (about := one.help.strip().rstrip(".")) else ""
         raise UserError(f"the parameter {missing[0]} is missing{about}: add --set {missing[0]}={example_of(one)}")
     for name, one in declared.items():
         try:

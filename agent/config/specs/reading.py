@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -58,12 +59,12 @@ class SpecText:
         except UserError as error:
             raise UserError(f"{self.path}: {error}") from None
 
-    def require(self, kind: SpecKind) -> None:
-        """Raise SpecProblem if the file describes something else."""
+    def require(self, kind: SpecKind, word: str | None = None) -> None:
+        """Raise SpecProblem if the file describes something else. `word`: how the user named the file."""
         if self.kind != kind:
             is_named = self.raw.get("kind") == "goal" or kind == "find"
             fix = "" if is_named else ', or add kind = "goal" at its top'
-            command = f"{_COMMANDS[self.kind]} {self.path.name}"
+            command = f"{_COMMANDS[self.kind]} {shlex.quote(word or str(self.path))}"
             raise SpecProblem(f"this file describes {_MEANINGS[self.kind]}: use {command}{fix}", ("kind",))
 
     def parameters(self) -> dict[str, ParameterTable]:

@@ -88,7 +88,7 @@ def test_a_goal_file_sets_the_options_of_a_run(tmp_path: Path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, ["the parameter n is missing (How many.): add --set n=NUMBER"]),
+        ({}, ["the parameter n is missing (How many): add --set n=NUMBER"]),
         ({"shares": "1"}, ["--set shares: unknown parameter", "did you mean share?"]),
         ({"n": "many"}, ["--set n: 'many' is not a whole number", "200k"]),
         ({"n": "1.5"}, ["--set n: '1.5' is not a whole number"]),

@@ -170,7 +170,7 @@ def test_without_the_sdk_it_says_in_one_line_how_to_install_it(home, project):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--folder", "nowhere"], "nowhere"),
+        (["--folder", "nowhere"], "--folder nowhere: no such folder"),
         (["--max-usd", "much"], "--max-usd"),
         (["--max-steps", "0"], "--max-steps"),
         (["--max-runs", "0"], "--max-runs"),

@@ -65,9 +65,9 @@ def test_the_list_has_built_in_recipes_and_your_own_with_their_parameters(home: 
         "crawl find built-in Follow every link of a site, without a model.",
         "--check 'ruff check {file}' [GLOB] [--task TEXT] [--parallel N]",
         "audit find yours Audit a folder.",
-        "path=PATH",
+        "--set path=PATH",
         "fix-it goal yours fix {set:what}",
-        "[what=a|b]",
+        "[--set what=a|b]",
     ):
         assert wanted in lines, ran
     assert any(line.startswith("broken - yours") and "line 1: task: write a text" in line for line in lines), ran
@@ -142,18 +142,20 @@ def test_a_recipe_of_a_project_must_not_say_where_a_key_goes(home: Home, place: 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["find", "audit"], ["the parameter path is missing (What to audit.)", "--set path=PATH"]),
+        (["find", "audit"], ["the parameter path is missing (What to audit)", "--set path=PATH"]),
         (["find", "audit", "--set", "path=nowhere"], ["--set path: nowhere does not exist"]),
         (["find", "audit", "--set", "pth=src"], ["--set pth: unknown parameter: did you mean path?"]),
         (["find", "audit", "--set", "path"], ["--set 'path': write NAME=VALUE"]),
         (["find", "audti", "--set", "path=src"], ["there is no recipe 'audti': did you mean audit?"]),
+        (["find", "audit", "path=src"], ["audit takes no arguments, but 'path=src' follows", "with --set path=src"]),
+        (["find", "audit", "src"], ["set its parameters with --set NAME=VALUE"]),
         (["find", "audti"], ["there is no recipe 'audti'"]),
-        (["find", "fix-it"], ["describes a goal run: use rundry run fix-it.toml"]),
+        (["find", "fix-it"], ["describes a goal run: use rundry run fix-it"]),
         (["find", "broken"], ["broken.toml: line 1: task: write a text"]),
         (["find", "crawl", "--set", "url=x"], ["crawl is built in"]),
         (["find", "crawl"], ["a crawl needs a start address"]),
         (["run", "fix-it", "--set", "what=c"], ["--set what: 'c' is not possible: write one of a, b"]),
-        (["run", "audit", "--set", "path=src"], ["describes a search: use rundry find audit.toml"]),
+        (["run", "audit", "--set", "path=src"], ["describes a search: use rundry find audit, or add"]),
         (["run", "nope", "--set", "x=1"], ["there is no recipe 'nope'"]),
         (["run", "nope.toml"], ["nope.toml: No such file"]),
         (["run", "fix the tests", "--set", "x=1"], ["--set fills the parameters of a spec file"]),

@@ -83,13 +83,13 @@ def _needed(one: RecipeEntry) -> list[RecipeParameter]:
 
 
 def _short(parameter: RecipeParameter) -> str:
-    """Return `path=PATH`, in brackets if it can be left out; an option or argument of a built-in recipe as it is."""
+    """Return `--set path=PATH`, in brackets if it is optional; an option or argument of a built-in one as it is."""
     if parameter.name.startswith("-"):
         text = f"{parameter.name} {parameter.example}"
     elif parameter.name.isupper():
         text = parameter.name
     else:
-        text = f"{parameter.name}={parameter.example}"
+        text = f"--set {parameter.name}={parameter.example}"
     return text if parameter.required else f"[{text}]"
 
 
