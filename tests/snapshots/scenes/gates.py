@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fakes.played import proposal, started
 from fakes.pressing import press
@@ -57,9 +58,9 @@ def _events(stage: GateStage, kind: str) -> Sequence[object]:
         case "mcp":
             after = stage.journal.keep(ARGUMENTS.encode())
             tool = "issues__create_issue"
-            asks = [f"no rule allows {tool}; the server says that it changes things"]
+            asks = [f"no rule allows {tool}; the server says that it reaches other systems"]
             rule = f"allow {tool}"
-            fields = {"server": "issues", "name": "create_issue", "call": ARGUMENTS, "after": after}
+            fields: dict[str, Any] = {"server": "issues", "name": "create_issue", "call": ARGUMENTS, "after": after}
             return [proposal(tool=tool, command=None, cwd=None, sandbox=None, asks=asks, rule=rule, **fields)]
         case "together":
             return [stage.edit(new=TOGETHER)]
