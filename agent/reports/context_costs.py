@@ -1,4 +1,4 @@
-"""How much of the context window the instructions and skills of a run take."""
+"""How much of the context window the instructions, skills and MCP tools of a run take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..journal import Journal
-from ..protocol import SKILL, Prompted, ToolCalled, ToolFinished
+from ..protocol import SKILL, McpServerChanged, Prompted, ToolCalled, ToolFinished
 from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_PART
 
 _CHARACTERS_PER_TOKEN = 4
@@ -15,21 +15,22 @@ _CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ContextCost:
-    """One text that users wrote and that the model gets."""
+    """One text of users or servers that the model gets."""
 
     what: str
-    """Its file, or `list of skills`."""
+    """Its file, `list of skills`, or `MCP server NAME`."""
     tokens: int
     """About this many tokens."""
     in_each_prompt: bool
-    """Part of the system prompt, which each call sends; otherwise a message, which a compaction can remove."""
+    """Sent with each call, in the system prompt or as tools; otherwise a message, which a compaction can remove."""
 
 
 def context_costs(journal: Journal) -> list[ContextCost]:
     """Return the costs of the run's main conversation, in the order in which they came."""
     found: list[ContextCost] = []
     skills: dict[str, str] = {}
-    for stamped in journal.read_types((Prompted, ToolCalled, ToolFinished)):
+    servers: dict[str, ContextCost] = {}
+    for stamped in journal.read_types((Prompted, ToolCalled, ToolFinished, McpServerChanged)):
         match stamped.event:
             case Prompted(kind="system", text=text) if stamped.work is None:
                 found += _of_system(text)
@@ -42,9 +43,11 @@ def context_costs(journal: Journal) -> list[ContextCost]:
                     skills[call_id] = path
             case ToolFinished(call_id=call_id, ok=True, result=result) if call_id in skills:
                 found.append(ContextCost(skills[call_id], _tokens(result), in_each_prompt=False))
+            case McpServerChanged(name=name, tokens=tokens):
+                servers[name] = ContextCost(f"MCP server {name}", tokens, in_each_prompt=True)
             case _:
                 pass
-    return found
+    return [*found, *(cost for cost in servers.values() if cost.tokens)]
 
 
 def _of_system(text: str) -> list[ContextCost]:

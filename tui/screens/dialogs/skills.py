@@ -1,4 +1,4 @@
-"""Show the skills and slash commands that are found here, and what instructions and skills cost."""
+"""Show the skills and slash commands that are found here, and what instructions, skills and MCP tools cost."""
 
 from __future__ import annotations
 
