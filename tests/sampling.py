@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 SEED = 1
-PROGRAM_SHARE = 3
+PROGRAM_SHARE = 4
 """By default, one in this number of a file's tests that start the program (fixture `home` or `attack`) is run."""
 RUN_SHARE = 2
 """The same for tests that play a run or a screen: those in `RUNS` that are coroutines."""

@@ -35,7 +35,7 @@ def left_processes() -> list[int]:
         ("head -c 50000000 /dev/zero >&2; head -c 50000000 /dev/zero", "passed"),
         (f"sleep {MARK}", "failed"),
         (f"setsid sleep {MARK} & exit 0", "passed"),
-        (f"trap '' TERM; sleep {MARK}; sleep {MARK}", "failed"),
+        pytest.param(f"trap '' TERM; sleep {MARK}; sleep {MARK}", "failed", marks=pytest.mark.long),
         ("kill -9 $$", "failed"),
         ('echo \'{"decision": "approve", "approved": true}\'; exit 1', "failed"),
     ],

@@ -116,7 +116,9 @@ def said(folder, *argv):
     return done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("options", ["-q", "-v", "-rA", "-q -rA", "-s", "-n 1 -v", "--color=yes"])
+@pytest.mark.parametrize(
+    "options", ["-q", "-v", "-rA", "-q -rA", "-s", pytest.param("-n 1 -v", marks=pytest.mark.long), "--color=yes"]
+)
 def test_what_pytest_really_prints_is_counted(tmp_path, options):
     (tmp_path / "test_a.py").write_text(PYTEST_FILE)
     counted = count_tests(said(tmp_path, "pytest", "-p", "no:cacheprovider", *options.split()))

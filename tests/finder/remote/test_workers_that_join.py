@@ -58,6 +58,7 @@ def test_a_worker_with_other_packages_that_joins_is_refused_in_one_line_and_cost
     assert not any(one["batches"] for event in ran.of("workers_seen") for one in event["workers"] if one["refused"])
 
 
+@pytest.mark.long
 def test_the_refusal_is_one_line_of_plain_output(home: Home, place: Path, cluster: DaskCluster, tmp_path: Path):
     write_search(place, seconds=0.25)
     env, options = with_other_version(tmp_path)
