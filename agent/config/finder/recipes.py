@@ -94,9 +94,19 @@ def migrate_request(task: str | None, check: str | None, globs: Sequence[str]) -
     """Return a migration of the files that fail a check. Raises UserError."""
     if not (check and check.strip()):
         raise UserError("migrate needs a check: rundry find --recipe migrate --check 'CMD {file}' [GLOB...]")
+    _refuse_unquotable(check)
     wanted = list(globs) or [EVERY_FILE]
     finder = FinderSpec(recipe=Recipe.MIGRATE, check=check, globs=wanted, concurrency=1, sceptics=0)
     return SearchRequest(task=task or f"make every file pass `{check}`", finder=finder)
+
+
+def _refuse_unquotable(check: str) -> None:
+    """Raise UserError if the name of a file is behind a here-document or a backtick, where quotes do not hold it."""
+    before = check.rpartition("{file}")[0]
+    if found := next((sign for sign in ("<<", "`") if sign in before), None):
+        raise UserError(
+            f"--check {check!r}: {{file}} is behind {found}, where its name could be executed: move it in front"
+        )
 
 
 def migration_concurrency(trees: int) -> int:

@@ -131,3 +131,11 @@ def test_a_check_that_only_fails_is_not_a_reason_to_refuse(home: Home, project: 
         argv = ["--model", "fake", "--api-base", server.base_url, "--gate", "auto", "--steps", "1"]
         ran = home.run("run", "fix", "--headless", "--json", "--until", "exit 1", *argv, cwd=project)
     assert (ran.exit_code, ran.outcome["reason"]) == (3, "budget"), ran
+
+
+@pytest.mark.parametrize("check", ["cat <<X\n{file}\nX", "echo `ruff check {file}`"])
+def test_a_file_name_where_no_quotes_protect_from_it_is_refused(home: Home, project: Path, check: str):
+    ran = home.run("find", "--recipe", "migrate", "--check", check, "calc/*.py", "--headless", cwd=project)
+    (line,) = ran.stderr.splitlines()
+    assert ran.exit_code == 2 and "it could be executed" in line, ran
+    assert home.journals() == []
