@@ -14,6 +14,7 @@ from rundry.agent import UserError, missing_extra
 
 from ..text import one_line
 from .allowed import Allowed, read_allowed
+from .starting import require_usable
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -23,6 +24,7 @@ def serve(flags: Mapping[str, object], folders: Sequence[str]) -> int:
     if (missing := missing_extra("mcp", "mcp")) is not None:
         raise UserError(f"rundry mcp: the MCP SDK is not installed; {missing}")
     allowed = read_allowed(flags, folders)
+    require_usable(allowed)
     if sys.stdin.isatty():
         print("rundry: serving MCP on standard input and output; Ctrl+D ends it", file=sys.stderr, flush=True)
     _log_to_stderr()

@@ -19,6 +19,14 @@ _TO_ASK = "handoff"
 """Without anybody to ask, a proposal stays open and the run is handed over."""
 
 
+def require_usable(allowed: Allowed) -> None:
+    """Raise UserError for an option or a config with which no run could start in one of the allowed folders."""
+    for folder in allowed.folders:
+        setup = Setup({**allowed.flags, "cwd": str(folder), "loop": "goal"}, headless=True)
+        if setup.folder.exists() and not setup.folder.is_dir():
+            raise UserError(f"--runs-dir {setup.folder}: it is not a folder, so name another one")
+
+
 async def spec_for(allowed: Allowed, asked: StartRun, by: str) -> tuple[RunSpec, list[str]]:
     """Return the run that a client asks for and its notes. `by`: the client. Raises UserError.
 

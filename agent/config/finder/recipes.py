@@ -104,9 +104,7 @@ def _refuse_unquotable(check: str) -> None:
     """Raise UserError if the name of a file is behind a here-document or a backtick, where quotes do not hold it."""
     before = check.rpartition("{file}")[0]
     if found := next((sign for sign in ("<<", "`") if sign in before), None):
-        raise UserError(
-            f"--check {check!r}: {{file}} is behind {found}, where its name could be executed: move it in front"
-        )
+        raise UserError(f"--check {check!r}: {{file}} is behind {found}, where it could be executed: move it in front")
 
 
 def migration_concurrency(trees: int) -> int:

@@ -73,6 +73,9 @@ REPORTS = (
     "verify",
     "backup",
     "fork",
+    "mcp",
+    "recipes",
+    "skills",
 )
 """Commands for which a value may be right although nothing runs."""
 WRITES = ("backup", "export", "fork", "report", "verify")
