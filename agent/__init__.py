@@ -13,50 +13,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config import (
-        CLUSTER_CHECKS,
-        CLUSTER_CONCURRENCY,
-        OPTIONS,
-        BadSkill,
-        FoundSkill,
-        GoalRequest,
-        RecipeEntry,
-        RecipeParameter,
-        Recipes,
-        SearchRequest,
-        Setting,
-        Settings,
-        SlashCommand,
-        Trust,
-        budget_is_set,
-        budget_of,
-        config_file,
-        find_commands,
-        find_skills,
-        given_values,
-        is_name,
-        load_settings,
-        load_skill,
-        migration_concurrency,
-        parse_deadline,
-        parse_duration,
-        parse_money,
-        parse_number,
-        quoted_at,
-        read_executor,
-        read_finder,
-        read_goal,
-        read_limit,
-        remember_model,
-        same_server_model,
-        search_request,
-        skill_body,
-        spec_schema,
-        to_spec,
-        trust_scripts,
-        unused_notes,
-        with_search_limits,
-    )
+    from .config.finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
+    from .config.finder.recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
+    from .config.finder.spec_file import read_finder
+    from .config.handoff_tiers import same_server_model
+    from .config.hooks.hook_scripts import trust_scripts
+    from .config.last_model import remember_model
+    from .config.limits import read_limit
+    from .config.loop_flags import budget_is_set
+    from .config.options import OPTIONS
+    from .config.settings import Setting, Settings, config_file, load_settings
+    from .config.skills.find_skills import FoundSkill, find_skills, load_skill, skill_body
+    from .config.skills.folder_content import BadSkill
+    from .config.skills.skill_notes import unused_notes
+    from .config.skills.slash_commands import SlashCommand, find_commands
+    from .config.spec import budget_of, to_spec
+    from .config.specs.command_lines import quoted_at
+    from .config.specs.goal_file import GoalRequest, read_goal
+    from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
+    from .config.specs.parameters import given_values
+    from .config.specs.published import spec_schema
+    from .config.trust import Trust
+    from .config.values import parse_deadline, parse_duration, parse_money, parse_number
     from .facts.changes import Changes, RecordedChange, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
@@ -69,46 +47,38 @@ if TYPE_CHECKING:
     from .finder.items.item_state import Row as ItemRow, State as ItemState
     from .finder.items.keys import item_key
     from .finder.items.view import FrontierView
-    from .gate import apply_parts, compare_contents, cut_hunks, finer_cuts, merge
-    from .images import (
-        Mention,
-        attach,
-        can_be_attached,
-        dropped_paths,
-        looks_like_picture,
-        mention_of,
-        mentions,
-        no_images_message,
-    )
+    from .gate.change.cuts import apply_parts, cut_hunks, finer_cuts
+    from .gate.change.diff import compare_contents
+    from .gate.change.merge import merge
+    from .images.attach import attach, can_be_attached, looks_like_picture
+    from .images.mentions import Mention, dropped_paths, mention_of, mentions
+    from .images.words import no_images_message
     from .imports import quick_imports
-    from .journal import Journal, Redactor, holder
+    from .journal.claim import holder
     from .journal.integrity.backup import backup as backup_journal
+    from .journal.journal import Journal
+    from .journal.redact import Redactor
     from .journal.write_watch import WriteWatch
     from .mcp.installed import sdk_missing as mcp_sdk_missing
-    from .model import Candidate, KeyMissing, ModelLine, Survey, candidates, discover, refuse_missing_key
-    from .model.demo import copy_project
+    from .model.candidates import Candidate, candidates
+    from .model.demo.project_copy import copy_project
+    from .model.discovery import KeyMissing, ModelLine, Survey, discover
+    from .model.litellm_use.credentials import refuse_missing_key
     from .protocol import *
     from .protocol.tools.traits import TOOL_TRAITS
-    from .reports import (
-        RunLine,
-        as_tree,
-        delete_run,
-        find_run,
-        is_left_to_parent,
-        list_runs,
-        new_run_id,
-        runs_dir,
-    )
     from .reports.by_group import GroupSpend
     from .reports.changed_files import RunFile, changed_files
     from .reports.check import check_journal
     from .reports.context_costs import ContextCost, context_costs
     from .reports.export import exported, exported_lines
     from .reports.handoffs import decision_commands, digests_of, handoff_markdown
+    from .reports.listing.line import RunLine
+    from .reports.listing.tree import as_tree, is_left_to_parent
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .reports.points import Point, earlier_points
     from .reports.reporting import Advice, Report, Share, report
     from .reports.run_state import RunState, run_state
+    from .reports.runs import delete_run, find_run, list_runs, new_run_id, runs_dir
     from .run.client.session import Session
     from .run.client.start_request import ResumeChanges
     from .run.confirming.after_end import verify_run
@@ -120,19 +90,19 @@ if TYPE_CHECKING:
     from .run.proposals.refresh import refresh_proposals
     from .run.setup.preflight import refused_events
     from .run.setup.small_window import check_context
-    from .run.setup.surroundings import variables_left_out
+    from .run.setup.surroundings.variables import variables_left_out
     from .run.setup.validate_spec import validate_spec
-    from .system import missing_extra
-    from .telemetry import otlp_lines
+    from .system.extras import missing_extra
+    from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target
-    from .tools import TOOLS
+    from .tools.tool_table import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints
     from .view.loading import load_older
     from .view.progress import Bars, Progress, downsampled, failure_kind
     from .view.reading import reading_progress
-    from .view.reducer import reduce, reduce_all
+    from .view.reduce import reduce, reduce_all
     from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps
@@ -151,8 +121,10 @@ if TYPE_CHECKING:
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks
     from .view.waiting import SHOW_WAIT_SECONDS, waiting_for
-    from .workspace import Ignore, Sandbox, text_format_of
+    from .workspace.files.content import text_format_of
+    from .workspace.ignore import Ignore
     from .workspace.own_temp import temp_folder
+    from .workspace.sandbox.sandbox import Sandbox
 
 
 @cache

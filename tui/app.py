@@ -20,7 +20,8 @@ from textual.widgets import Input
 
 from rundry.agent import StopHow
 
-from .actions import ACTIONS, READ_ONLY_ACTIONS, Action
+from .actions.action import Action
+from .actions.lookup import ACTIONS, READ_ONLY_ACTIONS
 from .border.enter_keys import with_enter_keys
 from .border.known_width import with_known_widths
 from .first_frame import Typed

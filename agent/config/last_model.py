@@ -10,7 +10,7 @@ import msgspec
 
 from ..protocol import ConfigError, ModelSpec
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system import read_plain
+from ..system.plain_files import read_plain
 from .folders import user_folder
 
 

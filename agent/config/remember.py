@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ConfigError, Rule
-from ..system import read_plain
+from ..system.plain_files import read_plain
 from .trust import PROJECT_FILE, Trust
 
 

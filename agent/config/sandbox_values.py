@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ..protocol import UserError
-from ..system import read_host
+from ..system.hosts import read_host
 
 _VARIABLE = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z_*][A-Za-z0-9_*]*", re.ASCII)
 

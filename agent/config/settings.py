@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from ..protocol import EFFORTS, ConfigError, Hook, LoopKind, McpServer, ModelSpec, OtelSpec, Rule, UserError
-from ..system import read_plain
+from ..system.plain_files import read_plain
 from .folders import user_folder
 from .hooks.hook_scripts import with_scripts
 from .last_model import remembered_model

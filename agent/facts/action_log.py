@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from .actions import Action
-from .logs import PackedLog
+from .logs.packed import PackedLog
 
 
 @dataclass(slots=True, eq=False)

@@ -25,7 +25,7 @@ from ..protocol import (
     Undone,
     has_own_tree,
 )
-from .logs import PackedLog
+from .logs.packed import PackedLog
 from .step_places import StepPlaces
 
 _CHANGE_EVENTS = (

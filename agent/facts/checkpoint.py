@@ -27,7 +27,8 @@ from ..protocol import (
 from ..version import VERSION
 from .conversation import main_conversation
 from .facts import RunFacts
-from .logs import PackedLog, drop_stored, read_from, store, with_digest, without_digest
+from .logs.packed import PackedLog
+from .logs.stored import drop_stored, read_from, store, with_digest, without_digest
 from .search.finder_facts import FinderFacts
 
 EVERY = 2_000

@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from ..protocol import Spent
-from ..step import RunContext
-from ..stops import Exhausted, Margin, admit, reserve_for
+from ..step.resources.context import RunContext
+from ..stops.budget import Exhausted, admit
+from ..stops.margin import Margin
+from ..stops.reserve import reserve_for
 
 OUT_OF_TIME = "time budget: it ran out while items were worked"
 

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Protocol
 
 from ..protocol import CheckFinished, Record
-from ..step import RunContext
 from ..step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ..step.checks.verify import check_finished
-from ..stops import CheckResult, run_check
-from ..workspace import FileGlob, Ignore, PathRefused, Workspace
+from ..step.resources.context import RunContext
+from ..stops.checks import CheckResult, run_check
+from ..workspace.errors import PathRefused
+from ..workspace.files.file_glob import FileGlob
+from ..workspace.ignore import Ignore
+from ..workspace.paths import Workspace
 from .items.keys import file_of, item_key
 
 FILE = "{file}"

@@ -23,9 +23,10 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
-from ..step import PersonInterrupted, RunContext
 from ..step.checks.guarded_check import TRIES
-from ..workspace.seals import Difference
+from ..step.resources.activity import PersonInterrupted
+from ..step.resources.context import RunContext
+from ..workspace.seals.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches
 from .items.item_intake import ItemIntake

@@ -17,7 +17,7 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..step import RunContext
+from ..step.resources.context import RunContext
 from .checking import CheckRunner, LocalChecks
 from .file_scan import SCAN
 from .item_trees import ItemTrees
@@ -32,7 +32,7 @@ from .lenses.model_work import ModelWork
 from .lenses.scope import Scope
 from .migrate import Migrate
 from .state import FinderState, is_pass_over, lenses_of_next_pass, lenses_to_retry, streak_after
-from .workers import Worker
+from .workers.worker import Worker
 
 AHEAD = 64
 """Items that are taken out of the queue together, before a worker is free for each."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ..protocol import CheckFinished, RunSpec
 from ..protocol.tools.traits import reading_tools
-from ..step import feedback, instructions
+from ..step.checks.feedback import feedback
+from ..step.prompt import instructions
 from .lenses import prompts
 
 TOOLS = (*reading_tools(()), "edit_file", "write_file", "run_command")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..step import RunContext
+from ..step.resources.context import RunContext
 
 
 class TreeFailed(Exception):

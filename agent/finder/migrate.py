@@ -20,7 +20,9 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
-from ..step import PersonInterrupted, RunContext, perform
+from ..step.perform import perform
+from ..step.resources.activity import PersonInterrupted
+from ..step.resources.context import RunContext
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, check_of, path_of
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed

@@ -7,7 +7,7 @@ from typing import assert_never
 import msgspec
 
 from ..protocol import Decide, Rule, is_client
-from ..workspace import WriteFailed
+from ..workspace.errors import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
 from .change.hunks import Split, apply_hunks

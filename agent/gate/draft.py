@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..workspace import FileState, Workspace, read_state
+from ..workspace.files.states import FileState, read_state
+from ..workspace.paths import Workspace
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,9 @@ import asyncio
 from pathlib import Path
 
 from ..protocol import Clock
-from ..system import real_path
-from ..workspace import Workspace, watch_files
+from ..system.real_paths import real_path
+from ..workspace.paths import Workspace
+from ..workspace.watch import watch_files
 from .draft import FileDraft
 from .ruling import Ruling
 

@@ -10,7 +10,7 @@ import msgspec
 
 from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
-from ..workspace import Workspace
+from ..workspace.paths import Workspace
 from .change.diff import split_bytes
 from .change.hunks import Split
 from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back

@@ -15,11 +15,12 @@ from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
 from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
 from ..shell.line_parser import Line, Part, parse_line
-from ..shell.match import Hit
+from ..shell.match.hits import Hit
 from ..shell.match.paths import named_paths
 from ..shell.unwrap import unwrapped
-from ..system import real_path
-from ..workspace import PathRefused, Workspace
+from ..system.real_paths import real_path
+from ..workspace.errors import PathRefused
+from ..workspace.paths import Workspace
 from .draft import CommandDraft, FileDraft
 from .file_cautions import file_cautions
 from .repository import runs_code

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from ..system import read_plain
+from ..system.plain_files import read_plain
 
 _HARMLESS = re.compile(
     r"""core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..protocol import Rule
 from ..shell.flags import is_launcher
 from ..shell.line_parser import Part, parse_line
-from ..shell.match import Hit, hit
+from ..shell.match.hits import Hit, hit
 
 _GLOB = "\\*?[]! "
 

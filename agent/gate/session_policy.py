@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from ..workspace import Workspace
+from ..workspace.paths import Workspace
 from .draft import Draft, McpDraft
 from .mcp.verdict import judge_mcp
 from .policy import PolicyContext, Verdict, judge

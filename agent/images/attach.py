@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..protocol import ImageRef, UserError
-from ..system import real_path
+from ..system.real_paths import real_path
 from ..workspace.names import why_forbidden
 from .headers import Header, other_format, read_header
 from .mentions import Mention, locate, mentions

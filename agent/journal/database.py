@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ..protocol import JournalError, NewerJournal
-from ..system import crash_point
+from ..system.crash import crash_point
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import probe_path, remove_unfinished, rename_complete, unfinished_path
 from .sqlite_errors import BUSY_SECONDS, Broken, explain

@@ -14,7 +14,7 @@ import msgspec
 
 from ..protocol import Event, JournalError, KnownEvent, RunSpec, Stamped, event_name, event_type
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system import crash_point
+from ..system.crash import crash_point
 from . import database
 from .attached_views import AttachedViews
 from .budget_ledger import BudgetLedger

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..protocol import JournalError
-from ..system import crash_point
+from ..system.crash import crash_point
 from . import database
 from .event_writer import EventWriter
 from .handle import Handle

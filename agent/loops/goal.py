@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from ..facts.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
-from ..step import NO_EDIT, feedback, stall_hint, unconfirmed_feedback
+from ..step.checks.feedback import feedback, unconfirmed_feedback
+from ..step.constrained import NO_EDIT
+from ..step.detect_stalls import stall_hint
 from .state import LoopState, common_end, failing_checks, is_answered, is_silent, met, never_started, suspect_handoff
 
 NUDGE = (

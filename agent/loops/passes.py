@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ..facts.passes import PassFacts
 from ..protocol import Again, Decision, Finish, Reason, Work, WorkKind
-from ..stops import Exhausted, Margin, Reserve, admit
+from ..stops.budget import Exhausted, admit
+from ..stops.margin import Margin
+from ..stops.reserve import Reserve
 from .goal import next_words
 from .state import LoopState, common_end, met, undecided_handoff
 

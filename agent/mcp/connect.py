@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..protocol import McpServer
-from ..workspace import Access, Sandbox, command_env
+from ..workspace.sandbox.access import Access
+from ..workspace.sandbox.confined.environment import command_env
+from ..workspace.sandbox.sandbox import Sandbox
 from .client import Connect, McpClient
 from .failed import McpFailed
 from .process import ServerProcess

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..protocol import McpServer, UserError
-from ..system import missing_extra
+from ..system.extras import missing_extra
 
 
 def sdk_missing() -> str | None:

@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..workspace import HeadTail, ProcessTree
+from ..workspace.processes.output import HeadTail
+from ..workspace.processes.process_tree import ProcessTree
 from .failed import McpFailed
 from .traffic import LONGEST_LINE, Traffic
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, ReasoningPart, TextPart, Tokens, UsagePart
 from .calls import Calls
-from .leaks import LeakReader
+from .leaks.reader import LeakReader
 
 MOST_REPEATS = 100
 """Repetitions in a row of one piece of more than two characters that end an answer (litellm's own limit)."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ..protocol import ModelSpec, Price
-from ..system import read_table
+from ..system.tables import read_table
 from .discovery import KeyFound, ModelLine, Survey
 from .endpoint import is_local_server
 

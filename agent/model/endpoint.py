@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..journal import Redactor
+from ..journal.redact import Redactor
 from ..protocol import EffortLevel, ModelSpec, UserError
 from .litellm_use.env_settings import SIGNING, secrets_in, settings_from
 from .litellm_use.needs import KEYED

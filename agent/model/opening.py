@@ -13,7 +13,8 @@ import msgspec
 from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
-from .lanes import DirectLane, StallTimeouts
+from .lanes.direct import DirectLane
+from .lanes.timer import StallTimeouts
 from .litellm_use.credentials import check_credentials
 from .naming import find_model
 from .pricing.prices import price_of
@@ -86,7 +87,7 @@ def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> li
 def _lane(at: Endpoint, traits: Traits | None, window: int, timeouts: StallTimeouts) -> Lane:
     if traits is not None:
         return DirectLane(at, traits, window=window)
-    from .lanes.via_litellm import LitellmLane
+    from .lanes.via_litellm.lane import LitellmLane
 
     _bypass_proxy(at)
     return LitellmLane(at, seconds=timeouts.first + timeouts.between)

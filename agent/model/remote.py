@@ -15,7 +15,7 @@ from .answer import Answer, Shown
 from .counting import Counter
 from .endpoint import Endpoint
 from .lanes.timer import StallTimeouts, Timer
-from .leaks import LeakReader
+from .leaks.reader import LeakReader
 from .litellm_use.credentials import missing_key
 from .litellm_use.library import load_litellm
 from .reachability import check_reachable

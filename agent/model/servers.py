@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system import import_aiohttp, tls
+from ..system.tls import import_aiohttp, tls
 from .lanes.connections import pool, proxy_for
 
 ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from ..journal import Journal
+from ..journal.journal import Journal
 from ..protocol import SKILL, McpServerChanged, Prompted, ToolCalled, ToolFinished
 from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_PART
 

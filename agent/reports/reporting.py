@@ -15,7 +15,9 @@ from ..facts.common.spending import ModelUsage
 from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
-from .listing import LIMITS, RunLine, RunsFolder, RunTally
+from .listing.folder import RunsFolder
+from .listing.line import RunLine
+from .listing.tally import LIMITS, RunTally
 
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
 """Maps the first word of the detail of a budget end (stops/budget.py) to the limit."""

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from ..journal.claim import claim
 from ..protocol import RunHeld, UserError
-from .listing import RunLine, RunsFolder, is_left_to_parent, journals
+from .listing.folder import RunsFolder, journals
+from .listing.line import RunLine
+from .listing.tree import is_left_to_parent
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_LIST = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..imports import quick_imports
-from ..system import import_aiohttp
+from ..system.tls import import_aiohttp
 
 
 def main() -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from ..loops import decider
+from ..loops.decider import decider
 from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
-from .confirming import confirm
+from .confirming.during_run import confirm
 from .proposals.settle import settle_open
 from .run_driver import RunDriver
 

@@ -13,12 +13,15 @@ from pathlib import Path
 import msgspec
 
 from ..facts.facts import RunFacts
-from ..journal import Journal, holder
+from ..journal.claim import holder
 from ..journal.integrity.unfinished import rename_complete
+from ..journal.journal import Journal
 from ..protocol import Prompted, RunEnded, RunStarted, Stamped, UserError
-from ..reports import journal_path, new_run_id
-from ..system import crash_point
-from ..workspace import SnapshotDamaged, Snapshots, Workspace
+from ..reports.runs import journal_path, new_run_id
+from ..system.crash import crash_point
+from ..workspace.errors import SnapshotDamaged
+from ..workspace.paths import Workspace
+from ..workspace.snapshots.snapshots import Snapshots
 from .damaged.admission import require_undamaged
 
 _BATCH = 5_000

@@ -20,7 +20,7 @@ from ..protocol import (
     Waiting,
     WorkResult,
 )
-from ..step import wrap_up
+from ..step.model_call.wrap_up import wrap_up
 from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
 from .handoff.tiers import HandoffTiers

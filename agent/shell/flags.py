@@ -25,8 +25,9 @@ from .known.names import (
     WRITERS,
 )
 from .line_parser import Part, Word
-from .options import launch, unlisted
+from .options.launching import launch
 from .options.subcommands import subcommands
+from .options.table import unlisted
 
 __all__ = ["base", "hides", "is_launcher", "risk", "script_of", "unknown_word"]
 

@@ -15,11 +15,13 @@ import msgspec
 
 from ..facts.conversation import last_text
 from ..facts.facts import RunFacts
-from ..gate import read_file_state
+from ..gate.draft import read_file_state
 from ..protocol import Message, ToolCall
-from ..stops import Guard
-from ..workspace import Ignore, PathRefused, UnreadableFile, Workspace
+from ..stops.guard import Guard
+from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.files.states import why_not_editable
+from ..workspace.ignore import Ignore
+from ..workspace.paths import Workspace
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

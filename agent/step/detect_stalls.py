@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..facts.facts import RunFacts
 from ..protocol import Record, StallDetected, StallKind
-from ..stops import Call, Observation, normalise_paths
-from ..tools import TOOLS
+from ..stops.stall.argument_paths import normalise_paths
+from ..stops.stall.observation import Call, Observation
+from ..tools.tool_table import TOOLS
 from .model_call.stream import Reply
 from .resources.context import RunContext
 from .tool_calls.perform_calls import CallResults

@@ -12,9 +12,9 @@ from ..facts.facts import RunFacts
 from ..protocol import Prompted, Record
 from ..protocol.extensions.headings import FOLDER_INSTRUCTIONS
 from ..protocol.tools.traits import TOOL_TRAITS
-from ..system import read_plain
-from ..tools import ToolContext
-from ..workspace import PathRefused
+from ..system.plain_files import read_plain
+from ..tools.context import ToolContext
+from ..workspace.errors import PathRefused
 from .resources.context import RunContext
 from .tool_calls.call_results import CallResults
 

@@ -18,8 +18,9 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..stops import Exhausted, Grant, Quotas
-from ..tools import tool_specs
+from ..stops.budget import Exhausted, Grant
+from ..stops.quota import Quotas
+from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained

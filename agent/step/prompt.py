@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..protocol import CONSTRAINED, SKILL, RunSpec, Skill
 from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_HEADING, SKILLS_PART
-from ..system import read_plain
+from ..system.plain_files import read_plain
 
 _LARGEST = 64_000_000
 """Bytes of the largest instructions file that is read. The limit below applies to its text."""

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system import read_plain
+from ..system.plain_files import read_plain
 
 MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 

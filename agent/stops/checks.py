@@ -9,8 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from ..workspace import Access, Finished, Sandbox, Workspace
-from .counting import Counted, count_tests, failing_of
+from ..workspace.paths import Workspace
+from ..workspace.processes.processes import Finished
+from ..workspace.sandbox.access import Access
+from ..workspace.sandbox.sandbox import Sandbox
+from .counting.counted import Counted
+from .counting.reading import count_tests, failing_of
 from .plain import plain
 
 OUTPUT_CHARACTERS = 8_000

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import msgspec
 
-from ..system import read_plain
-from ..workspace import PathRefused, Workspace
+from ..system.plain_files import read_plain
+from ..workspace.errors import PathRefused
+from ..workspace.paths import Workspace
 
 _LARGEST = 20_000_000
 """Bytes of the largest cited file that is read."""

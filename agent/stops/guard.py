@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from ..protocol import Predicates
-from ..system import read_plain
-from ..workspace import FileGlob
+from ..system.plain_files import read_plain
+from ..workspace.files.file_glob import FileGlob
 from ..workspace.files.quick_spec import QuickSpec
-from .guarding import Dependencies, depends_on
+from .guarding.depends import Dependencies, depends_on
 from .predicates.required import required_commands
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..protocol import UserError
-from ..system import read_plain
+from ..system.plain_files import read_plain
 
 
 def require_function(option: str, file: Path, function: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..journal import Journal
+from ..journal.journal import Journal
 from ..protocol import RundryError, RunSpec, Stamped, TelemetryFailed
 from .fold import SPAN_EVENTS, RunSpans
 from .sender import SpanSender

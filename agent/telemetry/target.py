@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..config import is_address
+from ..config.values import is_address
 from ..protocol import OtelSpec, UserError
-from ..system import missing_extra
+from ..system.extras import missing_extra
 
 _TRACES = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 _ANY = "OTEL_EXPORTER_OTLP_ENDPOINT"

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from ..gate import CommandDraft
+from ..gate.draft import CommandDraft
 from .arguments import RunCommand, StartCommand
 from .commands import plan_command
 from .context import ToolContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..gate import CommandDraft
+from ..gate.draft import CommandDraft
 from .arguments import RunCommand
 from .context import ToolContext
 from .result import ToolResult, failure

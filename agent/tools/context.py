@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ..gate import denial_of
-from ..mcp import Accepted, McpServers
+from ..gate.rules import denial_of
+from ..mcp.accepted import Accepted
+from ..mcp.servers import McpServers
 from ..protocol import Rule, Skill
-from ..workspace import Ignore, PathRefused, Sandbox, Workspace
+from ..workspace.errors import PathRefused
+from ..workspace.ignore import Ignore
+from ..workspace.paths import Workspace
+from ..workspace.sandbox.sandbox import Sandbox
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ..gate import FileDraft, read_file_state
-from ..workspace import FileState, PathRefused, UnreadableFile, WriteFailed, why_not_editable
+from ..gate.draft import FileDraft, read_file_state
+from ..workspace.errors import PathRefused, UnreadableFile, WriteFailed
+from ..workspace.files.states import FileState, why_not_editable
 from .arguments import Edit, EditFile, WriteFile
 from .blocks.indentation import Refused
 from .blocks.match import Occurrences, find

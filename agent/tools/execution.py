@@ -7,28 +7,16 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..gate import (
-    CommandDraft,
-    Conflict,
-    Draft,
-    FileDraft,
-    McpDraft,
-    Ruling,
-    rebase_draft,
-    split_bytes,
-    with_approved_bytes,
-)
-from ..workspace import (
-    Access,
-    FileState,
-    Finished,
-    PathRefused,
-    Sandbox,
-    StaleFile,
-    UnreadableFile,
-    WriteFailed,
-    write_file,
-)
+from ..gate.change.diff import split_bytes
+from ..gate.change.rebase import Conflict, rebase_draft, with_approved_bytes
+from ..gate.draft import CommandDraft, Draft, FileDraft, McpDraft
+from ..gate.ruling import Ruling
+from ..workspace.errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
+from ..workspace.files.states import FileState
+from ..workspace.files.write import write_file
+from ..workspace.processes.processes import Finished
+from ..workspace.sandbox.access import Access
+from ..workspace.sandbox.sandbox import Sandbox
 from .context import ToolContext
 from .mcp_call import McpCall, carry_out_call, plan_call
 from .reading.files import SECONDS

@@ -8,8 +8,12 @@ from typing import Any, cast
 
 import msgspec
 
-from ..gate import McpDraft, Ruling
-from ..mcp import CallText, ListChange, McpFailed, McpServers, McpTool
+from ..gate.draft import McpDraft
+from ..gate.ruling import Ruling
+from ..mcp.failed import McpFailed
+from ..mcp.listing import McpTool
+from ..mcp.results import CallText
+from ..mcp.servers import ListChange, McpServers
 from .context import ToolContext
 from .parse import Parsed, decode, parse_arguments
 from .result import ToolResult, failure

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..workspace import Finished
+from ..workspace.processes.processes import Finished
 
 
 class Touched(msgspec.Struct, frozen=True, kw_only=True):

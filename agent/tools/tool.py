@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..gate import Draft
+from ..gate.draft import Draft
 from ..protocol import ToolSpec
 from ..protocol.tools.traits import TOOL_TRAITS, ToolTraits
 from .context import ToolContext

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from ..facts.checkpoint import EVERY, checkpoint_bytes, checkpoint_seq
 from ..facts.facts import RunFacts
-from ..journal import Journal
+from ..journal.journal import Journal
 from ..protocol import Stamped
-from ..system import return_freed_memory
+from ..system.memory import return_freed_memory
 from .loading import load_older
-from .reducer import show
+from .reduce import show
 from .state import ViewState
 from .stored import store_view, stored_view
 from .transcript import Blocks

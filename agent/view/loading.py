@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..journal import Journal
+from ..journal.journal import Journal
 from .block import Block
 from .pages import unpack_page
-from .reducer import show
+from .reduce import show
 from .state import ViewState
 from .stored import stored_page
 from .transcript import IN_MEMORY

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from ..journal import Journal
+from ..journal.journal import Journal
 
 REPORT_SECONDS = 1.0
 """Seconds before the first line, and between two lines."""

@@ -9,7 +9,7 @@ import msgspec
 from ..facts.checkpoint import VIEW, drop_saved, finder_at, made_by, save, save_body, saved_body
 from ..facts.facts import RunFacts
 from ..facts.search.finder_facts import FinderFacts
-from ..journal import Journal
+from ..journal.journal import Journal
 from .pages import pack, unpack
 from .state import ViewState
 from .transcript import Page

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from ..system import read_plain
+from ..system.plain_files import read_plain
 from .files.quick_spec import QuickSpec
 from .files.write import TEMPORARY
 

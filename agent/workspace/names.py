@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from .auto_loaded import why_auto_loaded
+from .auto_loaded.table import why_auto_loaded
 
 CONFIG = ".rundry.toml"
 """Name of rundry's own settings file in a workspace."""

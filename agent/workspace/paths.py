@@ -7,10 +7,10 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..system import real_path
+from ..system.real_paths import real_path
 from .errors import PathRefused
 from .files.own_writes import OwnWrites
-from .leftovers import Leftovers
+from .leftovers.record import Leftovers
 from .names import why_cautioned, why_forbidden
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from ..system import Inotify
+from ..system.inotify import Inotify
 from .ignore import Ignore
 from .paths import Workspace
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from fakes.project import make_project
 
-from rundry.agent.gate import CommandDraft, PolicyContext, Verdict, judge
+from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.policy import PolicyContext, Verdict, judge
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace import Workspace
+from rundry.agent.workspace.paths import Workspace
 
 Judge = Callable[..., Verdict]
 

@@ -15,7 +15,7 @@ from painted import shows, strips
 
 import rundry.tui
 from rundry.agent import ModelLine, ProposalDecided, ProposalOpened, RunLine, Survey
-from rundry.agent.model import ServerFound
+from rundry.agent.model.discovery import ServerFound
 from rundry.tui.text import bare, in_place, one_line, show, strip
 
 SIZE = (160, 200)

@@ -19,7 +19,7 @@ from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, HttpError, Turn, calls, edit, finish
 
-from rundry.agent.workspace import Sandbox
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 CANARY = "canary/k3y+with=signs&0123456789"
 SPELLED = (CANARY, quote(CANARY), quote(CANARY, safe=""), base64.b64encode(CANARY.encode()).decode().rstrip("=")[:-1])

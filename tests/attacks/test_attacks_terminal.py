@@ -16,9 +16,10 @@ from attacks.hostile import ALL, HOSTILE, flood
 from fakes.rundry import RUNDRY, Home
 from fakes.terminal import Terminal
 
-from rundry.agent.journal import Journal, Redactor
+from rundry.agent.journal.journal import Journal
+from rundry.agent.journal.redact import Redactor
 from rundry.agent.protocol import LoopKind, ModelSpec, ProposalOpened, RunSpec, RunStarted
-from rundry.agent.reports import new_run_id
+from rundry.agent.reports.runs import new_run_id
 
 OURS = re.compile(
     rb"\x1b\[[0-9;]*m"  # colours

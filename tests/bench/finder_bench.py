@@ -19,8 +19,10 @@ from fakes.killing.killed import TESTS, run_until
 
 from rundry.agent.facts.checkpoint import save
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.finder import Frontier, FrontierView, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.finder.items.item_state import State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed
 
 from .table import Row, middle

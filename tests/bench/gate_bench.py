@@ -137,7 +137,7 @@ def stage(hunks: int, gap: int) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import Static
 
-    from rundry.tui.diff import DiffPane
+    from rundry.tui.diff.pane import DiffPane
     from rundry.tui.theme import register_themes
 
     before, after = contents(hunks, gap)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rundry.agent.protocol import Predicates
-from rundry.agent.stops import default_guard
-from rundry.agent.workspace.seals import Seals
+from rundry.agent.stops.guard import default_guard
+from rundry.agent.workspace.seals.seals import Seals
 
 from .table import Row, middle, quantile
 

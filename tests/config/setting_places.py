@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rundry.agent.config import Settings, Trust, config_file, load_settings
+from rundry.agent.config.settings import Settings, config_file, load_settings
+from rundry.agent.config.trust import Trust
 
 
 @dataclass

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import load_settings, read_finder
+from rundry.agent.config.finder.spec_file import read_finder
 from rundry.agent.config.request_params import RESERVED, read_params
+from rundry.agent.config.settings import load_settings
 from rundry.agent.protocol import ConfigError, UserError
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import load_settings, to_spec
+from rundry.agent.config.settings import load_settings
+from rundry.agent.config.spec import to_spec
 from rundry.agent.protocol import ConfigError, HandoffTier, ModelSpec, RunSpec
 
 MODEL = ModelSpec(name="openai/small", api_base="http://127.0.0.1:9/v1", key_from="MY_KEY")

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from config.setting_places import Place
 
-from rundry.agent.config import KEYS, config_file, load_settings
+from rundry.agent.config.options import KEYS
+from rundry.agent.config.settings import config_file, load_settings
 from rundry.agent.protocol import ConfigError, GateMode, LoopKind, Rule, Verify
 
 

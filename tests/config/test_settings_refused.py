@@ -8,7 +8,7 @@ import re
 import pytest
 from config.setting_places import Place
 
-from rundry.agent.config import config_file
+from rundry.agent.config.settings import config_file
 from rundry.agent.protocol import ConfigError, UserError
 
 

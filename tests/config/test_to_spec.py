@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.config import default_budget, load_settings, to_spec
+from rundry.agent.config.limits import default_budget
+from rundry.agent.config.settings import load_settings
+from rundry.agent.config.spec import to_spec
 from rundry.agent.protocol import Budget, GateMode, LoopKind, ModelSpec, RunSpec, UserError, Verify
 
 MODEL = ModelSpec(name="openai/fake")

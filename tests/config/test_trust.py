@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import Trust
+from rundry.agent.config.trust import Trust
 from rundry.agent.protocol import ConfigError
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rundry.agent.config import parse_deadline, parse_duration, parse_money, parse_number, parse_price
+from rundry.agent.config.values import parse_deadline, parse_duration, parse_money, parse_number, parse_price
 from rundry.agent.protocol import UserError
 
 

@@ -13,7 +13,7 @@ from fakes.project import git
 from fakes.rundry import Home, Ran
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import CallAdmitted, Stamped
 from rundry.agent.reports.check import check_journal
 from rundry.agent.reports.run_state import run_state
@@ -139,7 +139,8 @@ class Case:
 
     def items(self) -> dict[str, Any]:
         """The items and findings of a search, by state."""
-        from rundry.agent.finder import FrontierView, State
+        from rundry.agent.finder.items.item_state import State
+        from rundry.agent.finder.items.view import FrontierView
 
         journal = Journal.open(self.journal)
         try:

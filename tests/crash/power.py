@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from rundry.agent.journal import Journal
 from rundry.agent.journal.integrity.tail import read_tail, tail_path
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import CallAdmitted, Stamped
 
 from .case import HEADLESS, KILLED, Case

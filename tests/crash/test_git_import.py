@@ -10,7 +10,8 @@ import pytest
 from fakes.killing.crashing_writes import run
 from fakes.project import git
 
-from rundry.agent.workspace import Leftovers, Sandbox
+from rundry.agent.workspace.leftovers.record import Leftovers
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 KILLED = -9
 

@@ -10,7 +10,7 @@ from reference import FOLDER
 from reference.pages import committed, pages, write
 
 from rundry.agent.protocol import KnownEvent, event_name
-from rundry.tui.actions import ACTIONS
+from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.cli.root import cli
 
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from rundry.tui.board.board import Board
 from rundry.tui.gate.panel import GatePanel
-from rundry.tui.transcript import Transcript
+from rundry.tui.transcript.widget import Transcript
 
 
 def holds_back(pilot: Pilot[Any]) -> bool:

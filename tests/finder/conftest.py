@@ -12,11 +12,12 @@ from fakes.in_process.journals import make_journal
 from fakes.web.site import Site
 from finder.working import KEY, KEY_NAME
 
-from rundry.agent.finder import Frontier
-from rundry.agent.finder.crawl import Crawler
-from rundry.agent.finder.workers import PythonWorker
-from rundry.agent.journal import Journal
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.finder.crawl.crawler import Crawler
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.finder.workers.python import PythonWorker
+from rundry.agent.journal.journal import Journal
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

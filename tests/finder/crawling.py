@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rundry.agent.finder.crawl import Crawler
-from rundry.agent.finder.workers import ItemResult, WorkItem
+from rundry.agent.finder.crawl.crawler import Crawler
+from rundry.agent.finder.workers.worker import ItemResult, WorkItem
 
 
 async def work(crawler: Crawler, url: str) -> ItemResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rundry.agent.finder import Candidate
+from rundry.agent.finder.items.item_state import Candidate
 
 ROOT = Path("/nowhere")
 

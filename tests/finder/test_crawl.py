@@ -11,8 +11,10 @@ from fakes.web.corners import Reply, html
 from fakes.web.site import Site
 from finder.crawling import crawl, work
 
-from rundry.agent.finder.crawl import Crawler, Scope, links_of
-from rundry.agent.finder.workers import ItemResult
+from rundry.agent.finder.crawl.crawler import Crawler
+from rundry.agent.finder.crawl.links import links_of
+from rundry.agent.finder.crawl.scope import Scope
+from rundry.agent.finder.workers.worker import ItemResult
 from rundry.agent.web.markup import UnreadablePage
 from rundry.agent.web.urls import UrlRefused, join_url, normalized_url, origin
 

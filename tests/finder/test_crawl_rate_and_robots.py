@@ -12,9 +12,9 @@ from fakes.web.corners import Reply, moved
 from fakes.web.site import Site
 from finder.crawling import crawl, work
 
-from rundry.agent.finder.crawl import SKIPPED, Crawler
+from rundry.agent.finder.crawl.crawler import SKIPPED, Crawler
 from rundry.agent.finder.crawl.pace import Pace
-from rundry.agent.finder.workers import ItemResult
+from rundry.agent.finder.workers.worker import ItemResult
 
 
 async def test_what_robots_forbids_is_neither_fetched_nor_a_failure(make_crawler: Callable[..., Crawler]) -> None:

@@ -15,10 +15,16 @@ from fakes.web.site import Site
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
 from rundry.agent.run.setup.offered_tools import tools_of
 from rundry.agent.run.setup.validate_spec import validate_spec
-from rundry.agent.system import may_resolve_to
-from rundry.agent.tools import Fetched, Fetcher, FetchUrl, ReadFile, ToolContext, parse_arguments, read
+from rundry.agent.system.internet import may_resolve_to
+from rundry.agent.tools.arguments import FetchUrl, ReadFile
+from rundry.agent.tools.context import ToolContext
+from rundry.agent.tools.execution import read
+from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.reading.fetching import Fetched, Fetcher
 from rundry.agent.web.readable import readable
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture
@@ -255,8 +261,7 @@ def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
 async def test_a_long_page_can_be_read_on(site: Site, make_context: Callable[[Fetcher | None], ToolContext]) -> None:
     site.routes["/long"] = Reply("\n".join(f"line {number}" for number in range(500)).encode(), kind="text/plain")
     ctx = make_context(Fetcher([f"127.0.0.1:{site.port}"]))
-    call = parse_arguments("fetch_url", f'{{"url": "{site.url}/long"}}')
-    first = await read("fetch_url", call.arguments, ctx)
+    first = await read("fetch_url", parse_arguments("fetch_url", f'{{"url": "{site.url}/long"}}').arguments, ctx)
     *lines, more = first.text.splitlines()
     assert first.ok
     assert len(first.text) < 1_200
@@ -271,8 +276,7 @@ async def test_terminal_signs_of_a_page_do_not_reach_the_model(
     site.routes["/signs"] = Reply(b"<p>a\x1b]52;c;aGk=\x07b\x9b31mc", kind="text/html")
     ctx = make_context(Fetcher([f"127.0.0.1:{site.port}"]))
     got = await read("fetch_url", FetchUrl(site.url + "/signs"), ctx)
-    assert "\x1b" not in got.text
-    assert "\x07" not in got.text
+    assert not {"\x1b", "\x07"} & set(got.text)
 
 
 async def test_without_hosts_the_tool_is_off(make_context: Callable[[Fetcher | None], ToolContext]) -> None:

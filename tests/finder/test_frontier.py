@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from finder.frontier_values import ROOT, values
 
-from rundry.agent.finder import Candidate, Counts, Frontier, State, file_of
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.finder.items.item_state import Candidate, Counts, State
+from rundry.agent.finder.items.keys import file_of
 from rundry.agent.protocol import Seed
 
 

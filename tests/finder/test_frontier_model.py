@@ -11,8 +11,10 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sampling import examples
 
-from rundry.agent.finder import Candidate, Counts, Frontier, FrontierView, Item, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.finder.items.item_state import Candidate, Counts, Item, State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 
 ROOT = Path("/nowhere")
 KEYS = [f"k{n}" for n in range(8)]

@@ -9,8 +9,10 @@ import sys
 import pytest
 from finder.frontier_values import ROOT, values
 
-from rundry.agent.finder import CHUNK, Candidate, Counts, Frontier, FrontierView, State, in_chunks
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.frontier import CHUNK, Frontier, in_chunks
+from rundry.agent.finder.items.item_state import Candidate, Counts, State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ItemQueued, JournalError
 
 

@@ -12,10 +12,11 @@ import psutil
 import pytest
 from finder.working import ITEM, ended_within_a_second
 
-from rundry.agent.finder import Candidate
-from rundry.agent.finder.workers import ItemResult, PythonWorker, WorkItem
+from rundry.agent.finder.items.item_state import Candidate
+from rundry.agent.finder.workers.python import PythonWorker
+from rundry.agent.finder.workers.worker import ItemResult, WorkItem
 from rundry.agent.protocol import UserError
-from rundry.agent.workspace import Sandbox
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 async def test_a_function_gets_the_item_and_its_result_is_read_alike(make_python: Callable[..., PythonWorker]) -> None:

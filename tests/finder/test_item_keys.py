@@ -18,8 +18,7 @@ from fakes.rundry import Home
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.finder import file_of, item_key, storable
-from rundry.agent.finder.items.keys import normalised, url_key
+from rundry.agent.finder.items.keys import file_of, item_key, normalised, storable, url_key
 
 CASES = json.loads(Path(__file__).with_name("keys.json").read_text())
 HERE = Path("/nowhere")

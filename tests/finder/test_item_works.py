@@ -16,9 +16,9 @@ from rundry.agent.finder.finder import Finder
 from rundry.agent.finder.items.item_state import Candidate, State
 from rundry.agent.finder.search_commands import handle_search_command
 from rundry.agent.finder.state import works
-from rundry.agent.finder.workers import ItemResult, WorkItem
-from rundry.agent.journal import Journal
-from rundry.agent.model import NO_MODEL
+from rundry.agent.finder.workers.worker import ItemResult, WorkItem
+from rundry.agent.journal.journal import Journal
+from rundry.agent.model.no_model import NO_MODEL
 from rundry.agent.protocol import (
     AddItem,
     Budget,

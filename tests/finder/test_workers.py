@@ -13,10 +13,13 @@ import psutil
 import pytest
 from finder.working import ITEM, KEY, KEY_NAME, ended_within_a_second
 
-from rundry.agent.finder import Candidate
-from rundry.agent.finder.workers import CommandWorker, ItemResult, PythonWorker, ReportedFinding, WorkItem
+from rundry.agent.finder.items.item_state import Candidate
+from rundry.agent.finder.workers.command import CommandWorker
+from rundry.agent.finder.workers.python import PythonWorker
+from rundry.agent.finder.workers.worker import ItemResult, ReportedFinding, WorkItem
 from rundry.agent.protocol import UserError
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

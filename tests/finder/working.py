@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rundry.agent.finder.workers import ItemResult, WorkItem
+from rundry.agent.finder.workers.worker import ItemResult, WorkItem
 
 ITEM = WorkItem("file", "src/a.py", "/w/src/a.py", 2)
 

@@ -10,20 +10,14 @@ from typing import Any
 import pytest
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import (
-    CommandDraft,
-    FileDraft,
-    Gate,
-    GatedTree,
-    PolicyContext,
-    Ruling,
-    SessionPolicy,
-    Verdict,
-    judge,
-    read_file_state,
-)
+from rundry.agent.gate.draft import CommandDraft, FileDraft, read_file_state
+from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.policy import PolicyContext, Verdict, judge
+from rundry.agent.gate.ruling import Ruling
+from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.protocol import Decide, Event, GateMode, GatePolicy, ProposalOpened, Rule, Stamped
-from rundry.agent.workspace import FileState, Workspace
+from rundry.agent.workspace.files.states import FileState
+from rundry.agent.workspace.paths import Workspace
 
 
 @dataclass

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from rundry.agent.gate import read_file_state
+from rundry.agent.gate.draft import read_file_state
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace import PathRefused
+from rundry.agent.workspace.errors import PathRefused
 
 
 def test_modes_decide_where_no_rule_speaks(place):

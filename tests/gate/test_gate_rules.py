@@ -10,7 +10,8 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import call, calls, say
 
-from rundry.agent.gate import denial_of, rule_problem
+from rundry.agent.gate.rule_lint import rule_problem
+from rundry.agent.gate.rules import denial_of
 from rundry.agent.protocol import Rule
 
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import msgspec
 import pytest
 
-from rundry.agent.gate import apply_parts, cut, finer_cuts, split
-from rundry.agent.gate.change.hunks import apply_hunks, sides_of
+from rundry.agent.gate.change.cuts import apply_parts, cut, finer_cuts
+from rundry.agent.gate.change.hunks import apply_hunks, sides_of, split
 from rundry.agent.protocol import ProposalDecided
 
 OLD = "def one():\n    return 1\n\ndef two():\n    return 2\n\ndef three():\n    return 3\n"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from fakes.pictures import BMP, HEIC, SVG, gif, jpeg, png, webp
 
-from rundry.agent.images import MAX_IMAGE_BYTES, attach, check_attached, dropped_paths, mention_of
+from rundry.agent.images.attach import MAX_IMAGE_BYTES, attach, check_attached
+from rundry.agent.images.mentions import dropped_paths, mention_of
 from rundry.agent.protocol import RundryError
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fakes.rundry import Home
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Say, UserError
 from rundry.agent.reports.check import check_journal
 from rundry.agent.run.damaged.admission import require_undamaged

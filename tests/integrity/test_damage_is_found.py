@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fakes.killing.killed_journals import Killed, make_killed
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import RundryError, Stamped, TextArrived
 from rundry.agent.reports.check import check_journal
 from rundry.agent.run.client.start_request import ResumeChanges

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal, Redactor
+from rundry.agent.journal.journal import Journal
+from rundry.agent.journal.redact import Redactor
 from rundry.agent.protocol import LoopKind, ModelSpec, RunSpec
 
 

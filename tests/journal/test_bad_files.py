@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal
 from rundry.agent.journal.database import enable_wal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import JournalError, RunSpec, TextArrived, to_json_line
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import claim, holder
+from rundry.agent.journal.claim import claim, holder
 from rundry.agent.protocol import JournalError, RunHeld
 
 HOLDER = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import JournalError, Say, StepFinished, TextArrived
 
 WRITER = """

@@ -3,7 +3,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from rundry.agent.journal import Journal, Redactor
+from rundry.agent.journal.journal import Journal
+from rundry.agent.journal.redact import Redactor
 from rundry.agent.protocol import Decide, Pause, Say, Shell, Stop
 
 KEY = "canary-0123456789-canary"

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget as Limits,
     Event,

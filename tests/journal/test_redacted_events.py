@@ -13,7 +13,8 @@ from hypothesis import given, settings, strategies as st
 from journal.canaries import CANARY, PEM, PLAIN, SHAPES
 from sampling import examples
 
-from rundry.agent.journal import Journal, Redactor
+from rundry.agent.journal.journal import Journal
+from rundry.agent.journal.redact import Redactor
 from rundry.agent.protocol import (
     CheckFinished,
     Decide,

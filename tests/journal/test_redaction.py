@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from journal.canaries import CANARY, PEM, PLAIN, SHAPES
 from sampling import examples
 
-from rundry.agent.journal import Redactor
+from rundry.agent.journal.redact import Redactor
 
 HARMLESS = [
     "task-1 and disk-usage and sk-circle-fade-dot-container",

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal, claim
+from rundry.agent.journal.claim import claim
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Charged,
@@ -23,8 +24,8 @@ from rundry.agent.protocol import (
     StepStarted,
     UserError,
 )
-from rundry.agent.reports import find_run, journal_path, list_runs, new_run_id, runs_dir
 from rundry.agent.reports.reporting import report
+from rundry.agent.reports.runs import find_run, journal_path, list_runs, new_run_id, runs_dir
 
 MakeRun = Callable[..., Path]
 

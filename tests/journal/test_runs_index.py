@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.journal import Journal, claim
+from rundry.agent.journal.claim import claim
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Charged,
@@ -20,8 +21,8 @@ from rundry.agent.protocol import (
     StepFinished,
     StepStarted,
 )
-from rundry.agent.reports import list_runs
 from rundry.agent.reports.reporting import report
+from rundry.agent.reports.runs import list_runs
 
 LONG_AGO = 100.0
 """Seconds: a journal that has just been written is not kept in the index."""

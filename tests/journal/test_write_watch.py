@@ -9,7 +9,7 @@ from contextlib import closing
 import psutil
 import pytest
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.journal.write_watch import SETTLE_SECONDS, STILL_SECONDS, WriteWatch
 from rundry.agent.protocol import Pause
 

@@ -1,7 +1,8 @@
 import pytest
 
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.loops import LoopState, decider
+from rundry.agent.loops import decider
+from rundry.agent.loops.state import LoopState
 from rundry.agent.protocol import (
     Again,
     CheckFinished,

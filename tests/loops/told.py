@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.loops import LoopState, decider
+from rundry.agent.loops import decider
+from rundry.agent.loops.state import LoopState
 from rundry.agent.protocol import (
     Again,
     Budget,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.mcp import Accepted
+from rundry.agent.mcp.accepted import Accepted
 from rundry.agent.protocol import ConfigError, McpServer
 
 ACCEPT = """

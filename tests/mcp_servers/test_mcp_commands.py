@@ -14,9 +14,11 @@ from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
-from rundry.agent.mcp import Accepted, McpServers, client_of
+from rundry.agent.mcp.accepted import Accepted
+from rundry.agent.mcp.connect import client_of
+from rundry.agent.mcp.servers import McpServers
 from rundry.agent.protocol import McpServer
-from rundry.agent.workspace import Sandbox
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 TIME = f'[mcp.servers.time]\ncommand = "{RUNDRY.with_name("mcp-server-time")}"\n'
 ALLOW = '[[gate.rules]]\nverdict = "allow"\ntool = "time__get_current_time"\n'

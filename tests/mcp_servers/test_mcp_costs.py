@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakes.turns import call, finish
 
 from rundry.agent import McpServer, context_costs
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 from .conftest import Run, server
 

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from rundry.agent.model import RemoteModel, StallTimeouts, close_connections, open_model
+from rundry.agent.model.lanes.closing import close_connections
+from rundry.agent.model.lanes.timer import StallTimeouts
+from rundry.agent.model.opening import open_model
+from rundry.agent.model.remote import RemoteModel
 from rundry.agent.protocol import Message, ModelSpec, Part, ReasoningPart, Request, TextPart, ToolSpec
 
 TOOL = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from rundry.agent.model import Counter
+from rundry.agent.model.counting import Counter
 from rundry.agent.protocol import Message, ToolCall, ToolSpec
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from fakes.in_process.inside import Played, play
 
-from rundry.agent.journal import Journal
-from rundry.agent.model import copy_project
+from rundry.agent.journal.journal import Journal
+from rundry.agent.model.demo.project_copy import copy_project
 from rundry.agent.model.demo.script import next_answer
 from rundry.agent.protocol import (
     CallPart,

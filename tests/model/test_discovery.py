@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from fakes.server import ScriptedServer
 
-from rundry.agent.model import discover
+from rundry.agent.model.discovery import discover
 from rundry.agent.protocol import FREE
 
 SECRET = "sk-ant-canary-0123456789"

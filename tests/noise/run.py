@@ -9,9 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rundry.agent.gate import FileDraft
-from rundry.agent.tools import Edit, EditFile, ToolContext, ToolResult, plan_edit
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.gate.draft import FileDraft
+from rundry.agent.tools.arguments import Edit, EditFile
+from rundry.agent.tools.context import ToolContext
+from rundry.agent.tools.editing import plan_edit
+from rundry.agent.tools.result import ToolResult
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 from .files import source, split
 from .intents import Intent, intent

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rundry.tui.actions import ACTIONS, Action
+from rundry.tui.actions.action import Action
+from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.actions.places import TITLES
 from rundry.tui.keyboard.keymap import Keymap
 

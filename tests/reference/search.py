@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from rundry.agent.config import spec_schema
 from rundry.agent.config.finder.tables import TABLES
 from rundry.agent.config.specs.goal_tables import GOAL_TABLES
+from rundry.agent.config.specs.published import spec_schema
 from rundry.agent.config.specs.tables import ParameterTable, Table
 
 from .markdown import code, page, table

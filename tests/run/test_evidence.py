@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rundry.agent.facts.checkpoint import facts_of
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import LoopKind, ModelSpec, PredicateJudged, Predicates, RunSpec
 from rundry.agent.run.evidence import evidence_of
 

@@ -14,7 +14,7 @@ from fakes.sandboxes import notes_of
 from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
-from rundry.agent.journal import claim
+from rundry.agent.journal.claim import claim
 from rundry.agent.protocol import FinderSpec, LoopKind, Recipe
 from rundry.agent.run.setup.concurrent_runs import concurrent_runs
 

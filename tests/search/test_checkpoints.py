@@ -4,7 +4,7 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 
 from rundry.agent.facts.checkpoint import facts_of, save
 from rundry.agent.facts.facts import RunFacts, fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ModelFault
 
 OUT = ModelFault("bad-request", "no", retryable=True)

@@ -12,8 +12,9 @@ from fakes.web.site import Site
 from sampling import sampled
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.finder import FrontierView, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.item_state import State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, RunSpec, Seed, WorkerSpec
 
 ODD = [

@@ -9,7 +9,7 @@ from fakes.rundry import Home
 from fakes.web.corners import Reply, html
 from fakes.web.site import Site
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, ModelSpec, Recipe, Seed
 
 

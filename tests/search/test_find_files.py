@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import read_finder
+from rundry.agent.config.finder.spec_file import read_finder
 from rundry.agent.protocol import Lens, Recipe, RunSpec, Seed, UserError, WorkerSpec
 from rundry.tui.setup.finding import FindSetup, requested_search
 

@@ -8,7 +8,7 @@ import pytest
 from fakes.models.minded import NOTHING, MindedModel, report
 from fakes.turns import Turn, call
 
-from rundry.agent.config import read_finder
+from rundry.agent.config.finder.spec_file import read_finder
 from rundry.agent.finder.items.item_state import Item
 from rundry.agent.finder.lenses.briefing import MOST_LEADS, sendable
 from rundry.agent.protocol import LeadsSpec, ModelFault, Request

@@ -9,7 +9,7 @@ from fakes.models.minded import NOTHING, MindedModel, judge, report
 from fakes.turns import call
 
 from rundry.agent.facts.checkpoint import facts_of
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     AddItem,
     AddLens,

@@ -21,7 +21,7 @@ from textual.widgets import Input, TextArea
 from rundry.tui.replay.screen import ReplayScreen
 from rundry.tui.screens.main import MainScreen
 from rundry.tui.theme import SHIPPED, Palette
-from rundry.tui.transcript import Transcript
+from rundry.tui.transcript.widget import Transcript
 
 SIZES = ((60, 20), (80, 24), (120, 40), (200, 50))
 STYLED = (120, 40)

@@ -4,12 +4,12 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.facts.conversation import Conversation
-from rundry.agent.model import Counter
+from rundry.agent.model.counting import Counter
 from rundry.agent.protocol import ImageRef, Message, ToolCall
 from rundry.agent.step.fitting.context import fit
 from rundry.agent.step.fitting.shorten import cut_middle
 from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
-from rundry.agent.tools import tool_specs
+from rundry.agent.tools.tool_table import tool_specs
 
 
 def count(messages, tools=()):

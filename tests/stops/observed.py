@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from rundry.agent.stops import Call, Observation, StallWatch
+from rundry.agent.stops.stall.observation import Call, Observation
+from rundry.agent.stops.stall.watch import StallWatch
 
 
 def did(action="read_file", result="x", ok=True, world=None, **arguments) -> Observation:

@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
-from rundry.agent.stops import head_and_tail, run_check
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.stops.checks import head_and_tail, run_check
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 PYTHON = shlex.quote(sys.executable)
 

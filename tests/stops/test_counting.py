@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from rundry.agent.stops import Counted, compare, count_failing, count_tests
+from rundry.agent.stops.counting.comparing import compare
+from rundry.agent.stops.counting.counted import Counted
+from rundry.agent.stops.counting.reading import count_failing, count_tests
 
 PYTEST = """
 =================================== FAILURES ===================================

@@ -1,7 +1,7 @@
 import pytest
 
-from rundry.agent.stops import reject_finish
-from rundry.agent.workspace import Workspace
+from rundry.agent.stops.finish import reject_finish
+from rundry.agent.workspace.paths import Workspace
 
 
 @pytest.fixture

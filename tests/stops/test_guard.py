@@ -6,10 +6,9 @@ from hypothesis import given, strategies as st
 
 from rundry.agent.protocol import Predicates, Refusal
 from rundry.agent.step.checks.sealing import capture
-from rundry.agent.stops import default_guard
 from rundry.agent.stops.executed import executed_files
-from rundry.agent.stops.guard import named_files
-from rundry.agent.workspace.seals import Seals
+from rundry.agent.stops.guard import default_guard, named_files
+from rundry.agent.workspace.seals.seals import Seals
 
 
 def guard(root, *until, task="make it work", **more):

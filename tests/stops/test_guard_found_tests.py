@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.protocol import Predicates
-from rundry.agent.stops import Guard, default_guard
+from rundry.agent.stops.guard import Guard, default_guard
 
 FILES = {
     "package.json": '{"scripts": {"test": "node --test"}}',

@@ -4,8 +4,12 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.protocol import Predicates, UserError
-from rundry.agent.stops import judge_file, judge_python, validate_predicates
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.stops.predicates.files import judge_file
+from rundry.agent.stops.predicates.python import judge_python
+from rundry.agent.stops.predicates.validate_predicates import validate_predicates
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from rundry.agent.protocol import UserError
-from rundry.agent.stops import Quotas
+from rundry.agent.stops.quota import Quotas
 
 step = itertools.count()
 """Each call is one of a later step."""

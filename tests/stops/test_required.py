@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from rundry.agent.protocol import UserError
-from rundry.agent.stops import RunActions, judge_required
-from rundry.agent.stops.predicates.required import parse_requirement
+from rundry.agent.stops.predicates.required import RunActions, judge_required, parse_requirement
 
 ROOT = Path("/work/project")
 

@@ -5,9 +5,10 @@ import time
 import pytest
 
 from rundry.agent.protocol import UserError
-from rundry.agent.stops import judge_schema
-from rundry.agent.stops.predicates.schema import load_schema
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.stops.predicates.schema import judge_schema, load_schema
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 NUMBER = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 

@@ -4,8 +4,11 @@ import pickle
 
 from stops.observed import did, findings, said
 
-from rundry.agent.stops import Call, Observation, StallWatch, find_repetition, normalise_paths
+from rundry.agent.stops.stall.argument_paths import normalise_paths
+from rundry.agent.stops.stall.observation import Call, Observation
+from rundry.agent.stops.stall.repetition import find_repetition
 from rundry.agent.stops.stall.signature import canonical, without_volatile
+from rundry.agent.stops.stall.watch import StallWatch
 
 
 class TestWhatIsTheSame:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.stops.stall import Call, Observation, StallVerdicts
+from rundry.agent.stops.stall.observation import Call, Observation
+from rundry.agent.stops.stall.watch import StallVerdicts
 
 SCENARIOS = json.loads(Path(__file__).with_name("stall.json").read_text())["scenarios"]
 

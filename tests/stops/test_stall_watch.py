@@ -2,7 +2,8 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 from stops.observed import did, findings, refused, said, step
 
-from rundry.agent.stops import Call, Finding, Observation, StallWatch
+from rundry.agent.stops.stall.observation import Call, Finding, Observation
+from rundry.agent.stops.stall.watch import StallWatch
 
 
 class TestHintThenStop:

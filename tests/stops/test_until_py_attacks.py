@@ -8,8 +8,10 @@ import time
 
 import pytest
 
-from rundry.agent.stops import judge_python
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.stops.predicates.python import judge_python
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 PREDICATE = (
     "import sys\nsys.path.insert(0, '.')\nfrom calc.core import add\ndef ready(state):\n    return add(2, 3) == 5\n"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rundry.agent.system import missing_extra
+from rundry.agent.system.extras import missing_extra
 
 
 def test_an_extra_that_is_there_is_not_missing():

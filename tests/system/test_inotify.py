@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.system import Inotify
+from rundry.agent.system.inotify import Inotify
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is a part of Linux")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.system import find_program
+from rundry.agent.system.programs import find_program
 
 
 def put(folder: Path, name: str = "git") -> Path:

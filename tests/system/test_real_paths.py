@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from rundry.agent.system import real_path
+from rundry.agent.system.real_paths import real_path
 
 
 def test_a_path_is_followed_while_its_link_comes_and_goes(tmp_path):

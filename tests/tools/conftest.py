@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import CommandDraft, Draft, FileDraft, Gate, GatedTree, SessionPolicy
+from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
+from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
-from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, plan_again, read
-from rundry.agent.workspace import Sandbox, Workspace, command_env
+from rundry.agent.tools.context import ToolContext
+from rundry.agent.tools.execution import carry_out, draft_of, plan_again, read
+from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.result import ToolResult
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @dataclass

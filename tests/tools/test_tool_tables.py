@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rundry.agent.protocol.tools.traits import TOOL_TRAITS, tools_with
-from rundry.agent.tools import TOOLS
+from rundry.agent.tools.tool_table import TOOLS
 
 
 def test_each_tool_has_its_traits_and_each_traits_row_its_tool():

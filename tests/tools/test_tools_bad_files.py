@@ -13,7 +13,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import GateMode, ProposalOpened
-from rundry.agent.tools import ToolResult
+from rundry.agent.tools.result import ToolResult
 
 
 def vanished(path):

@@ -5,7 +5,9 @@ import json
 import msgspec
 import pytest
 
-from rundry.agent.tools import TOOLS, Edit, EditFile, RunCommand, WriteFile, parse_arguments, tool_specs
+from rundry.agent.tools.arguments import Edit, EditFile, RunCommand, WriteFile
+from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.tool_table import TOOLS, tool_specs
 
 
 @pytest.mark.parametrize("name", list(TOOLS))

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from rundry.agent.tools import parse_arguments
+from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.reading.searching import own_search
-from rundry.agent.workspace import Sandbox
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 async def test_lines_come_numbered(bench):

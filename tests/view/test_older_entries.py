@@ -12,7 +12,8 @@ from textual.app import App, ComposeResult
 from rundry.agent import Journal, ViewState, load_older, reduce
 from rundry.agent.protocol import StepFinished, StepStarted, ToolCalled, ToolFinished
 from rundry.tui.theme import register_themes
-from rundry.tui.transcript import Found, Transcript
+from rundry.tui.transcript.search import Found
+from rundry.tui.transcript.widget import Transcript
 
 STEPS = 3_000
 

@@ -25,7 +25,7 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.protocol.events.base import EventBase
 from rundry.agent.view import pages
-from rundry.agent.view.reducer import show
+from rundry.agent.view.reduce import show
 from rundry.agent.view.stored import store_view, stored_view
 from rundry.agent.view.transcript import Blocks
 

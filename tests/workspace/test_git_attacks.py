@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from sampling import sampled
 
-from rundry.agent.workspace import Access, Sandbox, command_env
+from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 PLANT = '#!/bin/sh\ntouch "{marker}"\nexit 0\n'
 AFTER = (

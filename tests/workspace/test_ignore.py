@@ -2,7 +2,7 @@ import subprocess
 
 import pytest
 
-from rundry.agent.workspace import Ignore
+from rundry.agent.workspace.ignore import Ignore
 
 FILES = [
     "a.log",

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 NAMED = "-c user.name=a -c user.email=b"
 

@@ -10,11 +10,11 @@ import pytest
 from fakes.in_process.hours import make_repository, subjects
 from fakes.project import changed_files, git
 
-from rundry.agent.workspace import Change
 from rundry.agent.workspace.git.hooks import find_hooks
 from rundry.agent.workspace.git.pass_preflight import why_no_pass
 from rundry.agent.workspace.git.repository import GitFailed, Repository
 from rundry.agent.workspace.snapshots.patches import change_hash, patch_of
+from rundry.agent.workspace.snapshots.snapshots import Change
 
 PLAIN = 0o100644
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace import Access, Sandbox, command_env, run_process
+from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

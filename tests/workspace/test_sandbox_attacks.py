@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 KEY = "sk-canary-0123456789abcdef"
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Access, HideRules, Sandbox, command_env
 from rundry.agent.workspace.sandbox import landlock_child
+from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.confined.hidden_places import HideRules
 from rundry.agent.workspace.sandbox.landlock_child import handled, readable, rule_bytes, ruleset_bytes
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Access, Finished, Sandbox, command_env
-from rundry.agent.workspace.sandbox.confined import HiddenPlaces
+from rundry.agent.workspace.processes.processes import Finished
+from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.confined.hidden_places import HiddenPlaces
 from rundry.agent.workspace.sandbox.refused import Conditions, find_missing_access
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

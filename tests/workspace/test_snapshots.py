@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from rundry.agent.workspace import Snapshots, Workspace
+from rundry.agent.workspace.paths import Workspace
 from rundry.agent.workspace.snapshots import scan as scanning
+from rundry.agent.workspace.snapshots.snapshots import Snapshots
 
 
 @pytest.fixture

@@ -5,7 +5,11 @@ import time
 import pytest
 
 from rundry.agent.protocol import Clock
-from rundry.agent.workspace import SystemClock, Workspace, read_state, remove_file, watch, watch_files, write_file
+from rundry.agent.workspace.clock import SystemClock
+from rundry.agent.workspace.files.states import read_state
+from rundry.agent.workspace.files.write import remove_file, write_file
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.watch import watch, watch_files
 
 
 @pytest.fixture

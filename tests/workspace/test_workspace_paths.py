@@ -2,8 +2,9 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import PathRefused, Workspace
 from rundry.agent.workspace.auto_loaded.table import rows
+from rundry.agent.workspace.errors import PathRefused
+from rundry.agent.workspace.paths import Workspace
 
 
 @pytest.fixture

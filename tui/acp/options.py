@@ -17,7 +17,8 @@ from acp.schema import (
 
 from rundry.agent import EFFORTS, GateMode, ModelSpec, ResumeChanges, SetGateMode
 
-from ..actions import Action, slash_commands
+from ..actions.action import Action
+from ..actions.lookup import slash_commands
 from ..run_controller import RunController
 from ..text import one_line
 

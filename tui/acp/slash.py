@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rundry.agent import RundryError
 
-from ..actions import parse_slash
+from ..actions.lookup import parse_slash
 from ..plain.commands import Commands
 from ..plain.narrator import Narrator
 from ..run_controller import RunController

@@ -1,5 +1,1 @@
 """The board: the live view of a search that runs until it is dry."""
-
-from .panel import BoardPanel
-
-__all__ = ["BoardPanel"]

@@ -12,8 +12,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..lines import to_strip
-from ..lines.draw import paint
+from ..lines.draw import paint, to_strip
 from ..theme import Palette, palette_of
 from .rows.cells import Row
 

@@ -8,8 +8,7 @@ from itertools import product
 from rich.style import Style
 
 from ..keyboard.clicks import action_style
-from ..lines import Run
-from ..lines.draw import width_of
+from ..lines.draw import Run, width_of
 from .board_data import BoardData
 from .narrowing import Narrowed
 from .rows.bottom import bottom

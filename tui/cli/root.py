@@ -175,7 +175,7 @@ def main() -> NoReturn:
         if sys.argv[1:2] != ["key"]:  # the name of a file may consist of any bytes
             _refuse_what_is_no_text(sys.argv[1:])
         if os.environ.get("_RUNDRY_COMPLETE"):
-            from .completion import prepare
+            from .completion.shells import prepare
 
             prepare(cli)
         cli.main(prog_name="rundry", standalone_mode=False)

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ..lines import Run, marked
+from ..lines.draw import Run, marked
 from ..theme import Palette
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from ..lines import LineView
+from ..lines.view import LineView
 from .colours import considerate
 from .model import Row
 from .renderer import DiffRenderer

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from ..lines import LineView, Place
+from ..lines.parts import Place
+from ..lines.view import LineView
 from .column import ROWS_AT_ONCE
 from .model import Row
 from .renderer import DiffRenderer

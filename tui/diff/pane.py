@@ -14,7 +14,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from ..lines import LineView, Part, Place, SparseStack, to_strip
+from ..lines.draw import to_strip
+from ..lines.parts import Part, Place
+from ..lines.stack import SparseStack
+from ..lines.view import LineView
 from .colours import Colours
 from .contents import Cuts, begin
 from .highlighting import Highlighter
@@ -60,13 +63,8 @@ class DiffPane(LineView):
         super().__init__(id=id, classes=classes)
         self._view = DiffView()
         self._layout = DiffLayout(self, self._view)
-        self._loader = DiffLoader(
-            self,
-            waiting=self._layout.show_waiting,
-            opened=self._open,
-            added=self._layout.add,
-            finished=self._finish,
-        )
+        waiting, added = self._layout.show_waiting, self._layout.add
+        self._loader = DiffLoader(self, waiting=waiting, opened=self._open, added=added, finished=self._finish)
         self._highlighter = Highlighter(self)
         self._end_seen = False
 

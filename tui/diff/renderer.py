@@ -8,8 +8,7 @@ from functools import partial
 
 from rich.style import Style
 
-from ..lines import Run, fold, marked
-from ..lines.draw import shorten, width_of
+from ..lines.draw import Run, fold, marked, shorten, width_of
 from ..text import show
 from ..theme import Palette
 from .code import painted

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..lines import Place, Run
+from ..lines.draw import Run
+from ..lines.parts import Place
 from ..theme import Palette
 from .model import Diff, Hunk, Row
 from .renderer import DiffRenderer, HunkMark, RenderOptions

@@ -13,10 +13,9 @@ from textual.widget import Widget
 
 from rundry.agent import RundryError, RunEnded, ViewState
 
-from ..actions import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
+from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..keyboard.letters import FirstLetter, Left
-from ..lines import Run, fold, to_strip
-from ..lines.draw import shorten, width_of
+from ..lines.draw import Run, fold, shorten, to_strip, width_of
 from ..run_controller import RunController
 from ..theme import Palette, palette_of
 from .words import (

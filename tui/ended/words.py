@@ -20,7 +20,7 @@ from rundry.agent import (
     short,
 )
 
-from ..actions import BY_NAME
+from ..actions.lookup import BY_NAME
 from ..setup.resuming import raised
 from ..text import one_line
 

@@ -18,7 +18,7 @@ from .findings.sarif import as_sarif
 from .findings.table import as_csv
 from .formats import ExportFormat
 from .markdown import markdown_lines
-from .page import run_page
+from .page.run_page import run_page
 from .reading import read_run
 
 

@@ -1,5 +1,1 @@
 """The screen before a run has begun: choose a model, continue a run, try a task."""
-
-from .welcome import Welcome
-
-__all__ = ["Welcome"]

@@ -10,7 +10,9 @@ from textual.message import Message
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ..diff import Diff, DiffPane, HunkMark
+from ..diff.model import Diff
+from ..diff.pane import DiffPane
+from ..diff.renderer import HunkMark
 from ..keyboard.screen_keymap import keymap_of
 from ..keyboard.scrolling import scroll
 from ..text import show

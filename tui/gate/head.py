@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widgets import Static
 
-from ..diff import DiffPane
+from ..diff.pane import DiffPane
 from ..keyboard.clicks import clickable
 from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
 from .decision.pending_decision import Shown

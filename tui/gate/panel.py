@@ -14,8 +14,8 @@ from textual.widget import Widget
 
 from rundry.agent import Decide, ProposalOpened, ViewState
 
-from ..actions import READ_ONLY_ACTIONS
-from ..diff import HunkClicked, HunkMoved
+from ..actions.lookup import READ_ONLY_ACTIONS
+from ..diff.layout import HunkClicked, HunkMoved
 from ..keyboard.clicks import clicked_action
 from ..run.link import READ_ONLY
 from .actions import ASKS_FIRST, Answers, GateActions

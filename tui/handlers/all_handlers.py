@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from rundry.agent import RundryError
 
-from ..actions import READ_ONLY_ACTIONS
+from ..actions.lookup import READ_ONLY_ACTIONS
 from ..keyboard.keymap import Keymap
 from ..run.link import READ_ONLY
 from ..run_controller import RunController

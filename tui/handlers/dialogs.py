@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rundry.agent import Reason, RemoveRule, Rule, RundryError, config_file, handoff_after_end
 
-from ..actions import keys_of
+from ..actions.lookup import keys_of
 from ..head.title import home_relative
 from ..run_controller import RunController
 from ..screens.areas import Areas
@@ -71,7 +71,7 @@ class DialogHandlers:
         self._services.open(HelpScreen(self._keymap, is_read_only=self._controller.is_read_only))
 
     def _handoff(self, _argument: str) -> None:
-        from ..handoff import HandoffPage
+        from ..handoff.page import HandoffPage
 
         state, journal = self._controller.state, self._controller.link.journal
         opened = state.handoff or state.last_handoff
@@ -97,8 +97,9 @@ class DialogHandlers:
         self._services.open(McpScreen(self._controller.state))
 
     def _replay(self, argument: str) -> None:
-        from ..replay import SPEEDS, Player, Timeline
+        from ..replay.player import SPEEDS, Player
         from ..replay.screen import ReplayScreen
+        from ..replay.timeline import Timeline
 
         journal = self._controller.link.journal
         speed = argument.removesuffix("x") or "1"

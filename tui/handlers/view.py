@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from ..actions import actions_of
+from ..actions.lookup import actions_of
 from ..run_controller import RunController
 from ..screens.areas import Areas
 from ..screens.prompt import Prompt

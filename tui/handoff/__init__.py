@@ -1,5 +1,1 @@
 """The record of a hand-off as a page."""
-
-from .page import HandoffPage
-
-__all__ = ["HandoffPage"]

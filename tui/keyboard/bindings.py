@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from textual.binding import Binding
 
-from ..actions import Place, actions_of
+from ..actions.action import Place
+from ..actions.lookup import actions_of
 
 
 def bindings(place: Place, methods: Mapping[str, str], *, priority: bool = True) -> list[Binding]:

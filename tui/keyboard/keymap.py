@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..actions import BY_NAME, Place, actions_of, keys_of, shown_key
+from ..actions.action import Place
+from ..actions.lookup import BY_NAME, actions_of, keys_of, shown_key
 
 SPACE = "␣"
 """The space bar where there is little room."""

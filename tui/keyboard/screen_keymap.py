@@ -10,7 +10,7 @@ from textual.app import App
 from textual.content import Content
 from textual.dom import DOMNode
 
-from ..actions import Place
+from ..actions.action import Place
 from .clicks import clickable, pressable
 from .keymap import SPACE, Keymap
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from rundry.agent import RundryError, Undo, handoff_markdown, plural
 
-from ..actions import parse_slash, slash_commands
+from ..actions.lookup import parse_slash, slash_commands
 from ..handlers.control import finish_in_control, take_or_return_control
 from ..handlers.run import RunHandlers
 from ..headless.lines import model_words

@@ -1,5 +1,1 @@
 """The line above the message box with the remaining sleep of the run, or with its scores."""
-
-from .line import ProgressLine
-
-__all__ = ["ProgressLine"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rundry.agent import ViewState
 
-from ..actions import BY_NAME, shown_key
+from ..actions.lookup import BY_NAME, shown_key
 from ..head.line import PieceLine
 from .words import arrange_progress
 

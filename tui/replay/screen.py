@@ -18,8 +18,8 @@ from ..head.line import HeaderLine, MeterLine
 from ..keyboard.bindings import bindings
 from ..keyboard.clicks import press_clicked_key
 from ..keyboard.closing import ClosesOnce
-from ..progress import ProgressLine
-from ..transcript import Transcript
+from ..progress.line import ProgressLine
+from ..transcript.widget import Transcript
 from .bar import Scrubber
 from .board import ReplayBoard
 from .player import SPEEDS, Player

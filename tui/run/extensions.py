@@ -23,7 +23,7 @@ from rundry.agent import (
     unused_notes,
 )
 
-from ..actions import slash_commands
+from ..actions.lookup import slash_commands
 
 
 class Extensions:

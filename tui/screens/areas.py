@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from textual.widget import Widget
 
-from ..board import BoardPanel
+from ..board.panel import BoardPanel
 from ..gate.panel import GatePanel
-from ..message import MessageBox
+from ..message.box import MessageBox
 from ..run_controller import RunController
-from ..transcript import Transcript
+from ..transcript.widget import Transcript
 
 
 class Areas:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
-from ..actions import actions_of
+from ..actions.lookup import actions_of
 from ..keyboard.bindings import bindings
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from rundry.agent import Judge, Merge, RundryError
 
-from ..actions import parse_slash
-from ..board import BoardPanel
+from ..actions.lookup import parse_slash
+from ..board.panel import BoardPanel
 from ..first_screen.choices import Choice
 from ..handlers.choosing import ChoiceHandlers
 from ..run_controller import RunController

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from ..actions import BY_NAME, shown_key
+from ..actions.lookup import BY_NAME, shown_key
 from ..ended.panel import EndPanel
 from ..head.line import HeaderLine, MeterLine
 from ..keyboard.keymap import Keymap
-from ..message import MessageRow
-from ..progress import ProgressLine
+from ..message.row import MessageRow
+from ..progress.line import ProgressLine
 from ..run_controller import RunController
 from .footer import Footer
 from .gone import GoneNotice

@@ -6,7 +6,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from ..gate.panel import GatePanel
-from ..message import MessageBox
+from ..message.box import MessageBox
 
 _IGNORED_SECONDS = 0.3
 """Time after the gate closed in which a second `y` is still meant for it."""

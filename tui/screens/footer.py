@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from rundry.agent import LoopKind
 
-from ..actions import BY_NAME, READ_ONLY_ACTIONS, shown_key
+from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, shown_key
 from ..keyboard.clicks import clickable
 from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit

@@ -14,20 +14,21 @@ from textual.screen import Screen
 
 from rundry.agent import Refusal, Unreachable
 
-from ..actions import keys_of
-from ..board import BoardPanel
+from ..actions.lookup import keys_of
 from ..board.keyboard import BoardActed
-from ..first_screen import Welcome
+from ..board.panel import BoardPanel
+from ..first_screen.welcome import Welcome
 from ..gate.panel import GatePanel
 from ..handlers.all_handlers import ChoiceHandlers, handlers
 from ..handlers.view import CONTINUES
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap
 from ..keyboard.letters import Left
-from ..message import MessageBox, MessageRow
+from ..message.box import MessageBox
 from ..message.files import FileList
+from ..message.row import MessageRow
 from ..run_controller import RunController
-from ..transcript import Transcript
+from ..transcript.widget import Transcript
 from .areas import Areas
 from .bindings import main_bindings
 from .dialogs.leave import LeaveScreen
@@ -135,8 +136,8 @@ class MainScreen(Screen[None]):
         state = self.controller.state
         self._host.notify_user(self.controller.status.phase)
         self._edges.show_head(self.size.width)
-        count, first = len(state.blocks), state.take_changes()
-        if first < count:
+        count = len(state.blocks)
+        if (first := state.take_changes()) < count:
             self.transcript.show(state.blocks, first)
         if self.controller.status.waits_at_gate:
             self.gate.review.take_back_unsent()
@@ -153,8 +154,8 @@ class MainScreen(Screen[None]):
 
     def on_descendant_focus(self) -> None:
         """Show the keys of the part that has the focus now."""
-        has_board = self._areas.shows_board
-        self._edges.footer.show(self.controller, self._areas.focused, notice=self._notice.text, is_board=has_board)
+        notice, is_board = self._notice.text, self._areas.shows_board
+        self._edges.footer.show(self.controller, self._areas.focused, notice=notice, is_board=is_board)
 
     on_descendant_blur = on_descendant_focus
 
@@ -248,10 +249,7 @@ class MainScreen(Screen[None]):
     def on_click(self, event: events.Click) -> None:
         """Run the action of the clicked word, or press the key that it names."""
         name, _, argument = clicked_action(event).partition(" ")
-        if name:
-            self.action_do(name, argument)
-        else:
-            press_clicked_key(self, event)
+        self.action_do(name, argument) if name else press_clicked_key(self, event)
 
     def copy_or_leave(self) -> None:
         """Copy the selection; without one, the second time in two seconds leaves."""

@@ -9,7 +9,7 @@ from ..keyboard.keymap import Keymap
 from .notice import Notice
 
 if TYPE_CHECKING:
-    from ..message import MessageBox
+    from ..message.box import MessageBox
 
 
 class Prompt:

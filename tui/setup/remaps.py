@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rundry.agent import config_file, plural
 
-from ..actions import ACTIONS, BY_NAME, Action, Place
+from ..actions.action import Action, Place
+from ..actions.lookup import ACTIONS, BY_NAME
 from ..actions.places import PLACES, meet
 from ..keyboard.keymap import LEAVES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rundry.agent import Block
 
-from ..lines import Part
+from ..lines.parts import Part
 from .entries import Entries
 from .pieces import Pieces
 

@@ -14,8 +14,8 @@ from rundry.agent import Block, try_label
 
 from ..diff.renderer import DiffRenderer
 from ..diff.unified import diff_of_text
-from ..lines import Part, Run, fold, marked, to_strip
-from ..lines.draw import width_of
+from ..lines.draw import Run, fold, marked, to_strip, width_of
+from ..lines.parts import Part
 from ..text import one_line, show, strip
 from ..theme import Palette
 from .headline import duration, fact_runs, headline, seconds_field, title_runs

@@ -9,8 +9,7 @@ from rich.style import Style
 
 from rundry.agent import Block, BlockStatus, try_label
 
-from ..lines import Run, marked
-from ..lines.draw import shorten, width_of
+from ..lines.draw import Run, marked, shorten, width_of
 from ..text import one_line
 from ..theme import Palette
 

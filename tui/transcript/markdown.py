@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from ..diff.code import lex, lexer_named, painted
-from ..lines import Run, fold, marked
+from ..lines.draw import Run, fold, marked
 from ..text import show
 from ..theme import Palette
 from .growing import settled

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from textual import events
 from textual.widget import Widget
 
-from ..actions import keys_of
+from ..actions.lookup import keys_of
 from ..keyboard.letters import FirstLetter, LetterKeys
 
 _MOVES = frozenset({"earlier", "later", "next_match", "previous_match"})

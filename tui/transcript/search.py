@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rundry.agent import Block
 
-from ..lines import Part, Place
+from ..lines.parts import Part, Place
 from ..text import show
 from .entries import MARGIN
 

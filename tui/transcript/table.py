@@ -9,8 +9,7 @@ from typing import Literal
 from rich.cells import cell_len
 from rich.style import Style
 
-from ..lines import Run, fold
-from ..lines.draw import width_of
+from ..lines.draw import Run, fold, width_of
 from ..theme import Palette
 
 Rows = list[list[Run]]

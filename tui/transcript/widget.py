@@ -14,7 +14,8 @@ from textual.strip import Strip
 
 from rundry.agent import Block, Blocks
 
-from ..lines import Line, LineView, Part, Place
+from ..lines.parts import Line, Part, Place
+from ..lines.view import LineView
 from .block_parts import BlockParts
 from .entries import MARGIN, Entries, can_unfold, guess
 from .finder import Finder
@@ -52,10 +53,9 @@ class Transcript(LineView):
     def __init__(self, *, keys: Mapping[str, str] | None = None) -> None:
         """`keys`: key to the name of its action."""
         super().__init__()
-        self._blocks = Blocks()
+        self._blocks, self._parts = Blocks(), BlockParts()
         self._drawn: dict[int, int] = {}
         """The version of each block in memory when its lines were last counted or drawn."""
-        self._parts = BlockParts()
         self._entries: Entries | None = None
         self._cursor: int | None = None
         self._finder = Finder(

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import Hook
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from ..trust import Trust
 
 _LARGEST = 5_000_000

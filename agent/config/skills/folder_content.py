@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from ...system import read_plain, walk_folders
+from ...system.plain_files import read_plain, walk_folders
 
 SKILL_FILE = "SKILL.md"
 LARGEST_TEXT = 200_000

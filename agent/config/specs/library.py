@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from ...protocol import Recipe, UserError
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from ..finder.spec_file import search_of
 from ..folders import user_folder
 from ..limits import did_you_mean

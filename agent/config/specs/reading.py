@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from ...protocol import UserError
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from .filling import Filling
 from .parameters import check_parameters, read_values, sample_values
 from .problems import SpecProblem, line_of, problem_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any, TypeVar
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import JournalError
 from .packed import PackedLog
 

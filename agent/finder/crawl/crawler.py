@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ...facts.search.item_counts import FORBIDDEN_PAGE
 from ...protocol import Clock
-from ...system import tls
+from ...system.tls import tls
 from ...web.markup import SMALL, UnreadablePage
 from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, retry_after, status_text
 from ...web.urls import UrlRefused, join_url, origin
-from ...workspace import SystemClock
+from ...workspace.clock import SystemClock
 from ..items.frontier import Candidate
-from ..workers import ItemResult, WorkItem
+from ..workers.worker import ItemResult, WorkItem
 from .dead_links import dead_link
 from .links import links_of
 from .pace import Pace

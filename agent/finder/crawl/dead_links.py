@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...facts.search.finding import DEAD_LINK
 from ...web.urls import UrlRefused, normalized_url
-from ..workers import ReportedFinding, WorkItem
+from ..workers.worker import ReportedFinding, WorkItem
 
 _NOT_PUBLIC = frozenset({401, 402, 403, 407, 451})
 """Status codes of pages that exist, but not for the crawl (RFC 9110, RFC 7725)."""

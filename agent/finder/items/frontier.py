@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
-from ...journal import Journal
 from ...journal.integrity.stored_faults import maintain_item_checksum
+from ...journal.journal import Journal
 from . import tables
 from .item_state import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable

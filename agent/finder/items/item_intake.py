@@ -19,10 +19,10 @@ from ...protocol import (
     ItemSkipped,
     QueueReason,
 )
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ..lenses.findings import identity
 from ..lenses.known import KnownFindings
-from ..workers import ReportedFinding
+from ..workers.worker import ReportedFinding
 from .frontier import Frontier, in_chunks
 from .item_state import Candidate, Item, State, Surfaced
 from .keys import item_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from . import tables
 from .item_state import Counts, Item, Row, State
 

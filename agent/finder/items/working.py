@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...journal import Entry
+from ...journal.event_writer import Entry
 from ...protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
-from ...step import PersonInterrupted, RunContext
+from ...step.resources.activity import PersonInterrupted
+from ...step.resources.context import RunContext
 from ..budget_check import OUT_OF_TIME, no_room
 from ..lenses.model_work import ModelWork
-from ..workers import ItemResult, Worker, WorkItem
+from ..workers.worker import ItemResult, Worker, WorkItem
 from .commit_batch import CommitBatch
 from .frontier import CHUNK
 from .item_intake import ItemIntake, KeyCounts

@@ -13,7 +13,7 @@ import msgspec
 
 from ...facts.search.cited_place import digest_of
 from ...protocol import Judgement, VoteCast
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from ..items.keys import item_key
 
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FinderSpec, ItemQueued, WorkFinished, WorkStarted
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ..items.frontier import CHUNK, Frontier
 from ..items.item_state import Item, State
 from .briefing import MOST_LEADS, sendable

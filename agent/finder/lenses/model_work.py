@@ -31,11 +31,12 @@ from ...protocol import (
     WorkStarted,
 )
 from ...protocol.tools.traits import reading_tools
-from ...step import RunContext, perform
+from ...step.perform import perform
+from ...step.resources.context import RunContext
 from ...tools.arguments import ReportedItem
 from ..items.item_intake import ItemIntake
 from ..items.item_state import Candidate, Item
-from ..workers import ReportedFinding
+from ..workers.worker import ReportedFinding
 from . import prompts
 from .briefing import Briefing, brief
 from .critic import take_proposal

@@ -11,7 +11,9 @@ from pathlib import Path
 from ...facts.search.finder_facts import FinderFacts
 from ...facts.search.reads import Ranges
 from ...protocol import FinderSpec, ReadsPlaced, Record, ScopeCounted
-from ...workspace import Ignore, PathRefused, Workspace
+from ...workspace.errors import PathRefused
+from ...workspace.ignore import Ignore
+from ...workspace.paths import Workspace
 from ..items.keys import file_of, item_key
 
 _SECONDS = 20.0

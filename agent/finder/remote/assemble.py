@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from ...config import config_file
 from ...config.finder.executor import Executor, read_executor
+from ...config.settings import config_file
 from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
-from ...step import RunContext
-from ...workspace import Sandbox, denied_paths, path_globs
-from ..crawl import Crawler
+from ...step.resources.context import RunContext
+from ...workspace.sandbox.confined.denied_paths import denied_paths, path_globs
+from ...workspace.sandbox.sandbox import Sandbox
+from ..crawl.crawler import Crawler
 from .batch_pool import BatchPool
 from .checks import RemoteChecks
 from .cluster import Cluster

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from ...step import RunContext
 from ...step.checks.guarded_check import CheckEnvironment
-from ...stops import CheckResult
+from ...step.resources.context import RunContext
+from ...stops.checks import CheckResult
 from ..checking import ChecksUnavailable
 from .batch_pool import BatchPool
 from .batches import ClusterAway, NotWorked, Order

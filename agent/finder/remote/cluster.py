@@ -12,7 +12,7 @@ import msgspec
 
 from ...config.finder.executor import Executor
 from ...protocol import UserError
-from ...system import missing_extra
+from ...system.extras import missing_extra
 from .connection import Connection, ConnectionLost, require_encryption
 from .loads import WorkerLoad
 from .local_cluster import Started

@@ -13,11 +13,19 @@ from typing import NoReturn, Protocol
 import msgspec
 
 from ...step.checks.guarded_check import prepared_environment
-from ...stops import run_check
-from ...tools import TOOLS, ToolContext, read
-from ...workspace import HideRules, Sandbox, Workspace, command_env, denied_paths, expand_home, path_globs
-from ..crawl import Crawler
-from ..workers import CommandWorker, PythonWorker, Worker, WorkItem
+from ...stops.checks import run_check
+from ...tools.context import ToolContext
+from ...tools.execution import read
+from ...tools.tool_table import TOOLS
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.confined.denied_paths import denied_paths, path_globs
+from ...workspace.sandbox.confined.environment import command_env
+from ...workspace.sandbox.confined.hidden_places import HideRules, expand_home
+from ...workspace.sandbox.sandbox import Sandbox
+from ..crawl.crawler import Crawler
+from ..workers.command import CommandWorker
+from ..workers.python import PythonWorker
+from ..workers.worker import Worker, WorkItem
 from .order import CheckOrder, Job, ReadOrder, SandboxJob, encode_answer, own_versions
 from .trees.copies import Copies
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from ...protocol import SKILL
-from ...tools import ToolContext, ToolResult
 from ...tools.arguments import ListFiles, ReadFile, Search
-from ...tools.context import OUTPUT
+from ...tools.context import OUTPUT, ToolContext
+from ...tools.result import ToolResult
 from .batch_pool import BatchPool
 from .batches import ClusterAway, NotWorked, Order
 from .order import Job, ReadOrder, encode_order

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ..crawl import Crawler
-from ..workers import ItemResult, WorkItem
+from ..crawl.crawler import Crawler
+from ..workers.worker import ItemResult, WorkItem
 from .batch_pool import BatchPool
 from .batches import NotWorked, Order
 from .order import encode_order

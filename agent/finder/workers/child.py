@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ...workspace import ProcessTree
 from ...workspace.processes.output import HeadTail
+from ...workspace.processes.process_tree import ProcessTree
 from .reply import LONGEST
 
 _KEPT_ERRORS = 8_000

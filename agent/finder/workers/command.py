@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...protocol import UserError
-from ...workspace import Access, Finished, Sandbox
+from ...workspace.processes.processes import Finished
+from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.sandbox import Sandbox
 from .reply import LONGEST, error_tail, one_line, read_reply
 from .worker import ItemResult, WorkItem, as_json
 

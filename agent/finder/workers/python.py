@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import UserError
-from ...workspace import Access, Sandbox
+from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.sandbox import Sandbox
 from .child import Child, ChildEnded
 from .reply import error_tail, one_line, read_reply
 from .worker import ItemResult, WorkItem, as_json

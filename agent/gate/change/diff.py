@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...protocol.text.path_text import quoted_path
-from ...workspace import FileState, text_format_of
+from ...workspace.files.content import text_format_of
+from ...workspace.files.states import FileState
 from .hunks import Hunk, Sides, Split, sides_of
 
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...workspace import FileState, UnreadableFile, WriteFailed
+from ...workspace.errors import UnreadableFile, WriteFailed
+from ...workspace.files.states import FileState
 from .lines import Change, find_changes
 
 OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"

@@ -6,7 +6,9 @@ import hashlib
 
 import msgspec
 
-from ...workspace import FileState, PathRefused, UnreadableFile, Workspace
+from ...workspace.errors import PathRefused, UnreadableFile
+from ...workspace.files.states import FileState
+from ...workspace.paths import Workspace
 from ..draft import FileDraft, read_file_state
 from .merge import merge_states
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from ...protocol import Decide, DecidedBy, OnAsk
-from ...workspace import WriteFailed
+from ...workspace.errors import WriteFailed
 from ..decision import edited, rejected
 from ..draft import Draft, FileDraft
 from ..notes import keep_file_note, refused_note, replan_note

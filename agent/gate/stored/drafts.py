@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...protocol import ProposalOpened
-from ...workspace import FileState, Workspace, stored_state
+from ...workspace.files.states import FileState, stored_state
+from ...workspace.paths import Workspace
 from ..draft import FileDraft
 
 Load = Callable[[str], bytes]

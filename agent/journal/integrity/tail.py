@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol import JournalError
-from ...system import crash_point
+from ...system.crash import crash_point
 from .unfinished import sync_folder
 
 _FORM = struct.Struct("<8sq16sqqdd")

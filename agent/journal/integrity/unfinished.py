@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ...system import crash_point
+from ...system.crash import crash_point
 from ..claim import is_view_gone, view_name
 
 _KIND = "making"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from ...system import import_aiohttp
+from ...system.tls import import_aiohttp
 from ...version import VERSION
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import ModelFault
-from ...system import tls
+from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..endpoint import Endpoint
-from ..faults import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
+from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..traits import WireFormat
 from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream

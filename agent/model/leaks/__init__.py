@@ -1,5 +1,1 @@
 """Recognise tool calls and reasoning that a model writes into its text (leaks), by model family."""
-
-from .reader import LeakReader
-
-__all__ = ["LeakReader"]

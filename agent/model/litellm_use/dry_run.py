@@ -18,7 +18,7 @@ from ...protocol import Message, ModelFault, ModelSpec, Request
 from ..answer import Answer
 from ..endpoint import Endpoint, resolve
 from ..lanes.timer import StallTimeouts, Timer
-from ..lanes.via_litellm import LitellmLane
+from ..lanes.via_litellm.lane import LitellmLane
 from ..naming import find_model
 from .credentials import DryRunResult
 from .library import litellm

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from .line import RunLine
 from .tally import RunTally
 

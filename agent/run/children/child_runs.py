@@ -13,9 +13,9 @@ import msgspec
 from ...facts.checkpoint import last_end
 from ...facts.common.children import Child
 from ...facts.common.spending import SPENDING_EVENTS, USAGE_EVENTS, Spending
-from ...journal import Journal
 from ...journal.budget_ledger import OWN
 from ...journal.integrity.unfinished import rename_complete
+from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     BudgetChanged,
@@ -39,8 +39,8 @@ from ...protocol import (
     WorkResult,
     child_name,
 )
-from ...reports import journal_path, new_run_id
-from ...step import RunContext
+from ...reports.runs import journal_path, new_run_id
+from ...step.resources.context import RunContext
 from ..client.start_request import Order, ResumeChanges
 from ..live.requests import UserRequests
 from ..passes.pass_texts import LINE, cut

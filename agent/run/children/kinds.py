@@ -9,7 +9,7 @@ import msgspec
 from ...facts.common.children import Child
 from ...facts.facts import RunFacts
 from ...facts.passes import PassFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     ChildStarted,

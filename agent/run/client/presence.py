@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import JournalError
 
 

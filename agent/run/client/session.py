@@ -14,9 +14,9 @@ from typing import Self
 
 import msgspec
 
-from ...journal import Journal, holder
-from ...journal.claim import view_name
+from ...journal.claim import holder, view_name
 from ...journal.database import require_writable_folder
+from ...journal.journal import Journal
 from ...journal.write_watch import WriteWatch
 from ...protocol import (
     Command,
@@ -33,7 +33,7 @@ from ...protocol import (
     Undo,
     Unreachable,
 )
-from ...system import return_freed_memory
+from ...system.memory import return_freed_memory
 from ...view.reading import report_reading_progress
 from ...view.state import ViewState
 from ...view.stored import stored_view

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...facts.facts import RunFacts
 from ...protocol import Compact, ConversationRestored
-from ...step import NotSummarised, summarise
+from ...step.model_call.summarise import NotSummarised, summarise
 from ...step.resources.recorder import Recorder
 from ..live.live_run import LiveRun
 

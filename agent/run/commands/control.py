@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ...gate import CommandDraft, FileDraft
+from ...gate.draft import CommandDraft, FileDraft
 from ...loops.state import met
 from ...protocol import (
     Act,
@@ -21,9 +21,16 @@ from ...protocol import (
     ToolFinished,
 )
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...step import PersonInterrupted, record_lost_command, verify
-from ...tools import TOOLS, ToolResult, carry_out, draft_of, parse_arguments, read
-from ...workspace import Access, Sandbox, Workspace
+from ...step.checks.verify import verify
+from ...step.resources.activity import PersonInterrupted
+from ...step.tool_calls.command_changes import record_lost_command
+from ...tools.execution import carry_out, draft_of, read
+from ...tools.parse import parse_arguments
+from ...tools.result import ToolResult
+from ...tools.tool_table import TOOLS
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.sandbox import Sandbox
 from ..live.live_run import LiveRun
 from .control_report import end_control
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ...facts.actions import Action
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
-from ...step import RunContext
-from ...workspace import Change, Snapshots
+from ...step.resources.context import RunContext
+from ...workspace.snapshots.snapshots import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600

@@ -7,8 +7,8 @@ from typing import assert_never
 from ...facts.facts import RunFacts
 from ...finder.finder import Finder
 from ...finder.search_commands import FinderCommand, handle_search_command
-from ...gate import Gate
 from ...gate.change.resolve_conflict import PROPOSAL_CHANGED
+from ...gate.gate import Gate
 from ...protocol import (
     OF_CLIENTS,
     PERSON,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 
-from ...config import read_limit
+from ...config.limits import read_limit
 from ...facts.facts import RunFacts
-from ...gate import Gate, rule_problem
-from ...model import RemoteModel
+from ...gate.gate import Gate
+from ...gate.rule_lint import rule_problem
+from ...model.remote import RemoteModel
 from ...protocol import (
     BUDGET,
     BudgetChanged,
@@ -31,10 +32,10 @@ from ...protocol import (
     bill,
     misfit,
 )
-from ...step import with_accepted_images
+from ...step.model_call.images_shown import with_accepted_images
 from ...step.resources.recorder import Recorder
-from ...stops import replace_budget
-from ...tools import TOOLS, tool_specs
+from ...stops.budget import replace_budget
+from ...tools.tool_table import TOOLS, tool_specs
 from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
 

@@ -6,8 +6,10 @@ import asyncio
 
 from ...protocol import SHELL_CALL, Prompted, Shell, ShellFinished, ShellStarted
 from ...step.resources.last_line import output_reported
-from ...stops import head_and_tail
-from ...workspace import Finished, HeadTail, SnapshotDamaged, run_process
+from ...stops.checks import head_and_tail
+from ...workspace.errors import SnapshotDamaged
+from ...workspace.processes.output import HeadTail
+from ...workspace.processes.processes import Finished, run_process
 from ..live.live_run import LiveRun
 
 SECONDS = 600.0

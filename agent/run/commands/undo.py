@@ -10,9 +10,11 @@ import msgspec
 
 from ...facts.changes import RecordedChange
 from ...facts.facts import RunFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
-from ...workspace import Restorer, Snapshots, Workspace
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.restore import Restorer
+from ...workspace.snapshots.snapshots import Snapshots
 from ..live.live_run import LiveRun
 from .undo_plan import FileRestore, RestorePlan
 

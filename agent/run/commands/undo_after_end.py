@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ...facts.facts import fold
 from ...finder.lenses.judging import judge
-from ...journal import Journal, claim
-from ...model import NO_MODEL
+from ...journal.claim import claim
+from ...journal.journal import Journal
+from ...model.no_model import NO_MODEL
 from ...protocol import (
     Command,
     CommandRefused,
@@ -23,7 +24,9 @@ from ...protocol import (
     Undo,
     command_type,
 )
-from ...workspace import Leftovers, Snapshots, Workspace
+from ...workspace.leftovers.record import Leftovers
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.snapshots import Snapshots
 from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
 from .rewind import rewind_after_end

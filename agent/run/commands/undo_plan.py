@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ...facts.changes import FileEffect, RecordedChange
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import FileChanged, RundryError
-from ...workspace import FileVersion, Snapshots, blob_id, same_content
+from ...workspace.snapshots.objects import blob_id
+from ...workspace.snapshots.restore import FileVersion, same_content
+from ...workspace.snapshots.snapshots import Snapshots
 
 
 class Unknown(RundryError):

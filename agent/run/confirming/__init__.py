@@ -1,6 +1,1 @@
 """Confirm a result: run its checks in a clean checkout, during the run or after it (docs/requirements.md 2.3.9)."""
-
-from .dependencies import Dependencies
-from .during_run import confirm
-
-__all__ = ["Dependencies", "confirm"]

@@ -12,11 +12,15 @@ import msgspec
 
 from ...facts.checkpoint import facts_of
 from ...facts.facts import RunFacts
-from ...journal import Journal, claim
+from ...journal.claim import claim
+from ...journal.journal import Journal
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
-from ...workspace import SnapshotDamaged, Snapshots, Workspace
+from ...workspace.errors import SnapshotDamaged
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.snapshots import Snapshots
 from ..damaged.admission import require_undamaged
-from ..setup.surroundings import commands_env, detect_sandbox
+from ..setup.surroundings.confinement import detect_sandbox
+from ..setup.surroundings.variables import commands_env
 from ..setup.usable_commands import require_usable_command
 from .checkout import Result
 from .trial import run_trial

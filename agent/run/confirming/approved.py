@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 
 from ...facts.guarded_files import SealFacts
-from ...journal import Journal
-from ...stops import Guard
+from ...journal.journal import Journal
+from ...stops.guard import Guard
 from ...workspace.files.own_writes import OwnWrites
-from ...workspace.seals import Mark, Sealed, SealRestorer, read_mark
+from ...workspace.seals.marks import Mark, read_mark
+from ...workspace.seals.restore import SealRestorer
+from ...workspace.seals.seals import Sealed
 from .checkout_failed import CheckoutFailed
 
 _RESTORED = ("absent", "file", "link")

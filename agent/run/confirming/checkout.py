@@ -11,12 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...facts.facts import RunFacts
-from ...journal import Journal
-from ...stops import Guard
-from ...workspace import Sandbox, SnapshotDamaged, Snapshots, Stage, StaleFile, Workspace
-from ...workspace.checkout import OBJECTS, activate_submodules, add_tracked_files, create_git_folder, first_backlink
+from ...journal.journal import Journal
+from ...stops.guard import Guard
+from ...workspace.checkout.backlinks import first_backlink
+from ...workspace.checkout.clean_git import OBJECTS, add_tracked_files, create_git_folder
+from ...workspace.checkout.submodules import activate_submodules
+from ...workspace.errors import SnapshotDamaged, StaleFile
 from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.bubblewrap import Stage
+from ...workspace.sandbox.sandbox import Sandbox
+from ...workspace.snapshots.snapshots import Snapshots
 from ..setup.tree_tools import guard_of
 from .approved import approved, write_approved
 from .checkout_failed import CheckoutFailed

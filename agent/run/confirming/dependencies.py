@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
 from ...step.resources.recorder import Recorder
-from ...workspace.checkout import FolderKind, Manifest, TooManyFiles, compare, dependency_folders, record
+from ...workspace.checkout.folders import FolderKind, dependency_folders
+from ...workspace.checkout.manifest import Manifest, TooManyFiles, compare, record
 from .checkout_failed import CheckoutFailed
 
 _MOST_MASKED = 200

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from ...facts.facts import RunFacts
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
-from ...step import PersonInterrupted, RunContext
-from ...workspace import Workspace
-from ...workspace.checkout import dependency_folders, ignored_names
+from ...step.resources.activity import PersonInterrupted
+from ...step.resources.context import RunContext
+from ...workspace.checkout.folders import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
+from ...workspace.paths import Workspace
 from ..live.live_run import LiveRun
 from .checkout import Result
 from .trial import Trial, run_trial

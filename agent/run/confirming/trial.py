@@ -11,8 +11,9 @@ import msgspec
 from ...protocol import Confirmed, Record
 from ...step.checks.guarded_check import prepared_environment
 from ...step.resources.last_line import output_reported
-from ...stops import CheckResult, run_check
-from ...stops.counting import Counted, compare
+from ...stops.checks import CheckResult, run_check
+from ...stops.counting.comparing import compare
+from ...stops.counting.counted import Counted
 from .checkout import Checkout, Result, checkout
 from .checkout_failed import CheckoutFailed
 from .dependencies import unchanged

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...facts.checkpoint import checkpoint_seq
-from ...journal import Journal
 from ...journal.integrity.damage import Damage, damage_of, is_large, require_intact_file
 from ...journal.integrity.stored_faults import ITEMS_ON_RESUME
+from ...journal.journal import Journal
 from ...protocol import UserError
 from ..client.start_request import ResumeChanges
 

@@ -8,7 +8,9 @@ from ...facts.facts import RunFacts
 from ...journal.integrity.damage import Damage
 from ...protocol import Charged, Prompted, RunResumed
 from ...step.resources.recorder import Recorder
-from ...workspace import PathRefused, SnapshotDamaged, Snapshots, Workspace
+from ...workspace.errors import PathRefused, SnapshotDamaged
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.snapshots import Snapshots
 
 _MOST = 20
 _NOTE = (

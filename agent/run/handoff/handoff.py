@@ -12,7 +12,7 @@ from ...facts.checkpoint import facts_of
 from ...facts.facts import RunFacts
 from ...gate.change.diff import compare_contents, diff_head, hunk_text
 from ...gate.change.hunks import Split
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import (
     ChangedFile,
     CheckFinished,

@@ -20,7 +20,7 @@ from ...protocol import (
     Waiting,
 )
 from ...reports.handoffs import handoff_markdown
-from ...workspace import Finished, run_process
+from ...workspace.processes.processes import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
 from ..live.live_run import LiveRun
 from ..process.notify_hook import hook_env, start_notify_hook

@@ -1,5 +1,1 @@
 """The worktrees of a migration with `--parallel`, and the merges of their changes into the run's tree."""
-
-from .trees import Worktrees
-
-__all__ = ["Worktrees"]

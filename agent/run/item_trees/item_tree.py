@@ -9,12 +9,14 @@ from pathlib import Path
 
 from ...finder.item_trees import TreeFailed
 from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ...step.resources.watched_lock import WatchedLock
-from ...system import crash_point
-from ...workspace import Change, SnapshotDamaged, WriteFailed, read_state
+from ...system.crash import crash_point
+from ...workspace.errors import SnapshotDamaged, WriteFailed
+from ...workspace.files.states import read_state
 from ...workspace.files.write import write_any_file
 from ...workspace.snapshots.patches import patch_of
+from ...workspace.snapshots.snapshots import Change
 from ..tries.try_context import WorkFolder
 from .merging import Merged, plan_merge
 from .updating import update

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...gate.change.merge import merge_states
-from ...workspace import Change, FileVersion, same_content, stored_state
+from ...workspace.files.states import stored_state
+from ...workspace.snapshots.restore import FileVersion, same_content
+from ...workspace.snapshots.snapshots import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...protocol import WorktreeStarted, item_tree_name
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ...step.resources.watched_lock import WatchedLock
-from ...workspace import SnapshotDamaged
+from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
 from ..tries.try_context import WorkFolder, context_in, drop_context, work_folder
 from ..tries.worktrees import make_worktree, remove_all, remove_worktree, tries_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ..tries.try_context import WorkFolder
 
 

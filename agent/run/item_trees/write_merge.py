@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ...facts.search.suspects import work_of
 from ...protocol import JoinFinished, JoinStarted
-from ...step import RunContext, file_changed
-from ...system import crash_point
-from ...workspace import SnapshotDamaged
+from ...step.resources.context import RunContext
+from ...step.tool_calls.command_changes import file_changed
+from ...system.crash import crash_point
+from ...workspace.errors import SnapshotDamaged
 
 
 async def write_merge(ctx: RunContext, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from ...facts.facts import RunFacts
 from ...finder.finder import Finder
 from ...protocol import Work, WorkResult
-from ...step import PersonInterrupted, RunContext, perform, verify
+from ...step.checks.verify import verify
+from ...step.perform import perform
+from ...step.resources.activity import PersonInterrupted
+from ...step.resources.context import RunContext
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.watched_lock import WatchedLock
-from ...workspace import Finished
+from ...workspace.processes.processes import Finished
 from ..children.child_runs import ChildRuns
 from ..passes.passes import Passes, has_passes
 from .loop_states import LoopStates

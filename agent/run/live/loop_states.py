@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...finder.finder import Finder
-from ...loops import LoopState
+from ...loops.state import LoopState
 from ...protocol import Budget, WorkResult
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from .pool import Pool
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...gate import Gate
+from ...gate.gate import Gate
 from ...protocol import Finish, Reason, StopHow
 from ...step.resources.activity import Activity
 

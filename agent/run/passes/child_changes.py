@@ -7,9 +7,10 @@ import hashlib
 from pathlib import Path
 
 from ...facts.common.children import Child
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import ChangedBy, ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
-from ...step import RunContext, file_changed
+from ...step.resources.context import RunContext
+from ...step.tool_calls.command_changes import file_changed
 
 
 async def note_child_changes(ctx: RunContext, started: PassStarted, world: str) -> None:

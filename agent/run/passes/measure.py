@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
-from ...step import PersonInterrupted, RunContext
 from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
+from ...step.resources.activity import PersonInterrupted
+from ...step.resources.context import RunContext
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
-from ...workspace import Access, Finished
+from ...workspace.processes.processes import Finished
+from ...workspace.sandbox.access import Access
 
 _SHOWN = 200
 """Maximum number of characters of a failed score command's output that a reason quotes."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ...facts.passes import PassFacts
 from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept, Reason
-from ...step import RunContext
-from ...workspace import Change
+from ...step.resources.context import RunContext
 from ...workspace.snapshots.patches import patch_of
+from ...workspace.snapshots.snapshots import Change
 from .measure import Measured
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import pass_summary

@@ -9,22 +9,17 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import Branch, PassStarted, PatchKept
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ...step.resources.watched_lock import LockEvents
-from ...workspace import Change, Snapshots
-from ...workspace.git import (
-    GitState,
-    bundle_of,
-    commit_pass,
-    commits_of_head,
-    differences,
-    is_same,
-    places_of,
-    record_state,
-    rewind,
-    wait_for_locks,
-)
+from ...workspace.git.commits import bundle_of, commit_pass
+from ...workspace.git.locks import wait_for_locks
+from ...workspace.git.places import places_of
+from ...workspace.git.record import record_state
+from ...workspace.git.refs import commits_of_head
 from ...workspace.git.repository import GitFailed, Repository
+from ...workspace.git.rewind import rewind
+from ...workspace.git.state import GitState, differences, is_same
+from ...workspace.snapshots.snapshots import Change, Snapshots
 
 
 @dataclass(frozen=True, slots=True)

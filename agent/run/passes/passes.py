@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from ...facts.passes import PassFacts
 from ...facts.verdicts import result_of
-from ...loops import LoopState
 from ...loops.passes import BEGIN, CLOSE, TRY
-from ...loops.state import met, suspects_left
+from ...loops.state import LoopState, met, suspects_left
 from ...protocol import (
     Branch,
     GoalTries,
@@ -24,13 +23,15 @@ from ...protocol import (
     Work,
     WorkResult,
 )
-from ...step import PersonInterrupted, RunContext, verify
-from ...workspace import Change
+from ...step.checks.verify import verify
+from ...step.resources.activity import PersonInterrupted
+from ...step.resources.context import RunContext
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.snapshots.patches import change_hash
+from ...workspace.snapshots.snapshots import Change
 from ..suspect import accept_same_results
-from ..tries import Candidates
+from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
 from .child_changes import note_child_changes
 from .measure import Measured, judge_score, measure_baseline

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ...facts.changes import RecordedChange
 from ...facts.facts import RunFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
-from ...step import RunContext, record_lost_command
-from ...workspace import Workspace
+from ...step.resources.context import RunContext
+from ...step.tool_calls.command_changes import record_lost_command
+from ...workspace.paths import Workspace
 from ..commands.undo import UndoContext, revert_changes
 from ..item_trees.write_merge import finish_merges
 from ..live.live_run import LiveRun

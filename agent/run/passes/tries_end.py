@@ -10,8 +10,8 @@ import msgspec
 
 from ...facts.passes import PassFacts
 from ...protocol import PassStarted, TryChosen, WorkResult
-from ...step import RunContext
-from ..tries import Candidates
+from ...step.resources.context import RunContext
+from ..tries.candidates import Candidates
 from ..tries.choice import record_not_applied
 from ..tries.review import apply_approved, review
 from .measure import Measured

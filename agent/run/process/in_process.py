@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...journal import Journal
 from ...journal.database import require_writable_folder
+from ...journal.journal import Journal
 from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
 from ..setup.inputs import ProcessContext

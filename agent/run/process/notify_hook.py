@@ -9,8 +9,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...system import path_outside
-from ...workspace import shell
+from ...system.programs import path_outside
+from ...workspace.processes.processes import shell
 
 SECONDS = 20.0
 """Seconds after which the command and its child processes are killed."""

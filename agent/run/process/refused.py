@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import Outcome, Reason, RunEnded, Stamped, UserError
-from ...reports import delete_run
+from ...reports.runs import delete_run
 
 
 def is_unused(path: Path) -> bool:

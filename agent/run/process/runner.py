@@ -10,10 +10,12 @@ from typing import cast
 
 from ...facts.checkpoint import facts_of
 from ...facts.facts import RunFacts
-from ...journal import Journal, claim
+from ...journal.claim import claim
 from ...journal.integrity.damage import Damage
-from ...loops import never_started
-from ...model import RemoteModel, close_connections
+from ...journal.journal import Journal
+from ...loops.state import never_started
+from ...model.lanes.closing import close_connections
+from ...model.remote import RemoteModel
 from ...protocol import (
     Fault,
     Finish,
@@ -27,12 +29,12 @@ from ...protocol import (
     UserError,
     WorkResult,
 )
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
 from ..client.start_request import Order
-from ..confirming import Dependencies
+from ..confirming.dependencies import Dependencies
 from ..damaged.admission import admit_damage
 from ..drive import drive
 from ..handoff.tiers import HandoffTiers

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from ...protocol import RunSpec, TelemetryFailed
-from ...telemetry import Telemetry, target_of
+from ...telemetry.live import Telemetry
+from ...telemetry.target import target_of
 from ..live.live_run import LiveRun
 from ..setup.inputs import ProcessContext
 

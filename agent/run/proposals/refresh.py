@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...facts.checkpoint import facts_of
-from ...gate import Conflict, digest_of, rebase_draft, split_bytes
-from ...gate.change.rebase import conflict_digest, holds_already
+from ...gate.change.diff import split_bytes
+from ...gate.change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
+from ...gate.draft import digest_of
 from ...gate.entries import in_conflict, rebased
 from ...gate.stored.drafts import is_file_change, stored_draft
-from ...journal import Journal, claim
+from ...journal.claim import claim
+from ...journal.journal import Journal
 from ...protocol import ProposalOpened, ProposalRebased
 from ...reports.run_state import run_state
-from ...workspace import Workspace
+from ...workspace.paths import Workspace
 from ..damaged.admission import require_undamaged
 
 WHO = "someone changed the file since"

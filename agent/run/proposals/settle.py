@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...gate import Gate, Ruling
+from ...gate.gate import Gate
 from ...gate.notes import comment_line
-from ...gate.ruling import approved
+from ...gate.ruling import Ruling, approved
 from ...gate.stored.drafts import is_file_change, stored_draft
 from ...protocol import (
     PERSON,
@@ -23,10 +23,13 @@ from ...protocol import (
     ToolFinished,
     WorkResult,
 )
-from ...step import PersonInterrupted, check_lost_command, resume_calls, verify
+from ...step.checks.verify import verify
+from ...step.resources.activity import PersonInterrupted
 from ...step.resources.recorder import Recorder
+from ...step.tool_calls.command_changes import check_lost_command
 from ...step.tool_calls.gated.at_gate import carry_out_ruling
-from ...tools import parse_arguments
+from ...step.tool_calls.perform_calls import resume_calls
+from ...tools.parse import parse_arguments
 from ..live.live_run import LiveRun
 
 STOPPED = "the program stopped while it waited"

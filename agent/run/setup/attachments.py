@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...facts.facts import RunFacts
-from ...images import check_attached, no_images_message
-from ...journal import Journal
+from ...images.attach import check_attached
+from ...images.words import no_images_message
+from ...journal.journal import Journal
 from ...protocol import ImageRef, Model, Refusal, RunSpec
-from ...step import accepts_images
+from ...step.model_call.images_shown import accepts_images
 from ...step.resources.models_in_use import ModelsInUse
 from ..client.start_request import Order
 

@@ -9,8 +9,7 @@ import msgspec
 
 from ...facts.facts import RunFacts
 from ...journal.integrity.damage import Damage
-from ...loops import LoopState
-from ...loops.state import suspect_handoff
+from ...loops.state import LoopState, suspect_handoff
 from ...protocol import (
     BUDGET,
     Budget,
@@ -29,10 +28,12 @@ from ...protocol import (
     Said,
     WorkResult,
 )
-from ...step import RunContext, charge_lost_calls, system_prompt
+from ...step.model_call.lost import charge_lost_calls
+from ...step.prompt import system_prompt
+from ...step.resources.context import RunContext
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.recorder import Recorder
-from ...stops import replace_budget
+from ...stops.budget import replace_budget
 from ..client.start_request import Order, ResumeChanges
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
@@ -42,7 +43,7 @@ from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
 from .concurrent_runs import concurrent_runs
-from .surroundings import missing_guarantees
+from .surroundings.confinement import missing_guarantees
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...journal import Holder, Journal, holder
+from ...journal.claim import Holder, holder
 from ...journal.database import LANDMARKS
+from ...journal.journal import Journal
 from ...protocol import JournalError, RunSpec
 
 MOST = 50

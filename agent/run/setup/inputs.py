@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...facts.facts import RunFacts
-from ...journal import Journal
-from ...model import NO_MODEL, NoModel, open_model
+from ...journal.journal import Journal
+from ...model.no_model import NO_MODEL, NoModel
+from ...model.opening import open_model
 from ...protocol import Clock, Model, ModelSpec
 from ...step.resources.recorder import Listener
-from ...telemetry import Telemetry
-from ...workspace import SystemClock
+from ...telemetry.live import Telemetry
+from ...workspace.clock import SystemClock
 from ..client.start_request import Order
 from ..commands.reconfigure import OpenModel
 

@@ -10,9 +10,13 @@ import msgspec
 
 from ...facts.facts import RunFacts
 from ...finder.checking import no_file_matches, unmatched
-from ...model import RemoteModel, close_connections, is_direct, refuse_missing_key
+from ...model.lanes.closing import close_connections
+from ...model.litellm_use.credentials import refuse_missing_key
+from ...model.naming import is_direct
+from ...model.remote import RemoteModel
 from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped, UserError
-from ...workspace import OWN_GIT, Workspace, command_env
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..children.kinds import searching
 from ..outcome import ended_event, outcome_of
 from .assemble import unpriced

@@ -11,18 +11,19 @@ import msgspec
 
 from ...finder.checking import CheckRunner
 from ...finder.finder import Finder
-from ...finder.workers import Worker
-from ...model import NO_MODEL
+from ...finder.workers.worker import Worker
+from ...model.no_model import NO_MODEL
 from ...protocol import FinderSpec, RunSpec
-from ...step import RunContext
-from ...workspace import Workspace
+from ...step.resources.context import RunContext
+from ...workspace.paths import Workspace
 from ..client.start_request import Order
-from ..item_trees import Worktrees
+from ..item_trees.trees import Worktrees
 from .inputs import ProcessContext
-from .surroundings import detect_sandbox, key_names
+from .surroundings.confinement import detect_sandbox
+from .surroundings.variables import key_names
 
 if TYPE_CHECKING:
-    from ...finder.crawl import Crawler
+    from ...finder.crawl.crawler import Crawler
 
 
 def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
@@ -60,7 +61,7 @@ def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder 
 def worker_of(ctx: RunContext, spec: FinderSpec) -> Worker | None:
     """Return the worker for items, or None if a model works them."""
     if spec.traits.fetches_pages:
-        from ...finder.crawl import Crawler
+        from ...finder.crawl.crawler import Crawler
 
         crawler = Crawler(
             [seed.value for seed in spec.seeds],

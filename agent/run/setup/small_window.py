@@ -9,15 +9,15 @@ import msgspec
 from ...facts.search.finding import LensFacts
 from ...finder.lenses import prompts
 from ...finder.migrate import fixer_tools
-from ...model import Counter
+from ...model.counting import Counter
 from ...protocol import CONSTRAINED, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
 from ...protocol.tools.traits import reading_tools
-from ...step import system_prompt
 from ...step.constrained import ASK
 from ...step.fitting.fixed import Count
 from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
-from ...tools import tool_specs
+from ...step.prompt import system_prompt
+from ...tools.tool_table import tool_specs
 from .offered_tools import tools_of
 
 _PASS = 48

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...config import EVERY_FILE
+from ...config.finder.recipes import EVERY_FILE
 from ...facts.facts import RunFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import CONSTRAINED, RunSpec
 from ...step.checks.guarded import Guarded
 from ...step.constrained import Constrained
@@ -15,8 +15,9 @@ from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.resources.usage import Usage
 from ...step.tool_calls.background import Background
-from ...stops import Guard, default_guard, guard_of_items
-from ...tools import Fetcher, ToolContext
+from ...stops.guard import Guard, default_guard, guard_of_items
+from ...tools.context import ToolContext
+from ...tools.reading.fetching import Fetcher
 from .worktree_preflight import guarded
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...protocol import RunSpec, UserError
 from ...shell.words import DECIDES_PROGRAMS, UNKNOWN, simple_commands
-from ...workspace import command_env
 from ...workspace.processes.processes import bash
+from ...workspace.sandbox.confined.environment import command_env
 
 _SECONDS = 5.0
 """Time limit of each call of the shell, in seconds; after it, the command counts as usable."""

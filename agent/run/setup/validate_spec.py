@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...config import did_you_mean
-from ...gate import rule_problem
-from ...mcp import require_sdk
+from ...config.limits import did_you_mean
+from ...gate.rule_lint import rule_problem
+from ...mcp.installed import require_sdk
 from ...protocol import LoopKind, RunSpec, UserError
 from ...protocol.tools.mcp import server_of
-from ...stops import validate_predicates
-from ...telemetry import target_of
-from ...tools import TOOLS, Fetcher
+from ...stops.predicates.validate_predicates import validate_predicates
+from ...telemetry.target import target_of
+from ...tools.reading.fetching import Fetcher
+from ...tools.tool_table import TOOLS
 from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
 from .worktree_preflight import branch_of

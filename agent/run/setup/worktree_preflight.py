@@ -11,10 +11,10 @@ import msgspec
 from ...facts.facts import RunFacts
 from ...loops.improve import NO_BUDGET, is_finite
 from ...protocol import Branch, GoalTries, Predicates, Refusal, RunSpec
-from ...workspace import Snapshots
 from ...workspace.git.pass_preflight import ignored_paths, why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
+from ...workspace.snapshots.snapshots import Snapshots
 
 _NAMED = 6
 """Number of ignored paths that a note names."""

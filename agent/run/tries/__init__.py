@@ -1,5 +1,1 @@
 """Tries of a pass: candidates in separate worktrees, of which the best is applied."""
-
-from .candidates import Candidates
-
-__all__ = ["Candidates"]

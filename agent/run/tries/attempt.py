@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...facts.tries import TryFacts
-from ...loops import LoopState
 from ...loops.passes import CLOSE, continue_pass
+from ...loops.state import LoopState
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
-from ...step import RunContext, perform
+from ...step.perform import perform
+from ...step.resources.context import RunContext
 from ...workspace.snapshots.patches import change_hash, patch_of
 from ..passes.pass_texts import model_summary
 

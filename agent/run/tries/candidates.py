@@ -18,10 +18,13 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
-from ...step import RunContext, file_changed
-from ...workspace import SnapshotDamaged, Snapshots, Workspace
+from ...step.resources.context import RunContext
+from ...step.tool_calls.command_changes import file_changed
+from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
+from ...workspace.paths import Workspace
 from ...workspace.snapshots.patches import patch_of
+from ...workspace.snapshots.snapshots import Snapshots
 from ..passes.measure import Measured
 from .attempt import Attempt, TryEnd
 from .choice import best_try, measure_try, record_none, record_not_applied

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from ...facts.passes import PassFacts
 from ...loops.passes import steps_used
 from ...protocol import ImproveSpec, PassStarted, Reason, TryFinished, TryMeasured
-from ...step import RunContext
+from ...step.resources.context import RunContext
 from ...stops.score import is_better
-from ...workspace import Change
 from ...workspace.snapshots.patches import changed_lines
+from ...workspace.snapshots.snapshots import Change
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
 from .attempt import Attempt
 from .try_texts import summary

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
-from ...step import RunContext
-from ...workspace import Snapshots
+from ...step.resources.context import RunContext
+from ...workspace.snapshots.snapshots import Snapshots
 from ..handoff.handoff import DECISION_PREFIX
 
 KEEP = "Keep the edits"

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ...gate import FileDraft, Ruling
 from ...gate.change.resolve_conflict import NOBODY_HERE
-from ...gate.draft import read_file_state
-from ...gate.ruling import approved as approval
+from ...gate.draft import FileDraft, read_file_state
+from ...gate.ruling import Ruling, approved as approval
 from ...gate.stored.postponed import StoredProposal
 from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Reason, TryChosen, WorkResult
-from ...step import RunContext, file_changed
+from ...step.resources.context import RunContext
 from ...step.resources.recorder import with_waiting
-from ...tools import carry_out
-from ...workspace import Change, PathRefused, UnreadableFile
+from ...step.tool_calls.command_changes import file_changed
+from ...tools.execution import carry_out
+from ...workspace.errors import PathRefused, UnreadableFile
+from ...workspace.snapshots.snapshots import Change
 from ..passes.measure import Measured
 
 _MOVED = "the file changed on disk since the tries ended"

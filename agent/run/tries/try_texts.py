@@ -8,7 +8,9 @@ from ...facts.facts import RunFacts
 from ...facts.passes import PassFacts
 from ...loops.state import failing_checks
 from ...protocol import TryFinished, TryMeasured
-from ...step import RunContext, feedback, system_prompt
+from ...step.checks.feedback import feedback
+from ...step.prompt import system_prompt
+from ...step.resources.context import RunContext
 from ..passes.pass_texts import first_message
 
 _TASK = """\

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...loops import LoopState
-from ...loops.state import met
-from ...step import RunContext, verify
+from ...loops.state import LoopState, met
+from ...step.checks.verify import verify
+from ...step.resources.context import RunContext
 from ..passes.pass_texts import describe_failure
 
 

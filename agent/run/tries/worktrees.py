@@ -13,13 +13,15 @@ from pathlib import Path
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import try_name
-from ...step import RunContext
-from ...workspace import Snapshots, Workspace
-from ...workspace.checkout import add_tracked_files
-from ...workspace.git import drop_refs_made_in, places_of
+from ...step.resources.context import RunContext
+from ...workspace.checkout.clean_git import add_tracked_files
+from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository, repository_top
+from ...workspace.git.worktree_refs import drop_refs_made_in
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.snapshots import Snapshots
 from ..passes.pass_repository import stored_state
 
 FOLDER = "worktrees"

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from ...system import real_path
+from ...system.real_paths import real_path
 from ..line_parser import Line
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...gate import changed_draft
-from ...journal import Journal
+from ...gate.draft import changed_draft
+from ...journal.journal import Journal
 from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
-from ...workspace.seals import LARGEST_STORED, Difference, Mark, SealRestorer, Seals
+from ...workspace.seals.marks import Mark
+from ...workspace.seals.restore import SealRestorer
+from ...workspace.seals.seals import LARGEST_STORED, Difference, Seals
 from ..resources.activity import Activity
 from ..resources.recorder import with_waiting
 from ..resources.tree import Tree
@@ -28,12 +30,10 @@ class Guarded:
     def __init__(self, tree: Tree, journal: Journal, facts: RunFacts, activity: Activity) -> None:
         self._tree, self._journal, self._facts, self._activity = tree, journal, facts, activity
         guard, workspace = tree.guard, tree.workspace
-        self._guard, self._root = guard, workspace.root
-        private = frozenset(str(place) for place in workspace.private)
+        self._guard, self._root, private = guard, workspace.root, frozenset(map(str, workspace.private))
         depends = guard.depends
-        self._seals = Seals(
-            self._root, guard.seals, journal.keep, private, installed=depends.places, goals=depends.goals
-        )
+        places, goals = depends.places, depends.goals
+        self._seals = Seals(self._root, guard.seals, journal.keep, private, installed=places, goals=goals)
         overflow = journal.path.with_suffix(".kept")
         self._restorer = SealRestorer(self._root, overflow, workspace.own_writes, journal.keep, workspace.leftovers)
         self._one_at_a_time = asyncio.Lock()

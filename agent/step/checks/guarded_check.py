@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ...protocol import Prompted, Record
-from ...stops.guarding import check_environment
-from ...workspace import Sandbox, SnapshotDamaged, Snapshots
+from ...stops.guarding.tool_table import check_environment
+from ...workspace.errors import SnapshotDamaged
+from ...workspace.sandbox.sandbox import Sandbox
+from ...workspace.snapshots.snapshots import Snapshots
 from ..tool_calls.background import Background
 from .guarded import Guarded
 

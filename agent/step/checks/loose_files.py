@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from ...workspace.seals import SKIPPED
+from ...workspace.seals.names import SKIPPED
 
 _MOST = 100_000
 _CACHES = SKIPPED | {".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"}

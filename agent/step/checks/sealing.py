@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterable
 
 from ...protocol import Refusal
-from ...workspace.seals import Seals, TooManyNames
+from ...workspace.seals.names import TooManyNames
+from ...workspace.seals.seals import Seals
 
 
 async def capture(seals: Seals, paths: Iterable[str]) -> None:

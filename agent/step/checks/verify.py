@@ -9,21 +9,17 @@ import msgspec
 
 from ...facts.facts import RunFacts
 from ...facts.verdicts import digest_of
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ...stops import (
-    CheckResult,
-    Counted,
-    RunActions,
-    Verdict,
-    compare,
-    judge_file,
-    judge_python,
-    judge_required,
-    judge_schema,
-    run_check,
-)
-from ...workspace import Workspace
+from ...stops.checks import CheckResult, run_check
+from ...stops.counting.comparing import compare
+from ...stops.counting.counted import Counted
+from ...stops.predicates.files import judge_file
+from ...stops.predicates.python import judge_python
+from ...stops.predicates.required import RunActions, judge_required
+from ...stops.predicates.schema import judge_schema
+from ...stops.verdict import Verdict
+from ...workspace.paths import Workspace
 from ..resources.change_tracker import ChangeTracker
 from ..resources.context import RunContext
 from ..resources.last_line import output_reported

@@ -10,10 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...config import script_is_trusted
+from ...config.hooks.hook_scripts import script_is_trusted
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
-from ...workspace import Access, Finished
+from ...workspace.processes.processes import Finished
+from ...workspace.sandbox.access import Access
 from ..resources.context import RunContext
 from ..tool_calls.command_changes import record_changes, restore_guarded
 from .hook_input import HookEvent, hook_input

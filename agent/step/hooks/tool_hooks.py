@@ -8,9 +8,11 @@ import msgspec
 
 from ...protocol import FileChanged, Record, ToolCall
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...tools import McpCall, Parsed, ToolContext, ToolResult
-from ...tools.result import failure
-from ...workspace import PathRefused
+from ...tools.context import ToolContext
+from ...tools.mcp_call import McpCall
+from ...tools.parse import Parsed
+from ...tools.result import ToolResult, failure
+from ...workspace.errors import PathRefused
 from ..resources.context import RunContext
 from .hook_input import HookEvent
 from .run_hooks import run_hooks, says

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     CallAdmitted,
@@ -22,7 +22,9 @@ from ...protocol import (
     Spent,
     ToolSpec,
 )
-from ...stops import Exhausted, Grant, Margin, Reserve, admit, reserve_for, tighter
+from ...stops.budget import Exhausted, Grant, admit, tighter
+from ...stops.margin import Margin
+from ...stops.reserve import Reserve, reserve_for
 from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.context import Fitted
 from ..fitting.next_prompt import fit_prompt, window_too_small

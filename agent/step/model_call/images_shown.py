@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...facts.conversation import Conversation
 from ...facts.facts import RunFacts
-from ...images import without_images
+from ...images.words import without_images
 from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
 
 _OF_IMAGES = re.compile(r"\bimages?\b|image_?(url|input)|multi-?modal|mmproj|support(s|ed)? vision|vision input", re.I)

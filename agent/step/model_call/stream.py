@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from ...journal import StreamRedactor
+from ...journal.stream_redactor import StreamRedactor
 from ...protocol import (
     CallPart,
     Charged,
@@ -31,7 +31,7 @@ from ...protocol import (
     UsagePart,
     bill,
 )
-from ...stops import Grant
+from ...stops.budget import Grant
 from ..constrained import Constrained
 from ..fitting.context import Fitted
 from ..resources.context import RunContext

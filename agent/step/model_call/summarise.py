@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Interrupted, Message, Prompted
-from ...stops import Exhausted
+from ...stops.budget import Exhausted
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...facts.conversation import last_text
 from ...protocol import Interrupted, Prompted
-from ...stops import Exhausted, Grant
+from ...stops.budget import Exhausted, Grant
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext

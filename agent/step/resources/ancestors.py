@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ...facts.common.spending import USAGE_EVENTS
 from ...facts.facts import RunFacts
-from ...journal import Journal
 from ...journal.integrity.tail import Used
+from ...journal.journal import Journal
 from ...protocol import Budget, CallAdmitted, ParentRef, RunSpec, Spent, Stamped
-from ...stops import Exhausted, over
+from ...stops.budget import Exhausted, over
 
 
 class Ancestors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.facts import RunFacts
-from ...workspace import Snapshots
+from ...workspace.snapshots.snapshots import Snapshots
 
 
 class ChangeTracker:

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...facts.facts import RunFacts
-from ...gate import Gate
-from ...journal import Journal
+from ...gate.gate import Gate
+from ...journal.journal import Journal
 from ...protocol import Clock, StallEnd
-from ...stops import Guard, Quotas
-from ...tools import ToolContext
-from ...workspace import Sandbox, Snapshots, Workspace
+from ...stops.guard import Guard
+from ...stops.quota import Quotas
+from ...tools.context import ToolContext
 from ...workspace.git.hooks import CommitHooks
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.sandbox import Sandbox
+from ...workspace.snapshots.snapshots import Snapshots
 from ..checks.guarded import Guarded
 from ..constrained import Constrained
 from ..tool_calls.background import Background

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
 from ...facts.facts import RunFacts
-from ...journal import Entry, Journal
+from ...journal.event_writer import Entry
 from ...journal.integrity.durable import must_be_flushed
+from ...journal.journal import Journal
 from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Stamped, Waiting
 
 Listener = Callable[[Stamped], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...facts.facts import RunFacts
-from ...stops import StallWatch
+from ...stops.stall.watch import StallWatch
 
 
 class StallWatches:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...gate import Gate
-from ...stops import Guard
-from ...workspace import Sandbox, Workspace
+from ...gate.gate import Gate
+from ...stops.guard import Guard
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.sandbox import Sandbox
 from .change_tracker import ChangeTracker
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from ...facts.facts import RunFacts
 from ...protocol import Clock, Spent
-from ...stops import reserve_for
+from ...stops.reserve import reserve_for
 from .ancestors import Ancestors
 from .models_in_use import ModelsInUse
 from .stopwatch import Stopwatch

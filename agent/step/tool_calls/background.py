@@ -6,12 +6,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...gate import CommandDraft
-from ...journal import Journal
+from ...gate.draft import CommandDraft
+from ...journal.journal import Journal
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
-from ...tools import ToolResult
-from ...workspace import Access, Finished, HeadTail, ProcessTree, Sandbox, Snapshots
+from ...tools.result import ToolResult
+from ...workspace.processes.output import HeadTail
+from ...workspace.processes.process_tree import ProcessTree
+from ...workspace.processes.processes import Finished
 from ...workspace.processes.write_hold import WriteHold
+from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.sandbox import Sandbox
+from ...workspace.snapshots.snapshots import Snapshots
 from ..resources.tree import Tree
 
 KEPT = 1_000_000

@@ -8,7 +8,8 @@ from typing import Any
 
 from ...protocol import ToolCall
 from ...protocol.tools.traits import EndingTool
-from ...tools import Parsed, ToolResult
+from ...tools.parse import Parsed
+from ...tools.result import ToolResult
 
 OnEnding = Callable[[str | None, str, dict[str, Any]], None]
 """Called with the name of the work, the tool that ends it, and the call's arguments, in the commit of the result."""

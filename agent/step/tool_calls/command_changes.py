@@ -10,13 +10,15 @@ from pathlib import Path
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...gate import changed_draft
 from ...gate.change.diff import compare_contents
 from ...gate.change.hunks import Split
-from ...journal import Journal
+from ...gate.draft import changed_draft
+from ...journal.journal import Journal
 from ...protocol import ChangedBy, FileChanged, Record
-from ...stops import Guard
-from ...workspace import Change, SnapshotDamaged, Workspace
+from ...stops.guard import Guard
+from ...workspace.errors import SnapshotDamaged
+from ...workspace.paths import Workspace
+from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import PersonInterrupted
 from ..resources.change_tracker import ChangeTracker
 from ..resources.context import RunContext

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...gate import CommandDraft, Ruling
+from ...gate.draft import CommandDraft
+from ...gate.ruling import Ruling
 from ...protocol import PERSON, Record
-from ...stops import count_failing
-from ...tools import ToolResult, carry_out
-from ...workspace import Access, Change, MissingAccess, Sandbox, Workspace
+from ...stops.counting.reading import count_failing
+from ...tools.execution import carry_out
+from ...tools.result import ToolResult
+from ...workspace.paths import Workspace
+from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.refused import MissingAccess
+from ...workspace.sandbox.sandbox import Sandbox
+from ...workspace.snapshots.snapshots import Change
 from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
 from ..resources.context import RunContext

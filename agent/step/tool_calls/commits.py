@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...journal import Journal
+from ...journal.journal import Journal
 from ...protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
 from ...workspace.git.commit_file import SharedRepository
 from ...workspace.git.hooks import CommitHooks, HookRefused, find_hooks

@@ -11,19 +11,16 @@ from pathlib import Path
 import msgspec
 
 from ...facts.facts import RunFacts
-from ...protocol import (
-    Fault,
-    JournalError,
-    PlanChanged,
-    Record,
-    ToolCall,
-    ToolCalled,
-    ToolFinished,
-)
+from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
 from ...protocol.tools.traits import ending_tool, traits_of
-from ...stops import reject_finish
-from ...tools import EditFile, Parsed, ToolContext, ToolResult, WriteFile, parse_call, read
-from ...workspace import Workspace
+from ...stops.finish import reject_finish
+from ...tools.arguments import EditFile, WriteFile
+from ...tools.context import ToolContext
+from ...tools.execution import read
+from ...tools.mcp_call import parse_call
+from ...tools.parse import Parsed
+from ...tools.result import ToolResult
+from ...workspace.paths import Workspace
 from ..hooks.tool_hooks import refused_before_tool
 from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted

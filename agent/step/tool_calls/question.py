@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ...gate import Gate
+from ...gate.gate import Gate
 from ...protocol import QuestionAnswered, QuestionAsked, Record, ToolCall, Waiting
-from ...tools import Parsed, ToolResult
+from ...tools.parse import Parsed
+from ...tools.result import ToolResult
 from ..resources.context import RunContext
 from .call_results import CallResults
 

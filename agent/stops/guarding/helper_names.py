@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from ...system import walk_folders
+from ...system.plain_files import walk_folders
 from ...workspace.seals.names import SKIPPED
 
 _VENV = "pyvenv.cfg"

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 
 _LARGEST = 1_000_000
 _PYTHON = (".py", ".pyw")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from ...system import walk_folders
+from ...system.plain_files import walk_folders
 
 _MOST = 3_000
 """Most files of one package."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...workspace import Workspace
+from ...workspace.paths import Workspace
 from ..verdict import Verdict
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from ...workspace import Finished, Sandbox, Workspace
+from ...workspace.paths import Workspace
+from ...workspace.processes.processes import Finished
+from ...workspace.sandbox.sandbox import Sandbox
 from ..verdict import Verdict
 
 _ISOLATED = Path(__file__).with_name("isolated")

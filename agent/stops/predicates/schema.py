@@ -11,7 +11,9 @@ from typing import Any, cast
 import msgspec
 
 from ...protocol import UserError
-from ...workspace import Finished, Sandbox, Workspace
+from ...workspace.paths import Workspace
+from ...workspace.processes.processes import Finished
+from ...workspace.sandbox.sandbox import Sandbox
 from ..verdict import Verdict
 from .schema_refs import require_known_dialect, require_local
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...system import address_in_entry, may_resolve_to, tls
+from ...system.internet import address_in_entry, may_resolve_to
+from ...system.tls import tls
 from ...web.markup import UnreadablePage
 from ...web.readable import readable
 from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, status_text

@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ...protocol import SKILL
-from ...workspace import FileState, PathRefused, UnreadableFile, read_state
+from ...workspace.errors import PathRefused, UnreadableFile
+from ...workspace.files.states import FileState, read_state
 from ..arguments import ListFiles, ReadFile
 from ..context import OUTPUT, ToolContext
 from ..result import ToolResult, failure

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ...system import find_program
-from ...workspace import Finished, PathRefused, run_process
+from ...system.programs import find_program
+from ...workspace.errors import PathRefused
+from ...workspace.processes.processes import Finished, run_process
 from ..arguments import Search
 from ..context import ToolContext
 from ..result import ToolResult, failure

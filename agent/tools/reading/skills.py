@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...config import BadSkill, load_skill, skill_body
+from ...config.skills.find_skills import load_skill, skill_body
+from ...config.skills.folder_content import BadSkill
 from ...protocol import SKILL, Skill
-from ...workspace import PathRefused, UnreadableFile, read_state
+from ...workspace.errors import PathRefused, UnreadableFile
+from ...workspace.files.states import read_state
 from ..context import ToolContext
 from ..result import ToolResult, failure
 

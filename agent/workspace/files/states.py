@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...system import real_path
+from ...system.real_paths import real_path
 from ..errors import UnreadableFile, WriteFailed
 from .beneath import open_beneath, read_all
 from .content import Newline, stray_byte, text_format_of, with_newline

@@ -16,9 +16,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...system import crash_point
+from ...system.crash import crash_point
 from ..errors import StaleFile, WriteFailed
-from ..leftovers import Use
+from ..leftovers.record import Use
 from ..paths import Workspace
 from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all

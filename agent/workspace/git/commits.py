@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from ..own_temp import temp_folder
 from .places import places_of
 from .record import open_submodule

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ...protocol import RundryError
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from ..files.states import FileState, read_state
 from ..files.write import remove_any_file, write_any_file
 from ..own_temp import temp_folder

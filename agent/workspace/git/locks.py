@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from ...system import lock_holder
+from ...system.lock_holder import lock_holder
 from .places import GitPlaces
 from .repository import GitFailed
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
 from .repository import Repository
 from .state import STASH, GitState, KeptFile, Stashed, Submodule

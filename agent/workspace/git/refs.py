@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from .places import LARGEST_KEPT, GitPlaces
 from .record import stash_of
 from .repository import Repository

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from ...protocol import RundryError
-from ...system import find_program
+from ...system.programs import find_program
 from ..processes.processes import run_process
 from .user_config import CONFIG_READ, SAFE_ENV, UserConfig, read_config, settings_env
 

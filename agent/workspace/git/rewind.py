@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...system import read_plain
+from ...system.plain_files import read_plain
 from .index import restore_index
 from .locks import LockWatcher, wait_for_locks
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of

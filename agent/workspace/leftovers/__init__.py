@@ -1,5 +1,1 @@
 """Record the temporary files of writes, and remove those that a killed process left."""
-
-from .record import Leftovers, Use
-
-__all__ = ["Leftovers", "Use"]

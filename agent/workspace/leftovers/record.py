@@ -18,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from ...system import crash_point
+from ...system.crash import crash_point
 from ..files.beneath import exchange, rename_new, write_all
 
 Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import msgspec
 
-from ...system import find_program
+from ...system.programs import find_program
 from ..errors import CommandNotStarted
 from .output import shorten
 from .process_tree import ProcessTree

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import msgspec
 
-from ...system import find_program
+from ...system.programs import find_program
 from ..processes.processes import bash
 from .access import Access
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .places import is_real_folder, protected
-from .private_git import GitMounts
 from .private_git.folders import repository_places
+from .private_git.guard import GitMounts
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set the limit inside the sandbox, where only its own processes are counted (setrlimit(2), user namespaces)."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ...protocol import SandboxKind
-from ...system import real_path
+from ...system.real_paths import real_path
 from ..names import CONFIG
 from ..processes.processes import Finished
 from .confined.hidden_places import HiddenPlaces

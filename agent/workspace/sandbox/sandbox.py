@@ -15,19 +15,22 @@ from typing import Unpack
 import msgspec
 
 from ...protocol import SandboxKind
-from ..leftovers import Leftovers
+from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, run_process, shell
 from .access import Access
 from .bubblewrap import Stage, find_bubblewrap
-from .confined import HideRules, command_env
 from .confined.confinement import NO_ACCESS, Confinement, SandboxSettings
+from .confined.environment import command_env
+from .confined.hidden_places import HideRules
 from .confined.programs import program_places
-from .kept import Copies, KeptPlaces
+from .kept.copies import Copies
+from .kept.restore import KeptPlaces
 from .landlock import why_no_landlock
-from .private_git import GitGuard
 from .private_git.command_checks import CommandChecks
-from .probe import AttackStage, probe
+from .private_git.guard import GitGuard
+from .probe.run import probe
+from .probe.stage import AttackStage
 
 _TRIED_SECONDS = 5.0
 KINDS = ("bubblewrap", "landlock")

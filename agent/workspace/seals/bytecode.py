@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ...system import walk_folders
+from ...system.plain_files import walk_folders
 from ..files.beneath import folder_of
 from .marks import Stamp, stamp_of
 from .names import CACHE

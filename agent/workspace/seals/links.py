@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...system import walk_folders
+from ...system.plain_files import walk_folders
 from .names import SKIPPED
 
 _DEPTH = 8

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from ...system import crash_point
+from ...system.crash import crash_point
 from ..errors import StaleFile
 from ..files.beneath import exchange
 from ..files.own_writes import OwnWrites
-from ..leftovers import Leftovers
+from ..leftovers.record import Leftovers
 from .file_flags import clear_flags
 from .marks import ABSENT, FILE, LINK, Mark
 

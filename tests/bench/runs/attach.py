@@ -11,7 +11,8 @@ import psutil
 from fakes.rundry import Home
 from fakes.terminal import Terminal
 
-from rundry.agent.journal import Journal, holder
+from rundry.agent.journal.claim import holder
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Event,

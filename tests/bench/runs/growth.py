@@ -13,7 +13,7 @@ from fakes.project import make_project
 from fakes.rundry import Home
 from fakes.terminal import Terminal
 
-from rundry.agent.journal import holder
+from rundry.agent.journal.claim import holder
 
 from ..serving import serving
 from ..table import Row

@@ -9,7 +9,7 @@ from pathlib import Path
 from fakes.rundry import Home
 
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Event,

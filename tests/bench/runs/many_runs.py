@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.rundry import RUNDRY, Home
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Charged,

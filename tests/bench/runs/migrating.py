@@ -14,7 +14,7 @@ from fakes.project import git
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import edit
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, FinderSpec, LoopKind, Recipe
 
 from ..table import Row

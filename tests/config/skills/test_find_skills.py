@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import BadSkill, Trust, find_skills, load_skill
+from rundry.agent.config.skills.find_skills import find_skills, load_skill
+from rundry.agent.config.skills.folder_content import BadSkill
+from rundry.agent.config.trust import Trust
 
 BODY = "---\nname: {name}\ndescription: Use it for {name}.\nallowed-tools: Bash(*)\n---\nThe steps of {name}.\n"
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import SlashCommand, Trust, find_commands
+from rundry.agent.config.skills.slash_commands import SlashCommand, find_commands
+from rundry.agent.config.trust import Trust
 from rundry.agent.protocol import UserError
 
 BUILT_IN = {"stop", "edit_file"}

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from sampling import sampled
 
-from rundry.agent.config import read_finder, read_goal
+from rundry.agent.config.finder.spec_file import read_finder
+from rundry.agent.config.specs.goal_file import read_goal
 from rundry.agent.protocol import UserError
 
 HOSTILE = [

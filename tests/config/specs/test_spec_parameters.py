@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.config import GoalRequest, SearchRequest, given_values, read_finder, read_goal
+from rundry.agent.config.finder.recipes import SearchRequest
+from rundry.agent.config.finder.spec_file import read_finder
+from rundry.agent.config.specs.goal_file import GoalRequest, read_goal
+from rundry.agent.config.specs.parameters import given_values
 from rundry.agent.protocol import UserError
 
 LENS = "[[lens]]\nname = 'a'\nprompt = 'p'\n"

@@ -17,7 +17,9 @@ from sampling import sampled
 from rundry.agent import Journal, Sandbox, facts_of
 from rundry.agent.run.confirming.checkout import Result
 from rundry.agent.run.confirming.trial import run_trial
-from rundry.agent.workspace import Snapshots, Workspace, command_env
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.snapshots.snapshots import Snapshots
 
 
 def test_a_result_that_passes_in_a_clean_checkout_is_done_and_confirmed(home: Home, project: Path):

@@ -15,7 +15,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, calls, say
 from fakes.wire import Recorded, text_of
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import to_json_line
 
 TURNS = [

@@ -19,7 +19,7 @@ from fakes.wire import text_of
 from sampling import sampled
 
 from rundry.agent import run_state
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Event, LoopKind, ModelSpec, RunSpec, RunStarted
 
 HELD = Turn(text="I think about it for a while", hold_after=4)
@@ -290,7 +290,7 @@ def begin(home: Home, project: Path, run_id: str, *events: Event) -> Path:
 @contextmanager
 def held(path: Path) -> Generator[None]:
     """A runner has it, and does nothing."""
-    from rundry.agent.journal import claim
+    from rundry.agent.journal.claim import claim
 
     with claim(path):
         yield

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from fakes.rundry import Home, Ran
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Charged,

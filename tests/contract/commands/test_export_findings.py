@@ -14,7 +14,7 @@ import pytest
 from fakes.rundry import Home, Ran
 from jsonschema import Draft4Validator, FormatChecker
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Event,

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 
 def first_run(home: Home, project: Path, server: ScriptedServer) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from fakes.rundry import Home, Ran
 
-from rundry.agent.journal import Journal, claim
+from rundry.agent.journal.claim import claim
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Charged,

@@ -14,7 +14,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, HttpError, Turn, call, calls, finish, say
 from fakes.wire import text_of
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Steer
 
 SLOW = Turn(error=HttpError(429, "slow down", headers={"Retry-After": "1"}))

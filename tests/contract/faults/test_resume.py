@@ -11,7 +11,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Turn, call
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 
 def test_after_kill_nine_in_a_stream_resume_continues_from_the_journal(home: Home, project: Path):

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls
 
 from rundry.agent.facts.changes import standing_changes
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 FIXED = CORE.replace("return a - b", "return a + b").replace("(len(values) + 1)", "len(values)")
 TURN = calls(

@@ -10,7 +10,7 @@ from fakes.rundry import Home
 from fakes.server import ScriptedServer
 from fakes.turns import Call, call, calls
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import RuleAdded, RuleRemoved
 
 NAMES = ("one.py", "two.py")

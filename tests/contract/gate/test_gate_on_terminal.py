@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.terminal import Terminal
 from fakes.turns import Turn, call
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import event_type, to_json_line
 
 BOTH = CORE.replace("return a - b", "return a + b").replace("return 2 * a", "return a + a")

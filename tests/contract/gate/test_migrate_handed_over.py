@@ -10,7 +10,7 @@ from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, edit
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ProposalOpened
 
 COMMAND = call("run_command", command="echo new > a.txt")

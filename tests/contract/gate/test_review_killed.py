@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.turns import edit, finish
 from fakes.wire import text_of
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import event_type
 
 DOUBLES = edit("calc/core.py", '"""Sums."""\n', '"""Sums."""\n"""Sums."""\n')

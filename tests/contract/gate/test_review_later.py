@@ -14,7 +14,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.wire import text_of
 
-from rundry.agent.journal import holder
+from rundry.agent.journal.claim import holder
 
 
 def hand_over(home: Home, project: Path, server: ScriptedServer) -> str:

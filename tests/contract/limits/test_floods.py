@@ -14,7 +14,7 @@ from fakes.rundry import Home, Running
 from fakes.server import ScriptedServer
 from fakes.turns import Turn
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Command, Pause, Steer
 
 FORMATS = ("chat", "anthropic")

@@ -13,7 +13,7 @@ from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import LimitsChanged, LimitValue
 
 HELD = Turn(text="I think about it for a while", hold_after=4)

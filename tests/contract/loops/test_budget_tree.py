@@ -14,7 +14,7 @@ from fakes.server import Rule, ScriptedServer
 from fakes.turns import call
 from sampling import sampled
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, LoopKind, ParentRef, RunSpec
 
 IN, OUT = 10.0, 40.0

@@ -17,8 +17,9 @@ from fakes.turns import edit
 from fakes.web.site import Site
 from sampling import sampled
 
-from rundry.agent.finder import FrontierView, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.item_state import State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 
 WORKER = """\
 import json, sys

@@ -14,7 +14,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, Turn, call, calls, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 CHECK = "grep -qx done state.txt"
 AUTO = ["--gate", "auto", "--headless", "--json"]

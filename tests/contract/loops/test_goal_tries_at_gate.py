@@ -11,7 +11,7 @@ from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, calls, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ProposalOpened
 
 CHECK = "grep -qx done state.txt"

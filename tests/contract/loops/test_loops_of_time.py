@@ -226,7 +226,7 @@ def test_a_paced_run_on_the_real_clock_sleeps_until_it_is_woken(home: Home, proj
         base = ["--model", "fake", "--api-base", server.base_url, "--headless", "--json", "--loop", "paced"]
         with home.start("run", "wait for CI", *base, cwd=project) as running:
             slept = running.wait_event("sleeping")
-            from rundry.agent.journal import Journal
+            from rundry.agent.journal.journal import Journal
             from rundry.agent.protocol import Wake
 
             view = Journal.open(home.journals()[0])

@@ -14,7 +14,7 @@ from fakes.rundry import Home, Ran
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Call, call, calls, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 SCORE = ["--score", "cat score.txt", "--patience", "1"]
 AUTO = ["--gate", "auto", "--headless"]

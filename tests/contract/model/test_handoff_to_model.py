@@ -15,7 +15,7 @@ from fakes.project import CHECK, FIX_BOTH, read
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, calls
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Interrupt, ModelSpec, Prompted, Shell, Stamped, SwitchModel, ToolFinished
 
 ODD = "toolu/odd id:with*signs and far more letters than the forty that some providers take in one"

@@ -14,7 +14,7 @@ from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
 from fakes.turns import Turn, call, edit, finish
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import FilledFile, RunSpec
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "recipes.md"

@@ -19,7 +19,7 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 GOAL = ["make the suite green", "--until", CHECK, "--headless", "--json", "--gate", "auto"]
 KEY = "sk-ant-canary-0123456789abcdefghij"

@@ -12,7 +12,7 @@ from fakes.server import ScriptedServer
 from fakes.terminal import Terminal
 from fakes.turns import Turn
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Stamped, event_type, to_json_line
 
 HELD = Turn(text="I think about it for a while", hold_after=4)

@@ -14,7 +14,7 @@ from fakes.server import ScriptedServer
 from fakes.terminal import Terminal
 from fakes.turns import Turn, call
 
-from rundry.agent.journal import holder
+from rundry.agent.journal.claim import holder
 
 HELD = Turn(text="I think about it for a while", hold_after=4)
 

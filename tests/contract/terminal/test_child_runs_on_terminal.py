@@ -16,7 +16,7 @@ from fakes.server import Rule, ScriptedServer
 from fakes.terminal import Terminal
 from fakes.turns import HttpError, Turn, call
 
-from rundry.agent.journal import holder
+from rundry.agent.journal.claim import holder
 
 NAMES = ["a.txt", "b.txt"]
 

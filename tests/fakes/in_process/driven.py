@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.facts.facts import RunFacts, fold
-from rundry.agent.finder import Frontier
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Clock,
@@ -37,7 +37,7 @@ from rundry.agent.protocol import (
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
 from rundry.agent.run.setup.inputs import ProcessContext
-from rundry.agent.workspace import SystemClock
+from rundry.agent.workspace.clock import SystemClock
 
 from ..models.model import ScriptedModel
 from ..rundry import Events

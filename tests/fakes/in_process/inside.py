@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     GateMode,
@@ -26,7 +26,7 @@ from rundry.agent.protocol import (
     Stamped,
     to_json_line,
 )
-from rundry.agent.reports import new_run_id
+from rundry.agent.reports.runs import new_run_id
 from rundry.agent.run.process.in_process import run_in_process
 
 from ..rundry import Events

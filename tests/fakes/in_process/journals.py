@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import LoopKind, ModelSpec, RunSpec
 
 

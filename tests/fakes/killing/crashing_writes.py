@@ -12,15 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rundry.agent.workspace import (
-    Leftovers,
-    Sandbox,
-    Workspace,
-    command_env,
-    read_state,
-    remove_file,
-    write_file,
-)
+from rundry.agent.workspace.files.states import read_state
+from rundry.agent.workspace.files.write import remove_file, write_file
+from rundry.agent.workspace.leftovers.record import Leftovers
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 TESTS = Path(__file__).resolve().parents[2]
 OLD, NEW = b"old\n" * 3000, b"new and longer\n" * 3000
@@ -37,7 +34,8 @@ def run(what: str, folder: Path, at: int = 0) -> int:
 
 
 def main() -> None:
-    from rundry.agent.workspace.seals import SealRestorer, read_mark
+    from rundry.agent.workspace.seals.marks import read_mark
+    from rundry.agent.workspace.seals.restore import SealRestorer
 
     what, folder = sys.argv[1], Path(sys.argv[2])
     place, runs = folder / "place", folder / "runs"

@@ -35,7 +35,7 @@ def approve_and_die(journal: Path, moment: str, *, timeout: float = 60.0) -> Non
 
 
 def main() -> None:
-    from rundry.agent.journal import Journal
+    from rundry.agent.journal.journal import Journal
     from rundry.agent.protocol import Decide, FileChanged, ProposalDecided, Stamped
     from rundry.agent.reports.run_state import run_state
     from rundry.agent.run.client.start_request import ResumeChanges

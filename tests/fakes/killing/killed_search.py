@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.finder import FrontierView, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.item_state import State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     FinderSpec,
@@ -36,7 +37,7 @@ from rundry.agent.protocol import (
 from rundry.agent.run.client.start_request import Order, ResumeChanges
 from rundry.agent.run.process.runner import run_order
 from rundry.agent.run.setup.inputs import ProcessContext
-from rundry.agent.workspace import SystemClock
+from rundry.agent.workspace.clock import SystemClock
 
 from ..in_process.inside import spec_of
 from ..models.minded import MindedModel, judge, report

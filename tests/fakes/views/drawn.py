@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from rundry.agent import Block
 from rundry.tui.theme import register_themes
-from rundry.tui.transcript import Transcript
+from rundry.tui.transcript.widget import Transcript
 
 
 class Stage(App[None]):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from finder.remote.dask_cluster import DaskCluster
 
-from rundry.agent.finder import FrontierView, State
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.item_state import State
+from rundry.agent.finder.items.view import FrontierView
+from rundry.agent.journal.journal import Journal
 
 pytest.importorskip("distributed", reason="rundry[dask] is not installed")
 

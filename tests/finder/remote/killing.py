@@ -16,7 +16,7 @@ import psutil
 from fakes.rundry import RUNDRY, Home
 
 from rundry.agent.facts.checkpoint import last_end
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 
 from .conftest import TREE, states_of, write_search
 from .dask_cluster import DaskCluster

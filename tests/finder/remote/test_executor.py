@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rundry.agent.config.finder.executor import read_executor
-from rundry.agent.finder import Candidate
+from rundry.agent.finder.items.item_state import Candidate
 from rundry.agent.finder.remote.batches import BATCH_SECONDS, MOST_ITEMS, BatchSize
 from rundry.agent.finder.remote.order import (
     LARGEST,
@@ -19,7 +19,7 @@ from rundry.agent.finder.remote.order import (
     join_orders,
     split_orders,
 )
-from rundry.agent.finder.workers import ItemResult, WorkItem
+from rundry.agent.finder.workers.worker import ItemResult, WorkItem
 from rundry.agent.protocol import UserError
 
 

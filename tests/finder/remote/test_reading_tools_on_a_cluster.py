@@ -22,8 +22,12 @@ from rundry.agent.finder.remote.order import Job, SandboxJob, own_versions
 from rundry.agent.finder.remote.remote_tools import RemoteTools
 from rundry.agent.finder.remote.trees.scan import TreeReader
 from rundry.agent.protocol import Rule
-from rundry.agent.tools import TOOLS, ToolContext, ToolResult, read
-from rundry.agent.workspace import Sandbox, Workspace
+from rundry.agent.tools.context import ToolContext
+from rundry.agent.tools.execution import read
+from rundry.agent.tools.result import ToolResult
+from rundry.agent.tools.tool_table import TOOLS
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 from .dask_cluster import DaskCluster
 

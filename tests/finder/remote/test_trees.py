@@ -12,7 +12,7 @@ from rundry.agent.finder.remote.trees.copies import Copies
 from rundry.agent.finder.remote.trees.manifest import PIECE, Entry, decode_manifest, digest_of, encode_manifest
 from rundry.agent.finder.remote.trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
 from rundry.agent.finder.remote.trees.store import Missing, Store
-from rundry.agent.workspace import Workspace
+from rundry.agent.workspace.paths import Workspace
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from rundry.agent.gate import CommandDraft, PolicyContext, judge
+from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.protocol import GateMode, Rule
 from rundry.agent.shell.line_parser import parse_line
-from rundry.agent.workspace import Workspace
+from rundry.agent.workspace.paths import Workspace
 
 from ..target import Target
 

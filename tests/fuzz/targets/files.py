@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from rundry.agent.config import load_settings
 from rundry.agent.config.finder.spec_file import read_finder
+from rundry.agent.config.settings import load_settings
 from rundry.agent.finder.workers.reply import read_reply
 from rundry.agent.gate.repository import runs_code
 from rundry.agent.protocol import RundryError

@@ -10,7 +10,7 @@ from pathlib import Path
 from fakes.in_process.journals import make_journal
 
 from rundry.agent.facts.checkpoint import facts_of
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     ProposalOpened,
     RundryError,
@@ -21,10 +21,10 @@ from rundry.agent.protocol import (
     ToolCalled,
     ToolFinished,
 )
-from rundry.agent.reports import list_runs
 from rundry.agent.reports.check import check_journal
 from rundry.agent.reports.export import exported_lines
 from rundry.agent.reports.run_state import run_state
+from rundry.agent.reports.runs import list_runs
 
 from ..target import Target
 

@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from rundry.agent.images.headers import other_format, read_header
 from rundry.agent.stops.counting.reading import count_failing, count_tests
-from rundry.agent.tools import TOOLS, parse_arguments
 from rundry.agent.tools.blocks.match import Replacement, find
+from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.tool_table import TOOLS
 from rundry.agent.web.markup import UnreadablePage
 from rundry.agent.web.readable import readable
 

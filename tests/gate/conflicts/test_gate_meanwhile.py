@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from rundry.agent.gate import changed_draft
+from rundry.agent.gate.draft import changed_draft
 from rundry.agent.protocol import Decide, GateMode, ProposalDecided, ProposalOpened, ProposalRebased
 
 

@@ -14,10 +14,17 @@ from pathlib import Path
 
 from fakes.clock import ManualClock
 
-from rundry.agent.gate import FileDraft, Gate, GatedTree, SessionPolicy, apply_hunks, split
+from rundry.agent.gate.change.hunks import apply_hunks, split
+from rundry.agent.gate.draft import FileDraft
+from rundry.agent.gate.gate import Gate
+from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
-from rundry.agent.tools import ToolContext, ToolResult, carry_out, draft_of, parse_arguments, plan_again
-from rundry.agent.workspace import Sandbox, Workspace
+from rundry.agent.tools.context import ToolContext
+from rundry.agent.tools.execution import carry_out, draft_of, plan_again
+from rundry.agent.tools.parse import parse_arguments
+from rundry.agent.tools.result import ToolResult
+from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 LINES = 30
 

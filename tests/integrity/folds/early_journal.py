@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fakes.played import spec
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ModelSpec, decode_event
 
 EARLY = Path(__file__).with_name("early_journal.jsonl")

@@ -9,13 +9,13 @@ from typing import Any
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.facts.common.spending import Spending
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import HandoffOpened, RunEnded, RunSpec, Stamped
 from rundry.agent.reports.listing.line import line_of
 from rundry.agent.reports.listing.tally import RunTally, tally_of
 from rundry.agent.reports.run_state import run_state
 from rundry.agent.view.loading import load_older
-from rundry.agent.view.reducer import reduce, reduce_all
+from rundry.agent.view.reduce import reduce, reduce_all
 from rundry.agent.view.state import ViewState
 from rundry.agent.view.stored import store_view, stored_view
 from rundry.agent.view.transcript import IN_MEMORY

@@ -16,7 +16,7 @@ from fakes.turns import Call, Turn, call, calls, edit, finish, say
 from fakes.web.site import Site
 from search.migrate.fixer import CHECK, Fixer
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Act,
     Better,

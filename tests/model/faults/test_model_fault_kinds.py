@@ -10,7 +10,7 @@ import pytest
 from fakes.server import ScriptedServer
 from fakes.turns import HttpError, Turn, say, words
 
-from rundry.agent.model import StallTimeouts
+from rundry.agent.model.lanes.timer import StallTimeouts
 from rundry.agent.protocol import ModelFault, Refusal, UserError
 
 KEY = "sk-proj-Abcdef0123456789Abcdef0123456789"

@@ -9,7 +9,7 @@ from fakes.providers.leaked import FAMILIES, TOOLS, read, read_pieces, spec
 from hypothesis import given, settings, strategies as st
 from sampling import examples
 
-from rundry.agent.model.leaks import LeakReader
+from rundry.agent.model.leaks.reader import LeakReader
 from rundry.agent.protocol import TextPart
 
 READ = ("read_file", {"path": "a.py"})

@@ -11,8 +11,8 @@ from fakes.providers.recorded import KEYS, Replay, breaks_off, name_of, recordin
 from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint
-from rundry.agent.model.lanes import StallTimeouts
-from rundry.agent.model.lanes.via_litellm import LitellmLane
+from rundry.agent.model.lanes.timer import StallTimeouts
+from rundry.agent.model.lanes.via_litellm.lane import LitellmLane
 from rundry.agent.model.remote import ModelFacts, RemoteModel
 from rundry.agent.protocol import CallPart, EndPart, Message, OpaquePart, ReasoningPart, Request, TextPart, UsagePart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fakes.turns import call, finish, say
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, Clear, Compact, LoopKind, Pause, Price, Say, SetLimit, Stop, Unpause
 
 STOP = Stop(how="now")

@@ -16,9 +16,10 @@ from fakes.pictures import png
 from fakes.turns import finish, say
 from run.model.pictures_sent import PICTURES, images_of, kept
 
-from rundry.agent.images import attach
-from rundry.agent.journal import Journal
-from rundry.agent.model import close_connections, open_model
+from rundry.agent.images.attach import attach
+from rundry.agent.journal.journal import Journal
+from rundry.agent.model.lanes.closing import close_connections
+from rundry.agent.model.opening import open_model
 from rundry.agent.protocol import (
     Budget,
     Compact,

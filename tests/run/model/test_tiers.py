@@ -7,7 +7,7 @@ from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
 from fakes.turns import call, finish
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import HandoffTier, ModelSpec, Reason, Refusal, Say, SetLimit, Stop
 from rundry.agent.run.client.start_request import ResumeChanges
 

@@ -13,7 +13,7 @@ from fakes.in_process.hours import make_repository, subjects, through_hours, tre
 from fakes.project import changed_files
 from fakes.turns import call, finish, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Better, Budget, ImproveSpec, LoopKind, Predicates
 
 Make = Callable[..., Driven]

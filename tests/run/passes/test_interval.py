@@ -15,7 +15,7 @@ from fakes.in_process.hours import applies, make_repository, subjects, through_h
 from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Act,
     Branch,

@@ -15,7 +15,7 @@ from fakes.turns import call, finish, say
 from run.passes.in_repository import DONE, Make, sh, verdicts
 from sampling import sampled
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Budget, ImproveSpec, LoopKind, Wake
 
 SILENT = (say("so"), say("so"))

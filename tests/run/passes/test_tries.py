@@ -14,7 +14,7 @@ from fakes.models.tries import TryingModel, writes
 from fakes.project import changed_files, git
 from fakes.turns import Call, call, calls, finish, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Better, Budget, ImproveSpec, LoopKind, Predicates
 
 Make = Callable[..., Driven]

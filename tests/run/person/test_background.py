@@ -15,7 +15,7 @@ from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import Turn, call, edit, finish, say
 
 from rundry.agent.protocol import GateMode, Interrupt, LoopKind, Pause, Say, Shell, Stop, StopCommand, Undo, Unpause
-from rundry.agent.tools import parse_arguments
+from rundry.agent.tools.parse import parse_arguments
 
 STOP = Stop(how="now")
 READ = call("read_file", path="a.txt")

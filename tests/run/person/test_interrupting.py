@@ -23,7 +23,7 @@ from rundry.agent.protocol import (
     Unpause,
     Unqueue,
 )
-from rundry.agent.workspace import SystemClock
+from rundry.agent.workspace.clock import SystemClock
 
 HELD = Turn(text="I think about it for long", hold_after=2)
 DONE = finish("all is well", "a.txt:1")

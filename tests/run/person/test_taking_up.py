@@ -2,7 +2,7 @@ from fakes.clock import ManualClock
 from fakes.sandboxes import notes_of
 from fakes.turns import Call, Turn, call, calls, finish, say
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import Answer, Budget, Decide, GateMode, LoopKind, ModelFault, Predicates, Say, Stop
 from rundry.agent.run.client.start_request import ResumeChanges
 

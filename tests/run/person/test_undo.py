@@ -8,7 +8,7 @@ from run.person.undoing import DONE, STOP, refusals, sh, take_back, tree, undone
 
 from rundry.agent.facts.changes import standing_changes
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Decide,
     GateMode,

@@ -9,7 +9,7 @@ import pytest
 from fakes.turns import Turn, say
 from run.person.undoing import refusals, sh, take_back, tree, undone, write
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     LoopKind,
     Undo,

@@ -7,7 +7,7 @@ import asyncio
 from fakes.turns import call, edit, finish, say
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Act,
     Budget,

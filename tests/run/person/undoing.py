@@ -9,7 +9,7 @@ from pathlib import Path
 from fakes.in_process.driven import Driven
 from fakes.turns import Turn, call, finish
 
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Stamped,
     Stop,

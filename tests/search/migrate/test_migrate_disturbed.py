@@ -15,7 +15,7 @@ from fakes.turns import Call, call, calls, edit
 from search.migrate.fixer import CHECK, Fixer, texts
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     AddItem,
     FinderSpec,

@@ -13,7 +13,9 @@ from search.migrate.fixer import Fixer, texts
 from search.parallel.conftest import worktrees
 
 from rundry.agent.run.item_trees.merging import Merged, plan_merge
-from rundry.agent.workspace import Change, FileVersion, blob_id
+from rundry.agent.workspace.snapshots.objects import blob_id
+from rundry.agent.workspace.snapshots.restore import FileVersion
+from rundry.agent.workspace.snapshots.snapshots import Change
 
 FILE, SCRIPT, LINK = 0o100644, 0o100755, 0o120000
 

@@ -17,7 +17,7 @@ from search.migrate.fixer import CHECK, Fixer, texts
 from search.parallel.conftest import NAMES, worktrees
 
 from rundry.agent.facts.facts import fold
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
     Budget,
     Decide,

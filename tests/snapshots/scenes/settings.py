@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from rundry.agent import Sandbox, Survey, load_settings
-from rundry.agent.workspace.sandbox.probe import ProbeResult
+from rundry.agent.workspace.sandbox.probe.run import ProbeResult
 from rundry.tui.pickers.doctor import DoctorPicker
 from rundry.tui.pickers.settings import SettingsPicker
 from rundry.tui.setup.connected import NOT_TRUSTED, Connected, Surroundings

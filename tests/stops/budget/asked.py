@@ -1,7 +1,9 @@
 """Questions to a budget."""
 
 from rundry.agent.protocol import Budget, Price, Spent
-from rundry.agent.stops import Exhausted, Grant, Margin, Reserve, admit
+from rundry.agent.stops.budget import Exhausted, Grant, admit
+from rundry.agent.stops.margin import Margin
+from rundry.agent.stops.reserve import Reserve
 
 UNLIMITED = Budget(steps=None, tokens=None, usd=None, seconds=None)
 

@@ -4,7 +4,9 @@ from sampling import examples
 from stops.budget.asked import PRICE, UNLIMITED, ask, limits
 
 from rundry.agent.protocol import FREE, Budget, Price, Spent, Tokens
-from rundry.agent.stops import Exhausted, Grant, Margin, reserve_for, share
+from rundry.agent.stops.budget import Exhausted, Grant, share
+from rundry.agent.stops.margin import Margin
+from rundry.agent.stops.reserve import reserve_for
 
 
 class TestWhatIsGranted:

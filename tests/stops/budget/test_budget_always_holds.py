@@ -5,7 +5,9 @@ from sampling import examples
 from stops.budget.asked import ask, limits
 
 from rundry.agent.protocol import FREE, Budget, Price, Spent, Tokens
-from rundry.agent.stops import Exhausted, Grant, Margin, Reserve, admit, reserve_for
+from rundry.agent.stops.budget import Exhausted, Grant, admit
+from rundry.agent.stops.margin import Margin
+from rundry.agent.stops.reserve import Reserve, reserve_for
 
 rates = st.floats(0, 1e-4, allow_nan=False)
 

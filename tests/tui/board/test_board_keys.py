@@ -15,7 +15,7 @@ from rundry.agent import (
     Pause,
     Paused,
 )
-from rundry.tui.actions import ACTIONS
+from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.board.arming import GRACE, SEEN, Arming
 
 

@@ -7,7 +7,9 @@ from painted import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from rundry.tui.diff import DiffPane, HunkMark, HunkMoved
+from rundry.tui.diff.layout import HunkMoved
+from rundry.tui.diff.pane import DiffPane
+from rundry.tui.diff.renderer import HunkMark
 from rundry.tui.theme import register_themes
 
 OLD = "".join(f"value_{n} = {n}\n" for n in range(400)).encode()

@@ -4,9 +4,10 @@ import pytest
 from painted import until
 from textual.app import App, ComposeResult
 
-from rundry.tui.diff import DiffPane, HunkMark, diff_of
-from rundry.tui.diff.renderer import DiffRenderer, RenderOptions
-from rundry.tui.lines import Part
+from rundry.tui.diff.contents import diff_of
+from rundry.tui.diff.pane import DiffPane
+from rundry.tui.diff.renderer import DiffRenderer, HunkMark, RenderOptions
+from rundry.tui.lines.parts import Part
 from rundry.tui.theme import register_themes, shipped_palette
 
 PALETTE = shipped_palette("dark")

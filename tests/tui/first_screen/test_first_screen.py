@@ -12,7 +12,7 @@ from painted import shows, until
 
 import rundry.agent.model
 from rundry.agent import CheckFinished, ModelSpec, RundryError, RunLine, RunSpec, candidates, discover, remember_model
-from rundry.agent.config import load_settings
+from rundry.agent.config.settings import load_settings
 
 UNFINISHED = RunLine(
     run_id="20261121-014233-k3f9x",

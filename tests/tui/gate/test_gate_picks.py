@@ -8,7 +8,7 @@ import pytest
 from fakes.played import proposal
 
 from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_parts
-from rundry.tui.diff import diff_of_text
+from rundry.tui.diff.unified import diff_of_text
 from rundry.tui.gate.decision.editing import opened
 from rundry.tui.gate.decision.following import follow
 from rundry.tui.gate.decision.merge import carried

@@ -11,7 +11,7 @@ from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
 from rundry.agent import Decide, StepStarted, TextArrived
-from rundry.tui.actions import ACTIONS
+from rundry.tui.actions.lookup import ACTIONS
 from rundry.tui.app import RundryApp
 from rundry.tui.screens.dialogs.rewind import RewindScreen
 from rundry.tui.setup.remaps import check_keys

@@ -28,7 +28,7 @@ from rundry.agent import (
     Tried,
     Waiting,
 )
-from rundry.tui.handoff import HandoffPage
+from rundry.tui.handoff.page import HandoffPage
 from rundry.tui.screens.dialogs.spend import SpendScreen
 
 DIFF = (

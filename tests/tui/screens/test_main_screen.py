@@ -20,7 +20,7 @@ from rundry.agent import (
     Waiting,
     reduce_all,
 )
-from rundry.tui.actions import ACTIONS, parse_slash, shown_key
+from rundry.tui.actions.lookup import ACTIONS, parse_slash, shown_key
 from rundry.tui.actions.places import PLACES
 from rundry.tui.app import RundryApp
 from rundry.tui.head.meters import arrange, draw_bar, meters

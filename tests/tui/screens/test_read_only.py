@@ -27,9 +27,10 @@ from rundry.agent import (
     Sleeping,
     StepStarted,
 )
-from rundry.tui.actions import ACTIONS, READ_ONLY_ACTIONS, Action, shown_key
+from rundry.tui.actions.action import Action
+from rundry.tui.actions.lookup import ACTIONS, READ_ONLY_ACTIONS, shown_key
 from rundry.tui.app import RundryApp
-from rundry.tui.handoff import HandoffPage
+from rundry.tui.handoff.page import HandoffPage
 from rundry.tui.run.link import READ_ONLY
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.dialogs.changes import ChangesScreen

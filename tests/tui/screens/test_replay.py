@@ -33,8 +33,9 @@ from rundry.agent import (
     reduce_all,
 )
 from rundry.tui.app import RundryApp
-from rundry.tui.replay import Player, Timeline
+from rundry.tui.replay.player import Player
 from rundry.tui.replay.screen import ReplayScreen
+from rundry.tui.replay.timeline import Timeline
 from rundry.tui.run_controller import RunController
 from rundry.tui.screens.main import MainScreen
 

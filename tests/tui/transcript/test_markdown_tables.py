@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from rundry.tui.lines import fold
+from rundry.tui.lines.draw import fold
 from rundry.tui.theme import shipped_palette
 from rundry.tui.transcript.markdown import draw_markdown
 

@@ -4,8 +4,8 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from rundry.tui.lines import Heights, breaks, fold
-from rundry.tui.lines.draw import cut, paint, shorten, to_strip
+from rundry.tui.lines.draw import breaks, cut, fold, paint, shorten, to_strip
+from rundry.tui.lines.heights import Heights
 from rundry.tui.text import one_line
 
 RED = Style.parse("red")

@@ -8,7 +8,8 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from rundry.agent import Block
-from rundry.tui.transcript import Found, Transcript
+from rundry.tui.transcript.search import Found
+from rundry.tui.transcript.widget import Transcript
 
 HOSTILE = "\x1b]52;c;ZXZpbA==\x07 \u202e [@click=app.quit]x[/] \x9b2J"
 

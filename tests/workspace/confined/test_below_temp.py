@@ -5,8 +5,9 @@ import os
 import pytest
 
 from rundry.agent.protocol import GatePolicy, Rule
-from rundry.agent.run.setup.surroundings import detect_sandbox
-from rundry.agent.workspace import Sandbox, command_env
+from rundry.agent.run.setup.surroundings.confinement import detect_sandbox
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])

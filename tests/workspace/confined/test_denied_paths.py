@@ -6,7 +6,10 @@ import subprocess
 import pytest
 
 from rundry.agent.protocol import Rule
-from rundry.agent.workspace import HideRules, Sandbox, command_env, denied_paths
+from rundry.agent.workspace.sandbox.confined.denied_paths import denied_paths
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.confined.hidden_places import HideRules
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 RULES = [
     Rule(verdict="deny", path="/.env"),

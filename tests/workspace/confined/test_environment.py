@@ -2,7 +2,8 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import command_env, omitted_variables, run_process
+from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.workspace.sandbox.confined.environment import command_env, omitted_variables
 
 SECRETS = {
     "GITHUB_TOKEN": "abc",

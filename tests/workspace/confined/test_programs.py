@@ -2,7 +2,9 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import Access, Sandbox, command_env
+from rundry.agent.workspace.sandbox.access import Access
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.workspace import HideRules, Sandbox, command_env
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.confined.hidden_places import HideRules
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 PLACES = (
     ".codex/auth.json",

@@ -1,7 +1,7 @@
 import pytest
 
-from rundry.agent.system import Target, read_host, read_target
-from rundry.agent.workspace.sandbox.egress import HostList
+from rundry.agent.system.hosts import Target, read_host, read_target
+from rundry.agent.workspace.sandbox.egress.hosts import HostList
 from rundry.agent.workspace.sandbox.egress.requests import read_request
 
 LIST = HostList(["pypi.org", "*.npmjs.org", "example.org:8443", "192.0.2.7", "[2001:db8::1]"])

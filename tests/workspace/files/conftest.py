@@ -2,9 +2,7 @@
 
 import pytest
 
-from rundry.agent.workspace import (
-    Workspace,
-)
+from rundry.agent.workspace.paths import Workspace
 
 
 @pytest.fixture

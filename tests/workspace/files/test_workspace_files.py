@@ -10,15 +10,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sampling import examples
 from workspace.files.leftovers import leftovers, put
 
-from rundry.agent.workspace import (
-    StaleFile,
-    UnreadableFile,
-    Workspace,
-    WriteFailed,
-    read_state,
-    remove_file,
-    write_file,
-)
+from rundry.agent.workspace.errors import StaleFile, UnreadableFile, WriteFailed
+from rundry.agent.workspace.files.states import read_state
+from rundry.agent.workspace.files.write import remove_file, write_file
+from rundry.agent.workspace.paths import Workspace
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=60)
 

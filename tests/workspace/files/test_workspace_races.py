@@ -6,13 +6,9 @@ import threading
 import pytest
 from workspace.files.leftovers import leftovers, put
 
-from rundry.agent.workspace import (
-    PathRefused,
-    StaleFile,
-    WriteFailed,
-    read_state,
-    write_file,
-)
+from rundry.agent.workspace.errors import PathRefused, StaleFile, WriteFailed
+from rundry.agent.workspace.files.states import read_state
+from rundry.agent.workspace.files.write import write_file
 
 
 def test_a_file_that_someone_else_made_meanwhile_is_not_written_over(ws):

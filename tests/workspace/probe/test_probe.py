@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace import Sandbox, command_env, run_process
-from rundry.agent.workspace.sandbox.probe import AttackStage, ProbeResult, cache_folder, not_held, run
-from rundry.agent.workspace.sandbox.probe.guarantees import names
+from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.probe import run
+from rundry.agent.workspace.sandbox.probe.guarantees import names, not_held
+from rundry.agent.workspace.sandbox.probe.run import ProbeResult, cache_folder
+from rundry.agent.workspace.sandbox.probe.stage import AttackStage
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 ATTACKS = Path(run.__file__).with_name("attacks.py")
 

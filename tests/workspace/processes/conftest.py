@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rundry.agent.workspace import command_env
+from rundry.agent.workspace.sandbox.confined.environment import command_env
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import psutil
 import pytest
 from workspace.processes.alive import alive
 
-from rundry.agent.workspace import Sandbox, run_process
+from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 def is_named(cmdline: Path, name: str) -> bool:

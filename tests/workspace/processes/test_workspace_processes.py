@@ -5,7 +5,9 @@ import time
 import pytest
 from workspace.processes.alive import alive
 
-from rundry.agent.workspace import Sandbox, command_env, run_process
+from rundry.agent.workspace.processes.processes import run_process
+from rundry.agent.workspace.sandbox.confined.environment import command_env
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
 async def test_output_and_error_come_merged_in_their_order_with_the_exit_code(tmp_path, env):

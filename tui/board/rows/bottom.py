@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rundry.agent import Reason, RunEnded
 
-from ...lines import fold
-from ...lines.draw import width_of
+from ...lines.draw import fold, width_of
 from ...text import one_line
 from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, left, since

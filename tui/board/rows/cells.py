@@ -8,8 +8,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 from rich.style import Style
 
-from ...lines import Run, marked
-from ...lines.draw import shorten, width_of
+from ...lines.draw import Run, marked, shorten, width_of
 from ...text import one_line
 from ...theme import Palette
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rundry.agent import Finding
 
-from ...lines import fold
-from ...lines.draw import width_of
+from ...lines.draw import fold, width_of
 from ...text import show
 from ..board_data import BoardData
 from .cells import Row, apart, blank, foreign, left, right

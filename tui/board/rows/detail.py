@@ -8,7 +8,7 @@ from rich.style import Style
 
 from rundry.agent import Finding, LensFacts, VoteCast
 
-from ...lines import fold
+from ...lines.draw import fold
 from ...text import one_line, show
 from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped

@@ -6,8 +6,7 @@ import math
 
 from rundry.agent import short
 
-from ...lines import Run
-from ...lines.draw import width_of
+from ...lines.draw import Run, width_of
 from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, since
 

@@ -55,7 +55,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     zsh:  rundry completion zsh > "${fpath[1]}/_rundry"
     fish: rundry completion fish > ~/.config/fish/completions/rundry.fish
     """  # noqa: D301 - click reads the escape
-    from ..completion import script
+    from ..completion.shells import script
 
     group = ctx.find_root().command
     assert isinstance(group, click.Group)  # the program is one

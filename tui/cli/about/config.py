@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from rundry.agent import Settings, config_file
 
-from ...actions import ACTIONS
+from ...actions.lookup import ACTIONS
 from ...actions.places import PLACES
 from ...border.json_out import print_json
 from ...setup.doctor import config_mistakes

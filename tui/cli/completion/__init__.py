@@ -1,5 +1,1 @@
 """Completion in a shell: the scripts for bash, zsh and fish, and the words that they offer."""
-
-from .shells import prepare, script
-
-__all__ = ["prepare", "script"]

@@ -7,7 +7,9 @@ from itertools import accumulate
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ...diff import Diff, diff_of, diff_of_text
+from ...diff.contents import diff_of
+from ...diff.model import Diff
+from ...diff.unified import diff_of_text
 from .editing import opened
 from .merge import carried
 from .pending_decision import PendingDecision

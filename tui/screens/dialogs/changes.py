@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from rundry.agent import RundryError, RunFile, Undo, ViewState, plural
 
-from ...diff import DiffPane
+from ...diff.pane import DiffPane
 from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.screen_keymap import keymap_of

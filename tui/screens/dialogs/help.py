@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...actions import READ_ONLY_ACTIONS, Action, Place, actions_of
+from ...actions.action import Action, Place
+from ...actions.lookup import READ_ONLY_ACTIONS, actions_of
 from ...actions.places import TITLES
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.keymap import Keymap

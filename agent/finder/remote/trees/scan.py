@@ -14,7 +14,9 @@ from pathlib import Path
 import msgspec
 
 from ....protocol import UserError
-from ....workspace import Ignore, PathRefused, Workspace
+from ....workspace.errors import PathRefused
+from ....workspace.ignore import Ignore
+from ....workspace.paths import Workspace
 from .manifest import LARGEST_TREE, MOST_FILES, PIECE, Entry, digest_of, encode_manifest
 
 _SETTLED_NS = 2_000_000_000

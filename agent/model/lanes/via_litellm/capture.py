@@ -12,7 +12,7 @@ import msgspec
 
 from ...litellm_use.untyped import Untyped
 from ..exchange import Outgoing
-from ..formats import ALWAYS_STREAMED, wire_of_path
+from ..formats.by_path import ALWAYS_STREAMED, wire_of_path
 
 
 class RequestCapture:

@@ -9,12 +9,12 @@ from contextlib import aclosing, suppress
 from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
 from ...endpoint import Endpoint
-from ...faults import fault_of_litellm
+from ...faults.raised import fault_of_litellm
 from ...litellm_use.library import litellm, load_litellm
 from ...litellm_use.untyped import Untyped
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange
-from ..formats import reader_of
+from ..formats.by_path import reader_of
 from ..timer import Timer
 from .arguments import chat_arguments
 from .capture import RequestBuilt, RequestCapture, capturing, offers_tools

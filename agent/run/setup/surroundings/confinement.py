@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ....config import config_file
+from ....config.settings import config_file
 from ....protocol import GatePolicy, Rule
-from ....workspace import HideRules, Leftovers, Sandbox, denied_paths, expand_home, path_globs
+from ....workspace.leftovers.record import Leftovers
+from ....workspace.sandbox.confined.denied_paths import denied_paths, path_globs
+from ....workspace.sandbox.confined.hidden_places import HideRules, expand_home
+from ....workspace.sandbox.sandbox import Sandbox
 
 
 async def detect_sandbox(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....mcp import Accepted, McpServers, client_of
-from ....model import RemoteModel
+from ....mcp.accepted import Accepted
+from ....mcp.connect import client_of
+from ....mcp.servers import McpServers
+from ....model.remote import RemoteModel
 from ....protocol import CONSTRAINED, RunSpec, ToolSpec
-from ....step import RunContext
+from ....step.resources.context import RunContext
 from ..inputs import Inputs
 from .variables import key_names
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ....model import KEY_NAMES, secret_names
+from ....model.endpoint import KEY_NAMES
+from ....model.litellm_use.credentials import secret_names
 from ....protocol import GatePolicy, ModelSpec
-from ....workspace import command_env, omitted_variables
+from ....workspace.sandbox.confined.environment import command_env, omitted_variables
 
 
 def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -> dict[str, str]:

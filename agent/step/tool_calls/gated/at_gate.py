@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ....gate import CommandDraft, Draft, FileDraft, McpDraft, Ruling, digest_of
+from ....gate.draft import CommandDraft, Draft, FileDraft, McpDraft, digest_of
+from ....gate.ruling import Ruling
 from ....gate.stored.drafts import is_file_change, stored_draft
 from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
-from ....system import crash_point
-from ....tools import StartCommand, ToolResult, carry_out, draft_of, plan_again
+from ....system.crash import crash_point
+from ....tools.arguments import StartCommand
+from ....tools.execution import carry_out, draft_of, plan_again
+from ....tools.result import ToolResult
 from ...hooks.tool_hooks import notes_after_edit
 from ...resources.context import RunContext
 from ...resources.recorder import with_waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....stops import required_commands
+from ....stops.predicates.required import required_commands
 
 if TYPE_CHECKING:
     from ...resources.context import RunContext

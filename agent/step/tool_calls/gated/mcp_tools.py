@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ....gate import McpDraft, Ruling
-from ....mcp import McpClient, McpFailed
+from ....gate.draft import McpDraft
+from ....gate.ruling import Ruling
+from ....mcp.client import McpClient
+from ....mcp.failed import McpFailed
 from ....protocol import Record
-from ....tools import ToolResult, carry_out
+from ....tools.execution import carry_out
 from ....tools.mcp_call import plan_list
+from ....tools.result import ToolResult
 from ...resources.activity import PersonInterrupted
 from ...resources.context import RunContext
 from ...resources.recorder import with_waiting

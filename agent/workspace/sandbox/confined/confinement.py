@@ -10,17 +10,19 @@ from pathlib import Path
 import msgspec
 
 from ....protocol import SandboxKind
-from ...leftovers import Leftovers
+from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
 from ...processes.processes import Finished
 from ..access import Access
 from ..bubblewrap import Layout, Stage, bubblewrap
-from ..egress import Egress, HostList
+from ..egress.hosts import HostList
+from ..egress.proxy import Egress
 from ..landlock import can_block_tcp, landlock
 from ..loopback import Loopback
-from ..private_git import GitMounts
 from ..private_git.folders import repository_places
-from ..probe import NotHeld, ProbeResult, not_held
+from ..private_git.guard import GitMounts
+from ..probe.guarantees import NotHeld, not_held
+from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
 from .programs import program_places

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_table
+from ....system.tables import read_table
 
 _FILE = Path(__file__).with_name("environment.toml")
 _PROVIDER_KEYS = re.compile(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import real_path
+from ....system.real_paths import real_path
 from .secret_places import outermost, secret_places
 
 

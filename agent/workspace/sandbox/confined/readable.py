@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_table, real_path
+from ....system.real_paths import real_path
+from ....system.tables import read_table
 from .hidden_places import HiddenPlaces
 from .mounts import PACKAGE, tool_folders
 from .secret_places import outermost

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_plain, read_table, real_path
+from ....system.plain_files import read_plain
+from ....system.real_paths import real_path
+from ....system.tables import read_table
 
 _FILE = Path(__file__).with_name("secret_places.toml")
 _LINE = re.compile(

@@ -1,6 +1,1 @@
 """Let the commands of a run connect to a list of hosts and to no other part of the network."""
-
-from .hosts import HostList
-from .proxy import Egress
-
-__all__ = ["Egress", "HostList"]

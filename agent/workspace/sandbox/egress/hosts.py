@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ....system import Target, address_in_entry, read_host, split_host
+from ....system.hosts import Target, read_host, split_host
+from ....system.internet import address_in_entry
 
 _USUAL = frozenset({80, 443})
 

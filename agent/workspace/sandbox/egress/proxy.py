@@ -18,7 +18,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from ....system import Target, may_resolve_to
+from ....system.hosts import Target
+from ....system.internet import may_resolve_to
 from .hosts import HostList
 from .requests import Request, read_request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ....system import Target, read_target
+from ....system.hosts import Target, read_target
 
 _LINE = re.compile(r"([A-Z]{1,20}) (\S{1,8000}) HTTP/1\.[01]")
 _URL = re.compile(r"http://([^/?#\s@]+)(/[^\s#]*|\?[^\s#]*)?", re.IGNORECASE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_plain
+from ....system.plain_files import read_plain
 
 _SMALL = 1_000_000
 """Maximum size, in bytes, of a file whose copy is kept in memory."""

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ....system import real_path
+from ....system.real_paths import real_path
 
 _MOST = 300_000
 """Maximum number of workspace entries that are searched."""

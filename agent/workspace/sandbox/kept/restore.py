@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_plain
+from ....system.plain_files import read_plain
 from ..places import is_real_folder, protected, read_by_git
 from .copies import Copies, Kept
 

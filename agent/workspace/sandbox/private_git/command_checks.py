@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from ...names import CONFIG
 from ...processes.processes import NewRepository
-from ..kept import Copies, HiddenNames, KeptPlaces, Protected, move_config_aside
+from ..kept.copies import Copies
+from ..kept.other_names import HiddenNames
+from ..kept.restore import KeptPlaces, Protected, move_config_aside
 from .guard import GitGuard, GitMounts
 
 

@@ -7,7 +7,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from ....system import read_plain, walk_folders
+from ....system.plain_files import read_plain, walk_folders
 from .folders import GitFolders
 from .settings import render_config
 from .state import STASH_LOG, RepositoryState

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ....system import read_plain
+from ....system.plain_files import read_plain
 from ..places import is_real_folder
 
 _SMALL = 10_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...leftovers import Leftovers
+from ...leftovers.record import Leftovers
 from ...processes.processes import NewRepository
 from .nested import NestedGit, Repositories, move_aside, new_ones
 from .private_folder import PrivateGit

@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from ...leftovers import Leftovers
+from ...leftovers.record import Leftovers
 from .folders import GitFolders
 from .index_file import BadIndex, parse, render
 from .objects import Objects, TooMany, pack_of

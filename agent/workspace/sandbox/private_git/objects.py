@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ....system import read_plain
+from ....system.plain_files import read_plain
 from .refs import stat_of
 
 _FANOUT = re.compile(r"[0-9a-f]{2}")

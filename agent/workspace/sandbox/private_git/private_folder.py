@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...leftovers import Leftovers
+from ...leftovers.record import Leftovers
 from ..places import is_real_folder
 from .folder_writer import STORE, FolderWriter
 from .folders import GitFolders, find_folders

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import IO
 
-from ....system import find_program
+from ....system.programs import find_program
 from ...git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
 from .folders import GitFolders
 

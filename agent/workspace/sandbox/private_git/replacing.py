@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ....system import crash_point
+from ....system.crash import crash_point
 from ...files.beneath import folder_of, rename_new
-from ...leftovers import Leftovers
+from ...leftovers.record import Leftovers
 
 _NOTHING = b"rundry\n"
 """Content of the lock of a file that is removed. An empty lock file could be one that git is making."""

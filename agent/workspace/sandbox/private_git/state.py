@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ....system import read_plain, walk_folders
+from ....system.plain_files import read_plain, walk_folders
 from .folders import GitFolders
 from .index_file import BadIndex, parse
 from .refs import ID, head_of, is_log, read_refs, ref_marks, stat_of

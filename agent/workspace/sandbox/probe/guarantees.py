@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from ....system import read_table
+from ....system.tables import read_table
 
 _FILE = Path(__file__).with_name("guarantees.toml")
 

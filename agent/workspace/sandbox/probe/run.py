@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ....protocol.text.broken_json import BROKEN_JSON
-from ....system import read_plain
+from ....system.plain_files import read_plain
 from ....version import VERSION
 from ...own_temp import temp_folder
 from ...processes.processes import Finished
