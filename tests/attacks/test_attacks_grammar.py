@@ -57,10 +57,11 @@ def test_a_line_that_the_grammar_gave_up_on_asks_in_every_mode_and_says_why(verd
 JUDGE = """
 import sys
 from pathlib import Path
-from rundry.agent.gate import CommandDraft, PolicyContext, judge
+from rundry.agent.gate.draft import CommandDraft
+from rundry.agent.gate.policy import PolicyContext, judge
 from rundry.agent.shell import line_parser
 from rundry.agent.protocol import GateMode, Rule
-from rundry.agent.workspace import Workspace
+from rundry.agent.workspace.paths import Workspace
 assert line_parser.__file__.startswith({folder!r}), line_parser.__file__
 if {is_missing}:
     sys.executable = "/nonexistent/python"

@@ -124,7 +124,7 @@ import sys
 from pathlib import Path
 from rundry.tui.screens import main as screen
 from rundry.tui.screens.main import MainScreen
-from rundry.tui.cli import main
+from rundry.tui.cli.root import main
 class Broken(MainScreen):
     CSS_PATH = str(Path(screen.__file__).with_name("main.tcss"))
     def on_mount(self):

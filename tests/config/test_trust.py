@@ -88,7 +88,7 @@ def test_the_store_is_for_its_owner_only(trust: Trust, workspace: Path) -> None:
 
 def test_folders_trusted_at_the_same_time_are_all_kept(trust: Trust, tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom rundry.agent.config import Trust\n"
+        "import sys\nfrom pathlib import Path\nfrom rundry.agent.config.trust import Trust\n"
         "trust = Trust(Path(sys.argv[1]))\n"
         "[trust.trust(Path(folder)) for folder in sys.argv[2:]]"
     )

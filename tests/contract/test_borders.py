@@ -31,12 +31,12 @@ def test_the_core_comes_up_without_textual_and_even_its_runner_without_litellm(t
 
 
 def test_the_runner_and_its_searches_come_up_without_dask(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli, rundry.agent.run, rundry.agent.run.setup.search", tmp_path)
+    loaded = loaded_after("import rundry.tui.cli.root, rundry.agent.run, rundry.agent.run.setup.search", tmp_path)
     assert not {"dask", "distributed", "tornado", "cryptography"} & loaded
 
 
 def test_the_command_line_and_the_screen_come_up_without_the_protocol_of_editors(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli, rundry.tui.app, rundry.tui.acp, rundry.agent.run", tmp_path)
+    loaded = loaded_after("import rundry.tui.cli.root, rundry.tui.app, rundry.tui.acp, rundry.agent.run", tmp_path)
     assert not {"acp", "pydantic", "rundry.tui.acp.server"} & loaded
 
 
@@ -47,17 +47,21 @@ def test_the_view_of_an_editor_comes_up_without_textual(tmp_path: Path):
 
 
 def test_the_runner_and_the_screen_come_up_without_opentelemetry(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli, rundry.tui.app, rundry.agent.run, rundry.agent.telemetry", tmp_path)
+    loaded = loaded_after(
+        "import rundry.tui.cli.root, rundry.tui.app, rundry.agent.run, rundry.agent.telemetry", tmp_path
+    )
     assert "rundry.agent.telemetry.fold" in loaded
     assert not any(name.partition(".")[0] in ("opentelemetry", "google", "requests") for name in loaded)
 
 
 def test_the_command_line_comes_up_without_textual_and_the_whole_screen_without_litellm(tmp_path: Path):
-    assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli", tmp_path)
+    assert not {"textual", "litellm", "jsonschema", "httpx"} & loaded_after("import rundry.tui.cli.root", tmp_path)
 
 
 def test_the_command_line_the_runner_and_the_screen_come_up_without_the_mcp_sdk(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli, rundry.agent.run, rundry.tui.app, rundry.tui.screens.main", tmp_path)
+    loaded = loaded_after(
+        "import rundry.tui.cli.root, rundry.agent.run, rundry.tui.app, rundry.tui.screens.main", tmp_path
+    )
     assert not {"mcp", "mcp_types", "pydantic_settings", "starlette", "rundry.tui.mcp"} & loaded
 
 
@@ -107,7 +111,9 @@ def fits(path: Path, name: str) -> bool:
 
 
 def test_the_sdk_of_mcp_is_loaded_by_one_module_that_nothing_imports_at_its_start(tmp_path: Path):
-    loaded = loaded_after("import rundry.tui.cli, rundry.tui.screens.main, rundry.agent.run.process.runner", tmp_path)
+    loaded = loaded_after(
+        "import rundry.tui.cli.root, rundry.tui.screens.main, rundry.agent.run.process.runner", tmp_path
+    )
     assert not {"mcp", "mcp_types", "httpx2", "jsonschema"} & loaded
     importers = [path for path in OURS if {"mcp", "mcp_types"} & {n.partition(".")[0] for n in absolute_imports(path)}]
     assert [str(path.relative_to(ROOT)) for path in importers if "agent" in path.parts] == ["agent/mcp/sdk.py"]

@@ -74,8 +74,9 @@ def test_a_million_candidates_come_in_chunks_that_nobody_has_to_hold():
 WRITER = """
 import sys
 from pathlib import Path
-from rundry.agent.finder import Candidate, Frontier
-from rundry.agent.journal import Journal
+from rundry.agent.finder.items.item_state import Candidate
+from rundry.agent.finder.items.frontier import Frontier
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import ItemDuplicate, ItemQueued
 journal = Journal.open(Path(sys.argv[1]))
 frontier, root = Frontier(journal), Path("/nowhere")

@@ -230,7 +230,7 @@ def test_the_command_prints_the_key(home: Home, root: Path):
 def test_the_command_loads_neither_the_screen_nor_the_models(root: Path):
     code = (
         "import sys; sys.argv = ['rundry', 'key', 'url', 'http://x/%7e']\n"
-        "from rundry.tui.cli import main\n"
+        "from rundry.tui.cli.root import main\n"
         "try: main()\n"
         "except SystemExit: print([name for name in ('textual', 'litellm', 'aiohttp', 'httpx') if name in sys.modules])"
     )

@@ -140,7 +140,7 @@ def test_a_folder_without_a_working_log_is_refused_and_names_the_fix(tmp_path: P
 UNTIL_FULL = """
 import resource, sys
 from pathlib import Path
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import JournalError, TextArrived
 journal = Journal.open(Path(sys.argv[1]))
 if int(sys.argv[2]):

@@ -15,7 +15,7 @@ from rundry.agent.protocol import JournalError, RunHeld
 HOLDER = """
 import subprocess, sys
 from pathlib import Path
-from rundry.agent.journal import claim
+from rundry.agent.journal.claim import claim
 from rundry.agent.protocol import RunHeld
 try:
     held = claim(Path(sys.argv[1]))

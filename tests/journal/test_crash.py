@@ -13,7 +13,7 @@ from rundry.agent.protocol import JournalError, Say, StepFinished, TextArrived
 WRITER = """
 import sys
 from pathlib import Path
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import TextArrived
 journal = Journal.open(Path(sys.argv[1]))
 while True:
@@ -23,7 +23,7 @@ while True:
 IN_TRANSACTION = """
 import sys
 from pathlib import Path
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import StepFinished, TextArrived
 journal = Journal.open(Path(sys.argv[1]))
 with journal.transaction():
@@ -35,7 +35,7 @@ with journal.transaction():
 FOLLOWED = """
 import sys
 from pathlib import Path
-from rundry.agent.journal import Journal
+from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import TextArrived
 journal = Journal.open(Path(sys.argv[1]))
 for line in sys.stdin:

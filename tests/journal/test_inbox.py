@@ -81,7 +81,7 @@ def test_a_command_from_another_process_arrives(journal: Journal, child: Callabl
     other = child(
         "import sys\n"
         "from pathlib import Path\n"
-        "from rundry.agent.journal import Journal\n"
+        "from rundry.agent.journal.journal import Journal\n"
         "from rundry.agent.protocol import Say\n"
         "j = Journal.open(Path(sys.argv[1]))\n"
         "print(j.inbox.put(Say(text='from afar')), flush=True)\n"

@@ -60,7 +60,7 @@ def test_run_ids_sort_by_time_within_a_second_too() -> None:
 
 
 def test_a_run_id_does_not_depend_on_the_time_zone() -> None:
-    code = "from rundry.agent.reports import new_run_id; print(new_run_id(1795225353.0))"
+    code = "from rundry.agent.reports.runs import new_run_id; print(new_run_id(1795225353.0))"
     for zone in ("UTC", "Pacific/Auckland"):
         said = subprocess.run(
             [sys.executable, "-c", code], env={"TZ": zone}, capture_output=True, text=True, check=True

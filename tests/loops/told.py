@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rundry.agent.facts.facts import RunFacts
-from rundry.agent.loops import decider
+from rundry.agent.loops.decider import decider
 from rundry.agent.loops.state import LoopState
 from rundry.agent.protocol import (
     Again,

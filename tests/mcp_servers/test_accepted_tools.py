@@ -14,7 +14,7 @@ from rundry.agent.protocol import ConfigError, McpServer
 ACCEPT = """
 import sys
 from pathlib import Path
-from rundry.agent.mcp import Accepted
+from rundry.agent.mcp.accepted import Accepted
 from rundry.agent.protocol import McpServer
 accepted = Accepted(Path(sys.argv[1]))
 print("ready", flush=True)

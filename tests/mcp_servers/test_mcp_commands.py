@@ -58,9 +58,8 @@ def test_without_the_extra_one_line_names_it_and_no_journal_is_made(home: Home, 
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if not entry.name.startswith(("mcp", "__editable__")) and entry.suffix != ".pth":
             (site / entry.name).symlink_to(entry)
-    code = (
-        f"import sys; sys.path[:0] = [{str(site)!r}, {str(DEV)!r}]; from rundry.tui.cli import main; sys.exit(main())"
-    )
+    path = f"import sys; sys.path[:0] = [{str(site)!r}, {str(DEV)!r}]"
+    code = f"{path}; from rundry.tui.cli.root import main; sys.exit(main())"
     argv = [sys.executable, "-S", "-c", code, "run", "--headless", "x", "--model", "openai/fake"]
     argv += ["--api-base", "http://127.0.0.1:9/v1"]
     done = subprocess.run(argv, cwd=project, env=home.env, capture_output=True, text=True, check=False)

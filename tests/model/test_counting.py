@@ -54,7 +54,7 @@ def test_counting_needs_neither_network_nor_litellm():
         "import socket, sys\n"
         "def deny(*a, **k): raise OSError('network')\n"
         "socket.socket.connect = socket.getaddrinfo = deny\n"
-        "from rundry.agent.model import Counter\n"
+        "from rundry.agent.model.counting import Counter\n"
         "print(Counter('gpt-4o').text('hello world'), Counter('x').text('hello world'), 'litellm' in sys.modules)\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -78,7 +78,7 @@ async def test_a_page_on_a_usual_port_is_not_a_model_server(serve):
 def test_a_survey_does_not_import_litellm():
     program = (
         "import asyncio, sys\n"
-        "from rundry.agent.model import discover\n"
+        "from rundry.agent.model.discovery import discover\n"
         "asyncio.run(discover({'OPENAI_API_KEY': 'x'}, addresses=[]))\n"
         "print('litellm' in sys.modules)\n"
     )

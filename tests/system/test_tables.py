@@ -12,7 +12,7 @@ _PROGRAM = """
 import sys, threading
 from pathlib import Path
 import msgspec
-from rundry.agent.system import read_table
+from rundry.agent.system.tables import read_table
 
 file, rounds = Path(sys.argv[1]), int(sys.argv[2])
 sys.setswitchinterval(1e-6)

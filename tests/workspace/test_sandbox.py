@@ -167,7 +167,7 @@ async def test_a_long_run_of_commands_leaves_no_dead_process_behind(run):
 OWNER = """
 import asyncio, sys, time
 from pathlib import Path
-from rundry.agent.workspace import Sandbox
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
 sandbox = asyncio.run(Sandbox.detect())
 words = sandbox.wrap(["true"], Path(sys.argv[1]))
 print(words[words.index("/tmp") - 1], flush=True)

@@ -201,7 +201,9 @@ async def test_a_folder_that_is_gone_is_reported(sandbox, ws):
 async def test_a_killed_runner_leaves_no_command(sandbox, ws):
     marker = f"979.{os.getpid()}"
     script = (
-        "import asyncio, os, sys\nfrom pathlib import Path\nfrom rundry.agent.workspace import Sandbox, command_env\n"
+        "import asyncio, os, sys\nfrom pathlib import Path\n"
+        "from rundry.agent.workspace.sandbox.sandbox import Sandbox\n"
+        "from rundry.agent.workspace.sandbox.confined.environment import command_env\n"
         "async def main():\n"
         "    ws = Path(sys.argv[2])\n"
         "    sandbox = await Sandbox.detect(kinds=[sys.argv[1]])\n"

@@ -231,7 +231,8 @@ def test_a_wrong_option_is_one_line_and_exit_code_2(home: Home, project: Path, a
 
 def test_without_the_package_or_an_editor_there_is_one_line_and_exit_code_2(home: Home, project: Path):
     code = (
-        "import sys; sys.modules['acp'] = None; sys.argv = ['rundry', 'acp']; from rundry.tui.cli import main; main()"
+        "import sys; sys.modules['acp'] = None; sys.argv = ['rundry', 'acp']\n"
+        "from rundry.tui.cli.root import main; main()"
     )
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, cwd=project, env=home.env, input="", capture_output=True, text=True, check=False)

@@ -158,7 +158,8 @@ def _is_server_of(process: psutil.Process, home: Home) -> bool:
 
 def test_without_the_sdk_it_says_in_one_line_how_to_install_it(home, project):
     code = (
-        "import sys; sys.modules['mcp'] = None; sys.argv = ['rundry', 'mcp']\nfrom rundry.tui.cli import main\nmain()"
+        "import sys; sys.modules['mcp'] = None; sys.argv = ['rundry', 'mcp']\n"
+        "from rundry.tui.cli.root import main\nmain()"
     )
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, cwd=project, env=home.env, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -16,13 +16,13 @@ RUN = ["look", "--headless", "--model", "fake", "--api-base", "http://127.0.0.1:
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = None
-from rundry.tui.cli import main
+from rundry.tui.cli.root import main
 sys.argv[1:] = {argv!r}
 main()
 """
 UNUSED = """
 import sys
-from rundry.tui.cli import main
+from rundry.tui.cli.root import main
 sys.argv[1:] = {argv!r}
 try:
     main()
