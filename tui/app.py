@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -18,9 +18,6 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import Input
 
-from rundry.agent import StopHow
-
-from .actions.action import Action
 from .actions.lookup import ACTIONS, READ_ONLY_ACTIONS
 from .border.enter_keys import with_enter_keys
 from .border.known_width import with_known_widths
@@ -28,12 +25,17 @@ from .first_frame import Typed
 from .keyboard.keymap import LEAVES
 from .keyboard.screen_keymap import keymap_of, set_keymap
 from .notify import Notifier
-from .run_controller import RunController
 from .screens.main import MainScreen
 from .setup.remaps import check_keys, one_line_about
 from .text import one_line
 from .theming.depth import TRUE_COLOR, Depth
 from .theming.live import Themes
+
+if TYPE_CHECKING:
+    from rundry.agent import StopHow
+
+    from .actions.action import Action
+    from .run_controller import RunController
 
 
 @dataclass(frozen=True, slots=True)

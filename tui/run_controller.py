@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import (
     BUDGET,
@@ -46,9 +47,11 @@ from rundry.agent import (
 from .attaching import images_of_message, images_of_task
 from .deciding.answer import picked_option
 from .run.extensions import RunExtensions
-from .run.link import Link, Start
 from .run.reader import RunReader
 from .run.status import RunStatus
+
+if TYPE_CHECKING:
+    from .run.link import Link, Start
 
 ASK_ABOVE = 0.01
 """USD. A switch of the model whose cold cache costs more is made only when it is requested twice."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ..protocol import HandoffTier, ModelSpec
 from .handoff_tiers import same_server_model
-from .settings import Settings, Source
+
+if TYPE_CHECKING:
+    from .settings import Settings, Source
 
 
 def escalate_of(settings: Settings, model: ModelSpec) -> ModelSpec | None:

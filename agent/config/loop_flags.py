@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -22,7 +22,9 @@ from ..protocol import (
     UserError,
 )
 from .limits import FIELDS
-from .settings import Settings
+
+if TYPE_CHECKING:
+    from .settings import Settings
 
 Passes = TypeVar("Passes", IntervalSpec, ImproveSpec)
 _PICKED = {kind.traits.option: kind for kind in LoopKind if kind.traits.option is not None}

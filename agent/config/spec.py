@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -40,7 +41,9 @@ from .loop_flags import (
     pass_branch,
     require_pass_loop_fits,
 )
-from .settings import Settings
+
+if TYPE_CHECKING:
+    from .settings import Settings
 
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 

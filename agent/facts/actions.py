@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ..protocol import ToolFinished
+if TYPE_CHECKING:
+    from ..protocol import ToolFinished
 
 _KEPT = 400
 """Number of characters of a result that are kept in memory; the journal has all of it."""

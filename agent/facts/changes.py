@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..journal.encoding import decode
-from ..journal.journal import Journal
 from ..protocol import (
     FileChanged,
     PassFinished,
@@ -27,6 +27,9 @@ from ..protocol import (
 )
 from .logs.packed import PackedLog
 from .step_places import StepPlaces
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 _CHANGE_EVENTS = (
     FileChanged,

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..journal.database import LANDMARKS
 from ..journal.encoding import decode
-from ..journal.journal import Journal
 from ..protocol import (
     ContextTrimmed,
     ConversationCut,
@@ -27,9 +26,12 @@ from ..protocol import (
 from ..version import VERSION
 from .conversation import main_conversation
 from .facts import RunFacts
-from .logs.packed import PackedLog
 from .logs.stored import drop_stored, read_from, store, with_digest, without_digest
 from .search.finder_facts import FinderFacts
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
+    from .logs.packed import PackedLog
 
 EVERY = 2_000
 """Events between two checkpoints: the maximum to fold when a run is resumed."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..journal.encoding import decode
 from ..journal.integrity.conversation_repair import pair_results
-from ..journal.journal import Journal
 from ..protocol import (
     ContextTrimmed,
     ConversationCut,
@@ -31,6 +31,9 @@ from ..protocol import (
     ToolCalled,
     ToolFinished,
 )
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 INTERRUPTED = "[interrupted by the person]"
 CUT_OFF = "[cut off here]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..protocol import (
     CallAdmitted,
@@ -43,9 +44,6 @@ from .actions import close_action, paths_read
 from .changes import Changes
 from .common.common_facts import COMMON_EVENTS, CommonFacts
 from .common.handoff import ESCALATE, HandoffFacts
-from .common.manual import ManualControl
-from .common.person_requests import PersonRequests
-from .common.spending import Spending
 from .conversations import Conversations
 from .guarded_files import SealFacts
 from .passes import TRY_EVENTS, PassFacts, passing_of
@@ -53,6 +51,11 @@ from .search.finder_facts import FINDER_EVENTS, FINDER_ONLY, FinderFacts
 from .settings import SETTINGS_EVENTS
 from .step_facts import STEP_EVENTS
 from .verdicts import VERDICT_EVENTS, Verdicts
+
+if TYPE_CHECKING:
+    from .common.manual import ManualControl
+    from .common.person_requests import PersonRequests
+    from .common.spending import Spending
 
 
 @dataclass(slots=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from ..protocol import Spent
-from ..step.resources.context import RunContext
 from ..stops.budget import Exhausted, admit
 from ..stops.margin import Margin
 from ..stops.reserve import reserve_for
+
+if TYPE_CHECKING:
+    from ..step.resources.context import RunContext
 
 OUT_OF_TIME = "time budget: it ran out while items were worked"
 

@@ -6,18 +6,20 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..protocol import CheckFinished, Record
 from ..step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ..step.checks.verify import check_finished
-from ..step.resources.context import RunContext
 from ..stops.checks import CheckResult, run_check
 from ..workspace.errors import PathRefused
 from ..workspace.files.file_glob import FileGlob
 from ..workspace.ignore import Ignore
-from ..workspace.paths import Workspace
 from .items.keys import file_of, item_key
+
+if TYPE_CHECKING:
+    from ..protocol import CheckFinished, Record
+    from ..step.resources.context import RunContext
+    from ..workspace.paths import Workspace
 
 FILE = "{file}"
 

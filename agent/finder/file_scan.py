@@ -6,11 +6,10 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     CheckFinished,
     FinderSpec,
@@ -25,12 +24,15 @@ from ..protocol import (
 )
 from ..step.checks.guarded_check import TRIES
 from ..step.resources.activity import PersonInterrupted
-from ..step.resources.context import RunContext
-from ..workspace.seals.seals import Difference
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, files_of, no_file_matches
-from .items.item_intake import ItemIntake
 from .items.item_state import Candidate, Row, State
+
+if TYPE_CHECKING:
+    from ..facts.search.finder_facts import FinderFacts
+    from ..step.resources.context import RunContext
+    from ..workspace.seals.seals import Difference
+    from .items.item_intake import ItemIntake
 
 SCAN: Literal["scan"] = "scan"
 """Kind of the work that checks all files, and the source of the items that it finds."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
-from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     CriticSpoke,
     FinderSpec,
@@ -17,10 +17,8 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..step.resources.context import RunContext
 from .checking import CheckRunner, LocalChecks
 from .file_scan import SCAN
-from .item_trees import ItemTrees
 from .items.frontier import CHUNK, Frontier
 from .items.item_intake import ItemIntake
 from .items.item_passes import ItemPasses
@@ -32,7 +30,12 @@ from .lenses.model_work import ModelWork
 from .lenses.scope import Scope
 from .migrate import Migrate
 from .state import FinderState, is_pass_over, lenses_of_next_pass, lenses_to_retry, streak_after
-from .workers.worker import Worker
+
+if TYPE_CHECKING:
+    from ..facts.search.finder_facts import FinderFacts
+    from ..step.resources.context import RunContext
+    from .item_trees import ItemTrees
+    from .workers.worker import Worker
 
 AHEAD = 64
 """Items that are taken out of the queue together, before a worker is free for each."""

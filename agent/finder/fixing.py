@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..protocol import CheckFinished, RunSpec
 from ..protocol.tools.traits import reading_tools
 from ..step.checks.feedback import feedback
 from ..step.prompt import instructions
 from .lenses import prompts
+
+if TYPE_CHECKING:
+    from ..protocol import CheckFinished, RunSpec
 
 TOOLS = (*reading_tools(()), "edit_file", "write_file", "run_command")
 _SILENT = "You stopped without calling a tool, so nothing was done. Only the check decides: continue with a tool."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..step.resources.context import RunContext
+if TYPE_CHECKING:
+    from ..step.resources.context import RunContext
 
 
 class TreeFailed(Exception):

@@ -6,6 +6,7 @@ The files are worked one by one in the run's tree, or several at the same time, 
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,14 +23,16 @@ from ..protocol import (
 )
 from ..step.perform import perform
 from ..step.resources.activity import PersonInterrupted
-from ..step.resources.context import RunContext
 from .budget_check import OUT_OF_TIME, no_room
 from .checking import CheckRunner, ChecksUnavailable, check, check_of, path_of
 from .file_scan import Acceptance, FileScan, finder_facts, why_failed
 from .fixing import TOOLS, fixer_prompt, fixer_system, fixer_tools, joined_words
 from .item_trees import ItemTree, ItemTrees, TreeFailed
-from .items.item_intake import ItemIntake
-from .items.item_state import Item
+
+if TYPE_CHECKING:
+    from ..step.resources.context import RunContext
+    from .items.item_intake import ItemIntake
+    from .items.item_state import Item
 
 
 class Migrate:

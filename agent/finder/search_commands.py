@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ..protocol import (
     ITEM_KINDS,
@@ -13,9 +13,11 @@ from ..protocol import (
     Merge,
     SkipItem,
 )
-from .finder import Finder
 from .items.item_state import Candidate
 from .lenses.judging import judge
+
+if TYPE_CHECKING:
+    from .finder import Finder
 
 FinderCommand = Judge | Merge | AddItem | SkipItem | AddLens
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
-from ..facts.search.finder_facts import FinderFacts
-from ..facts.search.finding import Finding, LensFacts
 from ..protocol import FinderSpec, Work, WorkKind
-from .items.item_state import Item
+
+if TYPE_CHECKING:
+    from ..facts.search.finder_facts import FinderFacts
+    from ..facts.search.finding import Finding, LensFacts
+    from .items.item_state import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,14 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..workspace.files.states import FileState, read_state
-from ..workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
 
 
 class FileDraft(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
 from .change.diff import split_bytes, unified
-from .change.hunks import Split
-from .change.rebase import Conflict
 from .draft import CommandDraft, Draft, FileDraft, McpDraft
-from .policy import Verdict
 from .rules import rule_text
-from .ruling import Ruling
+
+if TYPE_CHECKING:
+    from .change.hunks import Split
+    from .change.rebase import Conflict
+    from .policy import Verdict
+    from .ruling import Ruling
 
 Place = tuple[int, int]
 """Number of a file, from 1, among those that one answer of the model changes, and how many these are."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .draft import FileDraft
+if TYPE_CHECKING:
+    from .draft import FileDraft
 
 _MAY_RUN = 0o111
 

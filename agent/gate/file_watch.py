@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..protocol import Clock
 from ..system.real_paths import real_path
-from ..workspace.paths import Workspace
 from ..workspace.watch import watch_files
-from .draft import FileDraft
-from .ruling import Ruling
+
+if TYPE_CHECKING:
+    from ..protocol import Clock
+    from ..workspace.paths import Workspace
+    from .draft import FileDraft
+    from .ruling import Ruling
 
 CHECK_EVERY = 1.0
 """Seconds between two checks of the file's status, because file systems like NFS do not report changes."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..facts.common.person_requests import next_proposal_id
 from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
-from ..workspace.paths import Workspace
 from .change.diff import split_bytes
-from .change.hunks import Split
 from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .decision import refused_to_client, rule_on_decision
 from .draft import Draft, FileDraft, digest_of
@@ -22,8 +21,12 @@ from .policy import Verdict
 from .revise import Reviser
 from .rules import run_rule
 from .ruling import Ruling, approved, interrupted, left_open
-from .session_policy import GatedTree, SessionPolicy
 from .stored.postponed import Postponed, StoredProposal
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
+    from .change.hunks import Split
+    from .session_policy import GatedTree, SessionPolicy
 
 
 class Gate:

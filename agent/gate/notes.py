@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..protocol import PERSON
 from .change.diff import hunk_text
-from .change.hunks import Hunk, Split
 from .draft import CommandDraft, Draft, FileDraft, McpDraft
+
+if TYPE_CHECKING:
+    from .change.hunks import Hunk, Split
 
 _LONGEST = 4_000
 """Characters of a diff in a note."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..protocol import Record
 from .change.diff import split_bytes
-from .change.hunks import Split
-from .change.rebase import Conflict
 from .draft import Draft, FileDraft
-from .policy import Verdict
-from .ruling import Ruling
+
+if TYPE_CHECKING:
+    from ..protocol import Record
+    from .change.hunks import Split
+    from .change.rebase import Conflict
+    from .policy import Verdict
+    from .ruling import Ruling
 
 
 @dataclass(slots=True)

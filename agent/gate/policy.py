@@ -11,10 +11,11 @@ from typing import Literal
 import msgspec
 
 from ..protocol import GateMode, Rule
+from ..shell.command_line import Line, Part
 from ..shell.flags import base, hides, risk, script_of, unknown_word
 from ..shell.grammar import HIDDEN
 from ..shell.known.names import NEUTRAL, WHOLE, WRITERS
-from ..shell.line_parser import Line, Part, parse_line
+from ..shell.line_parser import parse_line
 from ..shell.match.hits import Hit
 from ..shell.match.paths import named_paths
 from ..shell.unwrap import unwrapped

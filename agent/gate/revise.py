@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ..protocol import Clock
 from .change.rebase import Conflict, conflict_digest, holds_already, rebase_draft
 from .change.resolve_conflict import ALREADY_DONE, by_policy, send_back
 from .draft import FileDraft, digest_of
 from .entries import Keep, in_conflict, rebased
 from .file_watch import FileWatch
-from .open_proposal import OpenProposal
 from .ruling import approved
-from .session_policy import GatedTree, SessionPolicy
+
+if TYPE_CHECKING:
+    from ..protocol import Clock
+    from .open_proposal import OpenProposal
+    from .session_policy import GatedTree, SessionPolicy
 
 
 class Reviser:

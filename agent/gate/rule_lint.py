@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ..protocol import Rule
+from typing import TYPE_CHECKING
+
 from ..protocol.tools.mcp import server_of
 from ..protocol.tools.traits import TOOL_TRAITS, tools_with
 from .rules import path_matches, rule_text, words_of
+
+if TYPE_CHECKING:
+    from ..protocol import Rule
 
 _FILES = tools_with("change")
 _READING = tools_with("read")

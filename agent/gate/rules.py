@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..protocol import Rule
 from ..shell.flags import is_launcher
-from ..shell.line_parser import Part, parse_line
+from ..shell.line_parser import parse_line
 from ..shell.match.hits import Hit, hit
+
+if TYPE_CHECKING:
+    from ..shell.command_line import Part
 
 _GLOB = "\\*?[]! "
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from ..workspace.paths import Workspace
 from .draft import Draft, McpDraft
 from .mcp.verdict import judge_mcp
 from .policy import PolicyContext, Verdict, judge
-from .ruling import Ruling
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
+    from .ruling import Ruling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

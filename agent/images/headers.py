@@ -7,8 +7,10 @@ specification and RFC 9649, VP8 (RFC 6386) 9.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..protocol import ImageMedia
+if TYPE_CHECKING:
+    from ..protocol import ImageMedia
 
 _SEGMENTS = 4_000
 """Maximum number of JPEG segments to read before the frame header."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import ImageRef, Message
+if TYPE_CHECKING:
+    from ..protocol import ImageRef, Message
 
 
 def no_images_message(model: str) -> str:

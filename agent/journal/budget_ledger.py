@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from ..protocol import Budget
-from .handle import Handle
 from .integrity.tail import Used
+
+if TYPE_CHECKING:
+    from .handle import Handle
 
 Refused = TypeVar("Refused")
 

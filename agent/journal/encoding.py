@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ..protocol import Command, Event, Unknown, decode_command, decode_event, encode_event, event_type
 from ..protocol.text.broken_json import BROKEN_JSON
-from .redact import Redactor
+
+if TYPE_CHECKING:
+    from .redact import Redactor
 
 _BIGGEST = 2**63
 _EXACT = frozenset({"decide", "shell", "switch_model"})

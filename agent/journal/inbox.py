@@ -5,12 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from ..protocol import Command, encode_command
 from .encoding import decode_known_command, redact_command
-from .handle import Handle
 from .integrity.checksums import add_inbox_digest, command_digest
-from .redact import Redactor
+
+if TYPE_CHECKING:
+    from .handle import Handle
+    from .redact import Redactor
 
 _UNTAKEN = "SELECT id, body FROM commands WHERE taken_at IS NULL ORDER BY id"
 _UNTAKEN_WHOLE = "SELECT id, at, body, digest FROM commands WHERE taken_at IS NULL ORDER BY id"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,13 +20,15 @@ from .attached_views import AttachedViews
 from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
-from .event_writer import Entry
 from .inbox import Inbox
-from .integrity.tail import Used
 from .integrity.unfinished import remove_unfinished, unfinished_path
 from .redact import Redactor
 from .sqlite_errors import Broken, explain
 from .store import Store
+
+if TYPE_CHECKING:
+    from .event_writer import Entry
+    from .integrity.tail import Used
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..protocol import Decision, LoopKind
 from . import chat, fix, goal_tries, improve, interval, naive, paced, repeat, until_dry
-from .state import LoopState
+
+if TYPE_CHECKING:
+    from .state import LoopState
 
 
 def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:

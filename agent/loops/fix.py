@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from ..facts.common.children import Children
 from ..protocol import Again, Decision, Finish, FixSpec, Reason, Work, child_name
 from .passes import budget_end
-from .state import LoopState
+
+if TYPE_CHECKING:
+    from ..facts.common.children import Children
+    from .state import LoopState
 
 
 def decide(state: LoopState) -> Decision:

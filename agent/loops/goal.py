@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ..facts.facts import RunFacts
 from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
 from ..step.checks.feedback import feedback, unconfirmed_feedback
 from ..step.constrained import NO_EDIT
 from ..step.detect_stalls import stall_hint
 from .state import LoopState, common_end, failing_checks, is_answered, is_silent, met, never_started, suspect_handoff
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
 
 NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "

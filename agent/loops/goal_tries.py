@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..facts.passes import PassFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import Again, Decision, Finish, GoalTries, PassFinished, PassStarted, Reason, Work, try_name
 from . import goal
 from .passes import BEGIN, CLOSE, TRY, budget_end, pass_facts
 from .state import LoopState, common_end, met, never_started
 from .tries import all_failed
+
+if TYPE_CHECKING:
+    from ..facts.passes import PassFacts
 
 
 def decide(state: LoopState) -> Decision:

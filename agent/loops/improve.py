@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..facts.passes import PassFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
 from .pass_runs import are_too_small, decide_run, end_between
 from .passes import BEGIN, MEASURE, budget_end, continue_pass, pass_facts
 from .state import LoopState, common_end
 from .tries import decide_tries
+
+if TYPE_CHECKING:
+    from ..facts.passes import PassFacts
 
 NO_BUDGET = (
     "a run with --score needs an explicit budget: add --steps, --tokens, --usd, --time or --deadline, "

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ..facts.passes import PassFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
 from .passes import BEGIN, budget_end, continue_pass, pass_facts
 from .state import LoopState, common_end, never_started
+
+if TYPE_CHECKING:
+    from ..facts.passes import PassFacts
 
 SKIPS = 3
 """After this many passes in a row that could not start, a person is asked."""

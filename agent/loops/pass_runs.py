@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..facts.common.children import Child
-from ..facts.passes import PassFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import (
     Again,
     ChildFinished,
@@ -18,6 +18,10 @@ from ..protocol import (
 )
 from .passes import CLOSE, budget_end
 from .state import LoopState, common_end, undecided_handoff
+
+if TYPE_CHECKING:
+    from ..facts.common.children import Child
+    from ..facts.passes import PassFacts
 
 
 def decide_run(state: LoopState, passing: PassFacts, started: PassStarted) -> Decision:

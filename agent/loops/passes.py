@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from ..facts.passes import PassFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import Again, Decision, Finish, Reason, Work, WorkKind
 from ..stops.budget import Exhausted, admit
 from ..stops.margin import Margin
 from ..stops.reserve import Reserve
 from .goal import next_words
 from .state import LoopState, common_end, met, undecided_handoff
+
+if TYPE_CHECKING:
+    from ..facts.passes import PassFacts
 
 BEGIN: WorkKind = "begin"
 CLOSE: WorkKind = "close"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from ..facts.common.children import Child, Children
 from ..protocol import Again, Decision, Finish, Reason, RepeatSpec, Sleeping, Wait, Work, child_name
 from .passes import budget_end
-from .state import LoopState
+
+if TYPE_CHECKING:
+    from ..facts.common.children import Child, Children
+    from .state import LoopState
 
 FAILURES = 3
 """The run ends after this many searches in a row that failed."""

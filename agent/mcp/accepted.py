@@ -6,9 +6,12 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..config.folders import Store, user_folder
-from ..protocol import McpServer
+
+if TYPE_CHECKING:
+    from ..protocol import McpServer
 
 Digests = Mapping[str, str]
 """Digest by the server's own name of a tool."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, cast
 
-from ..protocol import McpServer, McpState
 from .failed import McpFailed
 from .listing import Listing, McpTool, clean, read_listing
 from .results import CallText, call_text
 from .traffic import Traffic
 
 if TYPE_CHECKING:
+    from ..protocol import McpServer, McpState
     from .sdk import Session
 
 Connect = Callable[[Traffic, Callable[[str], None]], AbstractAsyncContextManager["Session"]]

@@ -9,17 +9,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..protocol import McpServer
 from ..workspace.sandbox.access import Access
 from ..workspace.sandbox.confined.environment import command_env
-from ..workspace.sandbox.sandbox import Sandbox
 from .client import Connect, McpClient
 from .failed import McpFailed
 from .process import ServerProcess
-from .traffic import Traffic
 
 if TYPE_CHECKING:
+    from ..protocol import McpServer
+    from ..workspace.sandbox.sandbox import Sandbox
     from .sdk import Session
+    from .traffic import Traffic
 
 _USUAL = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "NO_COLOR", "CI")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

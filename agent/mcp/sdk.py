@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import httpx2
@@ -18,8 +18,10 @@ from mcp.shared.message import SessionMessage
 
 from ..version import VERSION
 from .failed import McpFailed
-from .process import ServerProcess
 from .traffic import LONGEST_LINE, Traffic
+
+if TYPE_CHECKING:
+    from .process import ServerProcess
 
 Incoming = SessionMessage | Exception
 OnMethod = Callable[[str], None]

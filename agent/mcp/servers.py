@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..protocol import ConfigError, McpServerChanged, ToolSpec
 from ..protocol.tools.mcp import server_of
-from .accepted import Accepted
 from .client import McpClient
 from .failed import McpFailed
 from .listing import Listing, McpTool
-from .results import CallText
+
+if TYPE_CHECKING:
+    from .accepted import Accepted
+    from .results import CallText
 
 MOST_NAMED = 10
 """Tools that a line names one by one."""

@@ -6,11 +6,13 @@ The readers of the wire formats call it; nothing here depends on a format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, ReasoningPart, TextPart, Tokens, UsagePart
 from .calls import Calls
-from .leaks.reader import LeakReader
+
+if TYPE_CHECKING:
+    from .leaks.reader import LeakReader
 
 MOST_REPEATS = 100
 """Repetitions in a row of one piece of more than two characters that end an answer (litellm's own limit)."""

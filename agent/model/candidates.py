@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..protocol import ModelSpec, Price
 from ..system.tables import read_table
-from .discovery import KeyFound, ModelLine, Survey
 from .endpoint import is_local_server
+
+if TYPE_CHECKING:
+    from .discovery import KeyFound, ModelLine, Survey
 
 _SUGGESTED = Path(__file__).with_name("suggested.toml")
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import ImageRef, Message, ToolSpec
 from .litellm_use.library import set_tiktoken_folder
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
+
+    from ..protocol import ImageRef, Message, ToolSpec
 
 _PER_PROMPT = 3
 """Tokens that start the answer with its role (OpenAI cookbook, "How to count tokens")."""

@@ -6,19 +6,21 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from ..protocol import Message, ModelFault, Part, Price, Request, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
-from .endpoint import Endpoint
 from .lanes.timer import StallTimeouts, Timer
 from .leaks.reader import LeakReader
 from .litellm_use.credentials import missing_key
 from .litellm_use.library import load_litellm
 from .reachability import check_reachable
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
 
 
 class Lane(Protocol):

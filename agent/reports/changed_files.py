@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..journal.journal import Journal
 from ..protocol import FileChanged, ProposalDecided, ProposalOpened, Undone, has_own_tree
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 _BY = {"command": "by a command", "background": "by a background command", "person": "edited by you"}
 

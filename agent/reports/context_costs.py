@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ..journal.journal import Journal
 from ..protocol import SKILL, McpServerChanged, Prompted, ToolCalled, ToolFinished
 from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_PART
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 _CHARACTERS_PER_TOKEN = 4
 """A usual ratio for English text. The exact number depends on the model."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..journal.encoding import encode
-from ..journal.journal import Journal
 from ..protocol import Stamped, to_json_line
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 _BATCH = 2_000
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import (
-    Budget,
-    ChangedFile,
-    FailingCheck,
-    HandoffOpened,
-    HandoffRecord,
-    LastAction,
-    ModelShare,
-    OpenProposal,
-    Spent,
-    Tried,
-)
 from ..protocol.text.path_text import quoted_path
+
+if TYPE_CHECKING:
+    from ..protocol import (
+        Budget,
+        ChangedFile,
+        FailingCheck,
+        HandoffOpened,
+        HandoffRecord,
+        LastAction,
+        ModelShare,
+        OpenProposal,
+        Spent,
+        Tried,
+    )
 
 _LINE = 200
 """Maximum number of characters of an entry in a list."""

@@ -12,9 +12,9 @@ import msgspec
 from ..journal.journal import Journal
 from ..protocol import JournalError, ProposalOpened, Reason
 from .handoffs import SHORT
-from .listing.line import RunLineState
+from .listing.line import RunLine, RunLineState
 from .run_state import RunState, run_state
-from .runs import RunLine, list_runs
+from .runs import list_runs
 
 PersonNeed = Literal["handoff", "gate", "question"]
 """Why a run waits for a person."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..journal.journal import Journal
 from ..protocol import Rewound, Said, StepStarted
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)

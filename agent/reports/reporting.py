@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -16,8 +16,10 @@ from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .listing.folder import RunsFolder
-from .listing.line import RunLine
 from .listing.tally import LIMITS, RunTally
+
+if TYPE_CHECKING:
+    from .listing.line import RunLine
 
 _BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
 """Maps the first word of the detail of a budget end (stops/budget.py) to the limit."""

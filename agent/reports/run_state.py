@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ..facts.common.common_facts import CommonFacts
 from ..facts.common.handoff import HANDOFF_EVENTS
 from ..facts.common.person_requests import REQUEST_EVENTS
 from ..facts.common.queue import QUEUE_EVENTS
-from ..journal.journal import Journal
 from ..protocol import (
     Budget,
     BudgetChanged,
@@ -27,6 +27,9 @@ from ..protocol import (
     StepStarted,
     ToolFinished,
 )
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 _READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted}) - {
     Fault,

@@ -8,12 +8,15 @@ import time
 from collections.abc import Mapping
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..journal.claim import claim
 from ..protocol import RunHeld, UserError
 from .listing.folder import RunsFolder, journals
-from .listing.line import RunLine
 from .listing.tree import is_left_to_parent
+
+if TYPE_CHECKING:
+    from .listing.line import RunLine
 
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_LIST = 8

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ..loops.decider import decider
 from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
 from .confirming.during_run import confirm
 from .proposals.settle import settle_open
-from .run_driver import RunDriver
+
+if TYPE_CHECKING:
+    from .run_driver import RunDriver
 
 
 async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcome:

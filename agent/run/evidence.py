@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from ..facts.facts import RunFacts
 from ..facts.verdicts import counts_of
 from ..protocol import CheckEvidence, Confirmation, Evidence, RunSpec, TestCounts
-from ..step.checks.guard_report import GuardReport
-from ..step.checks.guarded import Guarded
 from ..step.resources.activity import PersonInterrupted
-from ..step.resources.recorder import Recorder
-from ..stops.guard import Guard
-from ..workspace.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..step.checks.guard_report import GuardReport
+    from ..step.checks.guarded import Guarded
+    from ..step.resources.recorder import Recorder
+    from ..stops.guard import Guard
+    from ..workspace.sandbox.sandbox import Sandbox
 
 NO_GUARD = "`--guard none`: files that the check depends on could change without approval"
 UNHELD = "without a sandbox and without guarded files, commands can change everything that the verdict depends on"

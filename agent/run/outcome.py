@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ..facts.actions import arguments_of
-from ..facts.facts import RunFacts
-from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     ALWAYS_COMPLETE,
     Evidence,
@@ -22,6 +20,10 @@ from ..protocol import (
     exit_code,
 )
 from .evidence import evidence_of
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..facts.search.finder_facts import FinderFacts
 
 
 def outcome_of(

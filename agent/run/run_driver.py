@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,12 +24,14 @@ from ..protocol import (
 from ..step.model_call.wrap_up import wrap_up
 from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
-from .handoff.tiers import HandoffTiers
 from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .setup.concurrent_runs import concurrent_runs
 from .suspect_decisions import ask_about_suspects
+
+if TYPE_CHECKING:
+    from .handoff.tiers import HandoffTiers
 
 
 class RunDriver:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ..facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ..facts.verdicts import result_of
 from ..protocol import CheckAccepted, CheckFinished
-from ..step.resources.recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..step.resources.recorder import Recorder
 
 
 def suspects_of(facts: RunFacts) -> list[CheckFinished]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .command_line import Part, Word
 from .known.names import (
     ALIKE,
     GIT_BEFORE,
@@ -24,7 +25,6 @@ from .known.names import (
     SINGLE_DASH,
     WRITERS,
 )
-from .line_parser import Part, Word
 from .options.launching import launch
 from .options.subcommands import subcommands
 from .options.table import unlisted

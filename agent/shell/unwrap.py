@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .command_line import Line, Part, Word
 from .flags import base
 from .known.names import HIDING, NEVER, WRAPPERS
-from .line_parser import Line, Part, Word, parse_line
+from .line_parser import parse_line
 
 _DURATION = re.compile(r"\d+(\.\d+)?[smhd]?")
 _DEEPEST = 6

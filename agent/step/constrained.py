@@ -9,19 +9,21 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ..facts.conversation import last_text
-from ..facts.facts import RunFacts
 from ..gate.draft import read_file_state
 from ..protocol import Message, ToolCall
-from ..stops.guard import Guard
 from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.files.states import why_not_editable
 from ..workspace.ignore import Ignore
-from ..workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..stops.guard import Guard
+    from ..workspace.paths import Workspace
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from ..facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ..protocol import Record, StallDetected, StallKind
 from ..stops.stall.argument_paths import normalise_paths
 from ..stops.stall.observation import Call, Observation
 from ..tools.tool_table import TOOLS
-from .model_call.stream import Reply
-from .resources.context import RunContext
-from .tool_calls.perform_calls import CallResults
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from .model_call.stream import Reply
+    from .resources.context import RunContext
+    from .tool_calls.call_results import CallResults
 
 
 def detect_stalls(

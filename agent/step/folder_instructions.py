@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..facts.facts import RunFacts
 from ..protocol import Prompted, Record
 from ..protocol.extensions.headings import FOLDER_INSTRUCTIONS
 from ..protocol.tools.traits import TOOL_TRAITS
 from ..system.plain_files import read_plain
-from ..tools.context import ToolContext
 from ..workspace.errors import PathRefused
-from .resources.context import RunContext
-from .tool_calls.call_results import CallResults
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..tools.context import ToolContext
+    from .resources.context import RunContext
+    from .tool_calls.call_results import CallResults
 
 _NAMES = ("AGENTS.md", "CLAUDE.md")
 _LARGEST = 1_000_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..facts.facts import RunFacts
 from ..protocol import (
     Interrupted,
     Interruptible,
@@ -19,24 +19,27 @@ from ..protocol import (
     WorkResult,
 )
 from ..stops.budget import Exhausted, Grant
-from ..stops.quota import Quotas
 from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls, stall_hint
-from .fitting.context import Fitted
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
 from .model_call.call import Failed, call, prepare
-from .model_call.stream import Reply
 from .resources.activity import PersonInterrupted
-from .resources.context import RunContext
-from .resources.recorder import Recorder
-from .tool_calls.call_results import CallResults, OnEnding
 from .tool_calls.command_changes import record_background_changes
 from .tool_calls.gated.mcp_tools import review_lists
 from .tool_calls.perform_calls import perform_calls
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..stops.quota import Quotas
+    from .fitting.context import Fitted
+    from .model_call.stream import Reply
+    from .resources.context import RunContext
+    from .resources.recorder import Recorder
+    from .tool_calls.call_results import CallResults, OnEnding
 
 CUT_CALLS = (
     "Your answer was too long and was cut off: the first {count} of its calls were run, "

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import inf, isinf
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..protocol import Budget, Price, Spent
-from .margin import Margin
 from .reserve import Reserve
+
+if TYPE_CHECKING:
+    from ..protocol import Budget, Price, Spent
+    from .margin import Margin
 
 USEFUL_OUTPUT = 64
 """Tokens of an answer below which a call is not worth making."""

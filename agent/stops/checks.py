@@ -6,16 +6,19 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..workspace.paths import Workspace
-from ..workspace.processes.processes import Finished
 from ..workspace.sandbox.access import Access
-from ..workspace.sandbox.sandbox import Sandbox
 from .counting.counted import Counted
 from .counting.reading import count_tests, failing_of
 from .plain import plain
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
+    from ..workspace.processes.processes import Finished
+    from ..workspace.sandbox.sandbox import Sandbox
 
 OUTPUT_CHARACTERS = 8_000
 """Characters of a check's output that are sent to the model."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ..system.plain_files import read_plain
 from ..workspace.errors import PathRefused
-from ..workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
 
 _LARGEST = 20_000_000
 """Bytes of the largest cited file that is read."""

@@ -8,15 +8,19 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import Predicates
 from ..system.plain_files import read_plain
 from ..workspace.files.file_glob import FileGlob
 from ..workspace.files.quick_spec import QuickSpec
-from .guarding.depends import Dependencies, depends_on
+from .guarding.dependencies import Dependencies
+from .guarding.depends import depends_on
 from .predicates.required import required_commands
+
+if TYPE_CHECKING:
+    from ..protocol import Predicates
 
 TEST_FILES = ("tests/**", "**/tests/**", "test_*.*", "*_test.*", "*.test.*", "*.spec.*", "conftest.py")
 CONFIGURATION = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..protocol import DelayMoved, Price
+if TYPE_CHECKING:
+    from ..protocol import DelayMoved, Price
 
 SHORTEST, LONGEST = 60.0, 3600.0
 """Least and most seconds of a delay."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from ..protocol import Budget, Price
+if TYPE_CHECKING:
+    from ..protocol import Budget, Price
 
 WRAP_UP_SECONDS = 20.0
 _PROMPT, _ANSWER = 8_000, 1_000

@@ -6,12 +6,14 @@ import json
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..protocol import RunSpec, Stamped
 from .live import spans_of
-from .span import Span
 from .target import require_packages
+
+if TYPE_CHECKING:
+    from ..protocol import RunSpec, Stamped
+    from .span import Span
 
 _BATCH = 1_000
 """Spans in one line."""

@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..journal.journal import Journal
 from ..protocol import RundryError, RunSpec, Stamped, TelemetryFailed
 from .fold import SPAN_EVENTS, RunSpans
 from .sender import SpanSender
 from .span import run_span_id, trace_id
-from .target import Target
+
+if TYPE_CHECKING:
+    from .target import Target
 
 _CLOSE_SECONDS = 2.0
 """Seconds after the end of a run in which its last spans are sent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -13,7 +14,9 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 
 from ..version import VERSION
-from .span import Span
+
+if TYPE_CHECKING:
+    from .span import Span
 
 _SERVICE = "service.name"
 _KINDS = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..protocol import Budget, Reason, RunEnded, RunStarted
 from . import conventions as names
-from .span import Value
+
+if TYPE_CHECKING:
+    from .span import Value
 
 _ERRORS = (Reason.ERROR, Reason.REFUSED)
 """Ends that are errors. Any other end, such as an exhausted budget, is in `rundry.reason` only."""

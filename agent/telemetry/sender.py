@@ -7,9 +7,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
-from .span import Span
-from .target import Target
+if TYPE_CHECKING:
+    from .span import Span
+    from .target import Target
 
 _PAUSE = 1.0
 """Seconds for which spans are collected before they are sent together."""

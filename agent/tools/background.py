@@ -8,14 +8,17 @@ under `output:NAME`.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..gate.draft import CommandDraft
 from .arguments import RunCommand, StartCommand
 from .commands import plan_command
-from .context import ToolContext
 from .result import ToolResult, failure
+
+if TYPE_CHECKING:
+    from ..gate.draft import CommandDraft
+    from .context import ToolContext
 
 MOST = 8
 """Background commands at the same time."""

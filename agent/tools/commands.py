@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..gate.draft import CommandDraft
-from .arguments import RunCommand
-from .context import ToolContext
 from .result import ToolResult, failure
+
+if TYPE_CHECKING:
+    from .arguments import RunCommand
+    from .context import ToolContext
 
 _LONGEST_COMMAND = 100_000
 _MOST_SECONDS = 3_600.0

@@ -13,14 +13,14 @@ import msgspec
 from ..gate.rules import denial_of
 from ..mcp.accepted import Accepted
 from ..mcp.servers import McpServers
-from ..protocol import Rule, Skill
 from ..workspace.errors import PathRefused
 from ..workspace.ignore import Ignore
-from ..workspace.paths import Workspace
-from ..workspace.sandbox.sandbox import Sandbox
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
+    from ..protocol import Rule, Skill
+    from ..workspace.paths import Workspace
+    from ..workspace.sandbox.sandbox import Sandbox
     from .reading.fetching import Fetcher
     from .result import ToolResult
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from ..gate.draft import FileDraft, read_file_state
 from ..workspace.errors import PathRefused, UnreadableFile, WriteFailed
 from ..workspace.files.states import FileState, why_not_editable
-from .arguments import Edit, EditFile, WriteFile
 from .blocks.indentation import Refused
 from .blocks.match import Occurrences, find
 from .blocks.near import nearest
-from .context import ToolContext
 from .reading.files import existing
 from .result import ToolResult, failure
 from .text import numbered
+
+if TYPE_CHECKING:
+    from .arguments import Edit, EditFile, WriteFile
+    from .context import ToolContext
 
 _SHOWN = 24
 """Lines shown of a near match."""

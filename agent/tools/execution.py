@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..gate.change.diff import split_bytes
 from ..gate.change.rebase import Conflict, rebase_draft, with_approved_bytes
 from ..gate.draft import CommandDraft, Draft, FileDraft, McpDraft
-from ..gate.ruling import Ruling
 from ..workspace.errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
-from ..workspace.files.states import FileState
 from ..workspace.files.write import write_file
-from ..workspace.processes.processes import Finished
 from ..workspace.sandbox.access import Access
 from ..workspace.sandbox.sandbox import Sandbox
-from .context import ToolContext
 from .mcp_call import McpCall, carry_out_call, plan_call
 from .reading.files import SECONDS
 from .result import ToolResult, Touched, failure
 from .text import head_and_tail, lines_of, numbered, plain
 from .tool_table import TOOLS
+
+if TYPE_CHECKING:
+    from ..gate.ruling import Ruling
+    from ..workspace.files.states import FileState
+    from ..workspace.processes.processes import Finished
+    from .context import ToolContext
 
 _REFUSED = {"person": "rejected", "conflict": "conflict"}
 _SHOWN = 60

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ..gate.draft import McpDraft
-from ..gate.ruling import Ruling
 from ..mcp.failed import McpFailed
 from ..mcp.listing import McpTool
-from ..mcp.results import CallText
-from ..mcp.servers import ListChange, McpServers
-from .context import ToolContext
 from .parse import Parsed, decode, parse_arguments
 from .result import ToolResult, failure
 from .text import head_and_tail, lines_of, plain
+
+if TYPE_CHECKING:
+    from ..gate.ruling import Ruling
+    from ..mcp.results import CallText
+    from ..mcp.servers import ListChange, McpServers
+    from .context import ToolContext
 
 _LISTING = "mcp"
 """The tool in a proposal about a server's list of tools."""

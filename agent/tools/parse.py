@@ -7,12 +7,14 @@ import contextlib
 import json
 import re
 from collections.abc import Generator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from .tool import Tool
 from .tool_table import TOOLS, usage
+
+if TYPE_CHECKING:
+    from .tool import Tool
 
 _PRIVILEGED = re.compile(
     r"cwd|work(ing)?_?dir(ectory)?|root|chdir|env(ironment)?|user|run_?as|sudo|shell|network|.*sandbox.*|.*dangerous.*"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..protocol import ToolSpec
 from . import arguments as given
 from .background import plan_start
 from .commands import plan_command
@@ -13,6 +13,9 @@ from .reading.fetch_url import fetch_url
 from .reading.files import list_files, read_file
 from .reading.searching import search
 from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text
+
+if TYPE_CHECKING:
+    from ..protocol import ToolSpec
 
 _OLD = text("Lines exactly as they are in the file, enough of them to be unique.")
 _NEW = text("The lines that replace them; empty removes the lines.")

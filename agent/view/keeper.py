@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..facts.checkpoint import EVERY, checkpoint_bytes, checkpoint_seq
-from ..facts.facts import RunFacts
-from ..journal.journal import Journal
-from ..protocol import Stamped
 from ..system.memory import return_freed_memory
 from .loading import load_older
 from .reduce import show
 from .state import ViewState
 from .stored import store_view, stored_view
 from .transcript import Blocks
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..journal.journal import Journal
+    from ..protocol import Stamped
 
 _IN_MEMORY = 64
 _BATCH = 10_000

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..journal.journal import Journal
-from .block import Block
 from .pages import unpack_page
 from .reduce import show
-from .state import ViewState
 from .stored import stored_page
 from .transcript import IN_MEMORY
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
+    from .block import Block
+    from .state import ViewState
 
 _BATCH = 2_000
 _LATE_EVENTS = 20_000

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ..journal.journal import Journal
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 REPORT_SECONDS = 1.0
 """Seconds before the first line, and between two lines."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from ..facts.common.common_facts import COMMON_EVENTS
 from ..facts.search.finder_facts import FINDER_EVENTS
@@ -14,6 +14,7 @@ from ..protocol import (
     StepStarted,
     TextArrived,
 )
+from ..protocol.events.person import PersonEvent
 from .pages import PAGE_EVENTS, turn_page
 from .reducer.checks import CHECKS, show_check
 from .reducer.children import CHILDREN, show_child
@@ -21,11 +22,13 @@ from .reducer.confirming import CONFIRMING, show_confirming
 from .reducer.finder import FINDER, show_finder, show_flights
 from .reducer.handoff import HANDOFF, show_handoff
 from .reducer.manual import ManualEvent, show_manual
-from .reducer.person import PersonEvent, show_person
+from .reducer.person import show_person
 from .reducer.run import RunFrame, show_run
 from .reducer.step import CALL, NOT_SHOWN, STEP, TOOL, WAITS, show_call, show_step, show_tool, show_wait, show_words
 from .reducer.tries import TRIES, WORKTREES, show_try, show_worktree
-from .state import ViewState
+
+if TYPE_CHECKING:
+    from .state import ViewState
 
 
 def _show_nothing(state: ViewState, stamped: Stamped, event: object) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..facts.common.common_facts import CommonFacts
-from ..facts.common.manual import Background
-from ..facts.common.person_requests import Rebase
-from ..facts.search.finder_facts import FinderFacts
 from ..protocol import (
     Budget,
     CallAdmitted,
@@ -39,6 +36,11 @@ from .lock_wait import LockWait
 from .progress import Progress
 from .stopwatch import Stopwatch
 from .transcript import Blocks
+
+if TYPE_CHECKING:
+    from ..facts.common.manual import Background
+    from ..facts.common.person_requests import Rebase
+    from ..facts.search.finder_facts import FinderFacts
 
 Activity = Literal["", "thinking", "streaming", "running"]
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..facts.checkpoint import VIEW, drop_saved, finder_at, made_by, save, save_body, saved_body
-from ..facts.facts import RunFacts
-from ..facts.search.finder_facts import FinderFacts
-from ..journal.journal import Journal
 from .pages import pack, unpack
-from .state import ViewState
 from .transcript import Page
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
+    from ..facts.search.finder_facts import FinderFacts
+    from ..journal.journal import Journal
+    from .state import ViewState
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS pages(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .block import Block
 from .reducer.numbers import clock
-from .state import ViewState
+
+if TYPE_CHECKING:
+    from .block import Block
+    from .state import ViewState
 
 SHOW_WAIT_SECONDS = 2.0
 """Seconds after which a wait is worth a line."""

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..system.inotify import Inotify
 from .ignore import Ignore
-from .paths import Workspace
+
+if TYPE_CHECKING:
+    from .paths import Workspace
 
 _DEBOUNCE_MS = 200
 _STEP_MS = 50

@@ -7,10 +7,11 @@ import re
 import pytest
 
 from rundry.agent.shell import flags
+from rundry.agent.shell.command_line import Part, Word
 from rundry.agent.shell.flags import base, hides, risk
 from rundry.agent.shell.known import names
 from rundry.agent.shell.known.table import git, programs, risky_options
-from rundry.agent.shell.line_parser import Part, Word, parse_line
+from rundry.agent.shell.line_parser import parse_line
 from rundry.agent.shell.options.table import harmless_rows
 from rundry.agent.shell.unwrap import unwrapped
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from acp.schema import (
@@ -17,10 +18,12 @@ from acp.schema import (
 
 from rundry.agent import EFFORTS, GateMode, ModelSpec, ResumeChanges, SetGateMode
 
-from ..actions.action import Action
 from ..actions.lookup import slash_commands
-from ..run_controller import RunController
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..actions.action import Action
+    from ..run_controller import RunController
 
 _MODES: Mapping[GateMode, str] = {
     GateMode.READ: "The model only reads: edits and commands are refused.",

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp import RequestError
 from acp.interfaces import Client
@@ -19,10 +20,12 @@ from ..deciding.question import SHORT
 from ..gate.decision.pending_decision import PendingDecision
 from ..gate.words import may_always, notes
 from ..keyboard.keymap import Keymap
-from ..run_controller import RunController
 from ..text import one_line
 from .narration import call_of
 from .tool_calls import Place, kind_of, location, note_content, proposal_content, proposal_line
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 _READ_SECONDS = 2.0
 """Seconds within which the editor must return an unsaved buffer."""

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -24,7 +25,9 @@ from rundry.agent import ResumeChanges, UserError, mention_of, temp_folder
 
 from ..attaching import images_of_message
 from ..exports.markup import as_fence
-from ..run_controller import RunController
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 MOST_EMBEDDED = 200_000

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp import RequestError
 from acp.interfaces import Client
@@ -35,17 +36,19 @@ from rundry.agent import (
 )
 
 from ..deciding.answer import picked_option
-from ..run_controller import RunController
 from ..screens.follower import BEAT_SECONDS
 from .border import words
 from .narration import Narration, Update, message, text_of, words_of
 from .options import Choices, commands
 from .permissions import Permissions
 from .prompt_text import Message, send
-from .runs import EditorLink
 from .slash import Slash
 from .tool_calls import Place
 from .turn import Rest, Turn
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from .runs import EditorLink
 
 _STILL_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
 from ..actions.lookup import parse_slash
 from ..plain.commands import Commands
 from ..plain.narrator import Narrator
-from ..run_controller import RunController
 from .options import COMMANDS, SKILL
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 
 class Slash:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from acp import RequestError
 from acp.schema import StopReason
@@ -25,7 +26,8 @@ from rundry.agent import (
     Waiting,
 )
 
-from ..run_controller import RunController
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 _QUIET_SECONDS = 0.4
 """Seconds of rest after which a slash command has had its effect."""

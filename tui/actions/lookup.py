@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from .action import Action, Place
 from .dialogs import DIALOG_ACTIONS
 from .table import MAIN_ACTIONS
+
+if TYPE_CHECKING:
+    from .action import Action, Place
 
 ACTIONS: tuple[Action, ...] = (*MAIN_ACTIONS, *DIALOG_ACTIONS)
 BY_NAME: Mapping[str, Action] = {action.name: action for action in ACTIONS}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from .action import Place
+if TYPE_CHECKING:
+    from .action import Place
 
 PLACES: Mapping[Place, str] = {
     "main": "everywhere",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.message import Message
-
-from rundry.agent import Finding, Journal, ViewState
 
 from ..keyboard.clicks import clicked_action
 from ..keyboard.screen_keymap import keymap_of
@@ -21,6 +20,9 @@ from .narrowing import RowFilter, next_group, no_row
 from .rows.listings import listing_of
 from .source import ListSource
 from .view import STORED, BoardView
+
+if TYPE_CHECKING:
+    from rundry.agent import Finding, Journal, ViewState
 
 REDRAW_SECONDS = 0.2
 """Time between two drawings that no key asked for."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState, is_paused_between_steps, pool_size
 
 from ..keyboard.keymap import Keymap
-from ..theme import Palette
+
+if TYPE_CHECKING:
+    from ..theme import Palette
 
 Tab = Literal["findings", "lenses", "latest", "work", "queue", "failed", "duplicates"]
 """A view of the board."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.style import Style
 from textual.app import App
@@ -14,7 +14,9 @@ from textual.widget import Widget
 
 from ..lines.draw import paint, to_strip
 from ..theme import Palette, palette_of
-from .rows.cells import Row
+
+if TYPE_CHECKING:
+    from .rows.cells import Row
 
 
 class Canvas(Widget):

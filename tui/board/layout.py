@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
 from ..keyboard.clicks import action_style
 from ..lines.draw import Run, width_of
-from .board_data import BoardData
-from .narrowing import Narrowed
 from .rows.bottom import bottom
 from .rows.cells import Row, apart, beside, blank, foreign, left
 from .rows.context import context, hint
@@ -20,7 +19,11 @@ from .rows.flights import failures, flights
 from .rows.lenses import lens_heading, lens_row
 from .rows.top import top
 from .rows.workers import workers
-from .view import BoardView, Listing
+
+if TYPE_CHECKING:
+    from .board_data import BoardData
+    from .narrowing import Narrowed
+    from .view import BoardView, Listing
 
 WIDE = 106
 _LEFT = 54

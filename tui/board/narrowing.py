@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..keyboard.keymap import Keymap
 from ..text import one_line
 from .view import BoardView, Listing
+
+if TYPE_CHECKING:
+    from ..keyboard.keymap import Keymap
 
 _MOST_GROUPS = 8
 """Number of groups to choose from; rarer ones are left out."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from rundry.agent import Journal
+from typing import TYPE_CHECKING
 
 from .pages import ItemLists
+
+if TYPE_CHECKING:
+    from rundry.agent import Journal
 
 RENEW_SECONDS = 1.0
 """Seconds between two readings of a long list whose first rows are visible."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from .board_data import Tab
-from .rows.cells import Row
+if TYPE_CHECKING:
+    from .board_data import Tab
+    from .rows.cells import Row
 
 STORED: tuple[Tab, ...] = ("queue", "failed", "duplicates")
 """Views whose rows are read from the journal."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import Journal
 
-from ..exports.formats import ExportFormat
 from ..exports.writing import chunks, write_export
 from ..setup.resuming import find_any
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..exports.formats import ExportFormat
 
 
 def export(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rundry.agent import GateVerdict
-
 from ..ending import guarded
 from ..exports.formats import ExportFormat
 from .kinds import RealNumber, WholeNumber, Words
 from .options import EDITED, RESUMED, headless_options, run_options
 
 if TYPE_CHECKING:
+    from rundry.agent import GateVerdict
+
     from ..headless.output import Output
 
 _WHERE = (

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rundry.agent import QuestionAsked
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rundry.agent import QuestionAsked
 
 
 def picked_option(question: QuestionAsked | None, text: str) -> str:

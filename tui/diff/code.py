@@ -8,11 +8,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..lines.draw import Run, marked
-from ..theme import Palette
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType  # pyright: ignore[reportPrivateUsage]
+
+    from ..theme import Palette
 
 Piece = tuple[str, str]
 """A piece of code and the field of `Palette` with its style, which is the same for every theme."""

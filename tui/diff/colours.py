@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from ..text import show
 from .code import Piece, lex, lexer_for, packed, unpacked
-from .model import Diff, Row
+
+if TYPE_CHECKING:
+    from .model import Diff, Row
 
 Found = dict[str, dict[int, bytes]]
 """Side (`-` old, `+` new) to line number to the packed colours of that line."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .model import Diff, DiffPart
+if TYPE_CHECKING:
+    from .model import Diff, DiffPart
 
 FIRST_ROWS = 300
 """More rows than any screen has."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ..lines.view import LineView
 from .colours import considerate
-from .model import Row
-from .renderer import DiffRenderer
+
+if TYPE_CHECKING:
+    from ..lines.view import LineView
+    from .model import Row
+    from .renderer import DiffRenderer
 
 _SCREENS_AHEAD = 2
 """Screens below the visible rows that are highlighted with them."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from ..lines.parts import Place
-from ..lines.view import LineView
 from .column import ROWS_AT_ONCE
-from .model import Row
-from .renderer import DiffRenderer
-from .view import DiffView
+
+if TYPE_CHECKING:
+    from ..lines.view import LineView
+    from .model import Row
+    from .renderer import DiffRenderer
+    from .view import DiffView
 
 ABOVE_HUNK = 1
 """Lines above the head of a hunk that the pane scrolls to."""

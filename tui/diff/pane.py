@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 from rich.segment import Segment
@@ -23,10 +23,12 @@ from .contents import Cuts, begin
 from .highlighting import Highlighter
 from .layout import DiffLayout, HunkClicked, HunkMoved
 from .loading import Begin, DiffLoader
-from .model import Diff, Hunk
 from .renderer import DiffRenderer, HunkMark, Lines
 from .unified import begin_text
 from .view import DiffView
+
+if TYPE_CHECKING:
+    from .model import Diff, Hunk
 
 SPLIT_FROM = 120
 """Width of the pane, in cells, from which it shows both sides side by side: each has 52 cells for code then."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
 from ..lines.draw import Run, fold, marked, shorten, width_of
 from ..text import show
-from ..theme import Palette
 from .code import painted
 from .colours import Colours, HunkColours
 from .column import NONE, Column, beside
-from .model import Diff, Row
 from .words import Spans, changed_words
+
+if TYPE_CHECKING:
+    from ..theme import Palette
+    from .model import Diff, Row
 
 Lines = list[list[Run]]
 _BOLD = Style(bold=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from ..lines.draw import Run
 from ..lines.parts import Place
-from ..theme import Palette
-from .model import Diff, Hunk, Row
 from .renderer import DiffRenderer, HunkMark, RenderOptions
+
+if TYPE_CHECKING:
+    from ..lines.draw import Run
+    from ..theme import Palette
+    from .model import Diff, Hunk, Row
 
 
 class DiffView:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.style import Style
 from textual import events
@@ -16,7 +16,6 @@ from rundry.agent import RundryError, RunEnded, ViewState
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..keyboard.letters import FirstLetter, Left
 from ..lines.draw import Run, fold, shorten, to_strip, width_of
-from ..run_controller import RunController
 from ..theme import Palette, palette_of
 from .words import (
     Changed,
@@ -28,6 +27,9 @@ from .words import (
     sign_of,
     verdict_words,
 )
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 _FIELD = 13
 """Width of the reason, so that the rows below it are aligned."""

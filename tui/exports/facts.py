@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rundry.agent import Block, ViewState, clock, evidence_words, plural, short, try_label
 
 from ..text import one_line
-from .reading import Recorded
+
+if TYPE_CHECKING:
+    from .reading import Recorded
 
 _NAMES = {"task": "Task", "say": "You", "steer": "You, immediately", "text": "Model", "reasoning": "Thought"}
 

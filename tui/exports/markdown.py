@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .facts import block_head, facts_of_run
 from .markup import as_code, as_fence
-from .reading import Recorded
+
+if TYPE_CHECKING:
+    from .reading import Recorded
 
 
 def markdown_lines(run: Recorded) -> Iterator[str]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from rundry.agent import RunLine, Survey
-
 from ..keyboard.marking import moves
 from ..keyboard.screen_keymap import keymap_of
-from ..run.link import Start
-from ..run_controller import RunController
 from ..text import one_line
 from .choices import Choice, Row, Section, Try, UseModel, continue_section, model_section, task_section
+
+if TYPE_CHECKING:
+    from rundry.agent import RunLine, Survey
+
+    from ..run.link import Start
+    from ..run_controller import RunController
 
 INDENT = 2
 GAP = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import ConflictVerdict, Decide, ProposalOpened, RundryError
 
@@ -11,10 +12,12 @@ from ..keyboard.screen_keymap import keymap_of
 from .decision.editing import opened
 from .decision.pending_decision import approval, rejection, way_out
 from .decision.whole_answer import ONE_FILE, plan_approval
-from .inputs.in_place import InPlaceEdit
-from .inputs.reasoning import ReasonRequest
-from .view import ProposalView
 from .words import can_be_joined, is_editable, may_always, session_question
+
+if TYPE_CHECKING:
+    from .inputs.in_place import InPlaceEdit
+    from .inputs.reasoning import ReasonRequest
+    from .view import ProposalView
 
 ASKS_FIRST = ("always", "session", "approve_all")
 """Actions that show what they do, and do it when their key is pressed again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,7 +11,6 @@ from textual.message import Message
 
 from rundry.agent import ProposalOpened, RundryError
 
-from ..diff.model import Diff
 from ..diff.pane import DiffPane
 from ..diff.renderer import HunkMark
 from ..keyboard.screen_keymap import keymap_of
@@ -18,12 +18,15 @@ from ..keyboard.scrolling import scroll
 from ..text import show
 from .command import CommandPane
 from .decision.editing import opened
-from .decision.following import Content
 from .decision.pending_decision import Shown
 from .decision.picks import Picks
-from .decision.review import Review
 from .decision.spans import spans_in, spans_of
 from .words import body, is_editable
+
+if TYPE_CHECKING:
+    from ..diff.model import Diff
+    from .decision.following import Content
+    from .decision.review import Review
 
 
 class ProposalBody(Vertical):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.widgets import Static
 
-from ..diff.pane import DiffPane
 from ..keyboard.clicks import clickable
 from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
-from .decision.pending_decision import Shown
-from .decision.review import Review
 from .words import about, counted, name, notes, waiting_list
+
+if TYPE_CHECKING:
+    from ..diff.pane import DiffPane
+    from .decision.pending_decision import Shown
+    from .decision.review import Review
 
 ROOMY = 30
 """Height of the screen from which there is room for a blank line and for the list of waiting proposals."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.widget import Widget
 
-from .body import ProposalBody
-from .foot import GateFoot
 from .head import ROOMY, TIGHT, GateHead
+
+if TYPE_CHECKING:
+    from .body import ProposalBody
+    from .foot import GateFoot
 
 ELSEWHERE = 14
 """Rows for the header, the message box and a part of the transcript."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.widget import Widget
 
 from ..keyboard.letters import FirstLetter, LetterKeys
 from .decision.arming import HELD_BACK
-from .view import ProposalView
+
+if TYPE_CHECKING:
+    from .view import ProposalView
 
 
 class GateKeyboard(LetterKeys):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from .body import ProposalBody
+if TYPE_CHECKING:
+    from .body import ProposalBody
 
 _ROUNDS = 2
 """Refreshes after which the length of a proposal is taken as final."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -12,21 +12,23 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from rundry.agent import Decide, ProposalOpened, ViewState
-
 from ..actions.lookup import READ_ONLY_ACTIONS
-from ..diff.layout import HunkClicked, HunkMoved
 from ..keyboard.clicks import clicked_action
 from ..run.link import READ_ONLY
 from .actions import ASKS_FIRST, Answers, GateActions
-from .body import ProposalBody
-from .decision.following import Content
 from .inputs.editor import GateEditor
 from .inputs.in_place import InPlaceEdit
 from .inputs.reason import ReasonInput
 from .inputs.reasoning import ReasonRequest
 from .keyboard import GateKeyboard
 from .view import ProposalView
+
+if TYPE_CHECKING:
+    from rundry.agent import Decide, ProposalOpened, ViewState
+
+    from ..diff.layout import HunkClicked, HunkMoved
+    from .body import ProposalBody
+    from .decision.following import Content
 
 _JUST_NOW = 0.3
 """Seconds after the window got the focus in which a click only selects the window."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 from textual.widget import Widget
 
-from rundry.agent import ProposalOpened, ViewState
-
 from ..text import one_line
 from .body import ProposalBody
 from .decision.arming import Arming
-from .decision.following import Content
-from .decision.pending_decision import PendingDecision, Shown
 from .decision.review import Review
 from .foot import GateFoot
 from .head import GateHead
 from .height import PanelHeight
 from .painting import Painting
 from .words import EDITING, asking, keys, reasons
+
+if TYPE_CHECKING:
+    from rundry.agent import ProposalOpened, ViewState
+
+    from .decision.following import Content
+    from .decision.pending_decision import PendingDecision, Shown
 
 
 class ProposalView:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rundry.agent import ProposalOpened, RebaseResult, plural
 
-from ..keyboard.keymap import Keymap
 from ..text import one_line, path_line, show
-from .decision.pending_decision import PendingDecision, Shown
+
+if TYPE_CHECKING:
+    from ..keyboard.keymap import Keymap
+    from .decision.pending_decision import PendingDecision, Shown
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: {approve} approves your version"

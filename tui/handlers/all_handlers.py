@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
 from ..actions.lookup import READ_ONLY_ACTIONS
 from ..keyboard.keymap import Keymap
 from ..run.link import READ_ONLY
-from ..run_controller import RunController
-from ..screens.areas import Areas
-from ..screens.prompt import Prompt
-from ..screens.services import Host, Services
 from .child_runs import ChildRunHandlers
 from .choosing import ChoiceHandlers
 from .control import ControlHandlers
@@ -25,6 +22,12 @@ from .search import SearchHandlers
 from .session import SessionHandlers
 from .undo import UndoHandlers
 from .view import ViewHandlers
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.areas import Areas
+    from ..screens.prompt import Prompt
+    from ..screens.services import Host, Services
 
 __all__ = ["ChoiceHandlers", "Handler", "handlers"]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
-from ..run_controller import RunController
-from ..screens.areas import Areas
-from ..screens.prompt import Prompt
-from ..screens.services import Host
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.areas import Areas
+    from ..screens.prompt import Prompt
+    from ..screens.services import Host
 
 
 class ChildRunHandlers:

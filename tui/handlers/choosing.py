@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rundry.agent import Journal, ModelSpec, RundryError, Survey, find_run, list_runs
 
 from ..first_screen.choices import Choice, Continue, PickModel, RunDemo, Try, UseModel
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-from ..screens.services import Host, Services
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
+    from ..screens.services import Host, Services
 
 
 class ChoiceHandlers:

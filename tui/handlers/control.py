@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import Act, GiveWheel, RundryError, TakeWheel
 
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-
 if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
     from ..screens.services import Services  # loads textual
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import Blocks, Clear, Compact, Point, Rewind, RundryError
 
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-
 if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
     from ..screens.services import Services  # loads textual
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import Reason, RemoveRule, Rule, RundryError, config_file, handoff_after_end
 
 from ..actions.lookup import keys_of
 from ..head.title import home_relative
-from ..run_controller import RunController
-from ..screens.areas import Areas
-from ..screens.prompt import Prompt
-from ..screens.services import Services
 from ..setup.start import Setup
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.areas import Areas
+    from ..screens.prompt import Prompt
+    from ..screens.services import Services
 
 
 class DialogHandlers:

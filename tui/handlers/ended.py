@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
 from ..ended.committing import Commit, message_for
 from ..exports.formats import ExportFormat
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-from ..screens.services import Services
 from ..setup.limits import parse_limit
 from ..setup.resuming import raised
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
+    from ..screens.services import Services
 
 
 class EndHandlers:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from ..run_controller import RunController
-from ..screens.services import Services
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.services import Services
 
 
 class ExtensionHandlers:

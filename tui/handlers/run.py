@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import (
     EFFORTS,
@@ -21,12 +22,14 @@ from rundry.agent import (
 )
 
 from ..deciding.rule import parse_deny
-from ..keyboard.keymap import Keymap
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
 from ..setup.limits import parse_limit
 from ..setup.resuming import raised
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..keyboard.keymap import Keymap
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
 
 ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
 CLEAR = "press {interrupt} again to clear the message"

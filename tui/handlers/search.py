@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import JudgeVerdict, RundryError
 
 from ..board.panel import NO_FINDING, NO_LIST
 from ..board.rows.excerpt import cited_file, excerpt
-from ..run_controller import RunController
-from ..screens.areas import Areas
-from ..screens.prompt import Prompt
-from ..screens.services import Services
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.areas import Areas
+    from ..screens.prompt import Prompt
+    from ..screens.services import Services
 
 NO_SEARCH = "this run is not a search: start one with `rundry find`"
 _KINDS = {"crawl": "url", "migrate": "file"}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError, Trust
 
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-from ..screens.services import Host, Services
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
+    from ..screens.services import Host, Services
 
 
 class SessionHandlers:

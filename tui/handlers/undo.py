@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import LoopKind, RundryError, Undo
 
-from ..run_controller import RunController
-from ..screens.prompt import Prompt
-from ..screens.services import Services
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.prompt import Prompt
+    from ..screens.services import Services
 
 
 class UndoHandlers:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ..actions.lookup import actions_of
-from ..run_controller import RunController
-from ..screens.areas import Areas
-from ..screens.prompt import Prompt
-from ..screens.services import Services
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from ..screens.areas import Areas
+    from ..screens.prompt import Prompt
+    from ..screens.services import Services
 
 CONTINUES = "{next_match} and {previous_match} continue, {to_message} returns"
 """What can be done after something was found."""

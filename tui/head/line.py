@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
-
-from rundry.agent import ViewState
 
 from ..keyboard.clicks import clickable
 from ..text import one_line
 from .meters import Piece, arrange
 from .title import arrange_title
+
+if TYPE_CHECKING:
+    from rundry.agent import ViewState
 
 _STYLES = {
     "brand": "bold $bright",

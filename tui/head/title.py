@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from rundry.agent import ViewState
+from typing import TYPE_CHECKING
 
 from .meters import NO_MODEL, Piece
+
+if TYPE_CHECKING:
+    from rundry.agent import ViewState
 
 SCRIPTED = "demo/"
 

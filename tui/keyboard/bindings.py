@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
-from ..actions.action import Place
 from ..actions.lookup import actions_of
+
+if TYPE_CHECKING:
+    from ..actions.action import Place
 
 
 def bindings(place: Place, methods: Mapping[str, str], *, priority: bool = True) -> list[Binding]:

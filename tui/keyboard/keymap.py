@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..actions.action import Place
 from ..actions.lookup import BY_NAME, actions_of, keys_of, shown_key
+
+if TYPE_CHECKING:
+    from ..actions.action import Place
 
 SPACE = "␣"
 """The space bar where there is little room."""

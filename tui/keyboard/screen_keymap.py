@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from textual.app import App
 from textual.content import Content
 from textual.dom import DOMNode
 
-from ..actions.action import Place
 from .clicks import clickable, pressable
 from .keymap import SPACE, Keymap
+
+if TYPE_CHECKING:
+    from ..actions.action import Place
 
 _ENDLESS = 2**31
 PRESSED = {"esc": "escape", "enter": "enter", "⏎": "enter"}

@@ -6,12 +6,14 @@ A row that only moved stays the same object, so what textual derived from it (fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from .parts import Line, Place
+if TYPE_CHECKING:
+    from .parts import Line, Place
 
 _KEPT = 300
 """Number of rows to keep; each takes some kilobytes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice, zip_longest
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.style import Style
 from textual import events, on
@@ -20,11 +20,13 @@ from textual.widget import Widget
 from ..text import show
 from ..theme import Palette, palette_of
 from .draw import paint
-from .heights import Heights
 from .painted import PaintedRows, with_sign
 from .parts import Line, Part, Place, number_of
 from .scroll_bar import ScrollBar
 from .stack import Stack
+
+if TYPE_CHECKING:
+    from .heights import Heights
 
 
 class Window(Widget):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import GateMode, Journal, RunLine, UserError, ViewState, find_run, is_client, list_runs
 
-from .allowed import Allowed
+if TYPE_CHECKING:
+    from .allowed import Allowed
 
 
 def visible_runs(allowed: Allowed, *, below: Path | None = None) -> list[RunLine]:

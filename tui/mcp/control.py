@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from rundry.agent import (
     Answer,
@@ -28,15 +29,17 @@ from ..deciding.answer import picked_option
 from ..deciding.question import what_of
 from ..text import one_line
 from .access import open_run, require_control
-from .allowed import Allowed
-from .arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
 from .border import given
-from .own_runs import OwnRuns
 from .reading import Follower
 from .results import Done
 from .sending import ANSWER_SECONDS, send
 from .starting import limits_of, require_limits
-from .tools import Call
+
+if TYPE_CHECKING:
+    from .allowed import Allowed
+    from .arguments import Approve, PauseRun, Reject, ResumeRun, SendMessage, StopRun
+    from .own_runs import OwnRuns
+    from .tools import Call
 
 LEFT_SECONDS = 6.0
 """Seconds within which the process of an ended run exits once no view shows it."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rundry.agent import (
     Journal,
@@ -22,7 +23,8 @@ from rundry.agent import (
     UserError,
 )
 
-from .allowed import Allowed
+if TYPE_CHECKING:
+    from .allowed import Allowed
 
 BEGIN_SECONDS = 120.0
 """Seconds within which a run must begin; servers with models may have to load them first."""

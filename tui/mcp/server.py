@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 import msgspec
@@ -17,9 +17,11 @@ from rundry.agent import VERSION, JournalError, RundryError
 
 from ..text import one_line
 from .border import client_name
-from .schemas import Tool
 from .tools import Call
 from .wire import Incoming, Outgoing
+
+if TYPE_CHECKING:
+    from .schemas import Tool
 
 _MOST_CALLS = 32
 """Most calls at the same time; a client that sends more gets errors."""

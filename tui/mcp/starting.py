@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,8 +13,10 @@ from rundry.agent import GateMode, LimitValue, RunSpec, Sandbox, UserError, View
 from ..setup.start import Setup
 from .access import allowed_folder
 from .allowed import LIMITED, Allowed
-from .arguments import ResumeRun, StartRun
 from .border import given
+
+if TYPE_CHECKING:
+    from .arguments import ResumeRun, StartRun
 
 _TO_ASK = "handoff"
 """Without anybody to ask, a proposal stays open and the run is handed over."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,13 +17,15 @@ from rundry.agent import Journal, RunLine, UserError, handoff_markdown, validate
 from ..exports.findings.rows import FoundRow as Row, findings_of
 from ..text import one_line, path_line
 from .access import allowed_folder, open_run, visible_runs
-from .allowed import Allowed
-from .arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
 from .border import cut
-from .own_runs import OwnRuns
 from .reading import Follower, piece_of_proposal, view_of
 from .results import FoundList, FoundRow, Piece, RunList, RunRow, RunView, Text, Waited
 from .starting import spec_for
+
+if TYPE_CHECKING:
+    from .allowed import Allowed
+    from .arguments import ListRuns, ReadFindings, ReadHandoff, ReadProposal, ReadRun, StartRun, WaitForRun
+    from .own_runs import OwnRuns
 
 _LOOK_SECONDS = 0.25
 _REPORT_SECONDS = 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events
@@ -13,11 +14,13 @@ from textual.widgets import TextArea
 from ..keyboard.screen_keymap import keymap_of
 from ..keys import do_bound
 from ..text import bare, in_place
-from .attachments import Attachments
 from .completion import Completion, UserCommand, complete
 from .history import History
 from .pastes import Pastes
-from .suggestions import Suggestions
+
+if TYPE_CHECKING:
+    from .attachments import Attachments
+    from .suggestions import Suggestions
 
 _MOST_DROPPED = 40
 """Number of paths of one paste that are examined."""

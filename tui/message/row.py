@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -18,8 +19,10 @@ from ..keyboard.screen_keymap import keymap_of
 from ..text import one_line
 from .attachments import Attachments
 from .box import MessageBox
-from .completion import UserCommand
 from .suggestions import Suggestions
+
+if TYPE_CHECKING:
+    from .completion import UserCommand
 
 _LEAST = 20
 """Width that the rule needs to show words."""

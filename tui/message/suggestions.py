@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
 from ..text import one_line
-from .completion import Completion, Suggestion
+
+if TYPE_CHECKING:
+    from .completion import Completion, Suggestion
 
 
 class Suggestions(Widget):

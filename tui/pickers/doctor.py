@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from rundry.agent import RundryError
 
-from ..setup.doctor import Checkup
 from ..text import one_line
 from .picker import Picker
 from .rows import PickRow
+
+if TYPE_CHECKING:
+    from ..setup.doctor import Checkup
 
 _NAME = 11
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError, Undo, handoff_markdown, plural
 
@@ -12,12 +13,14 @@ from ..handlers.control import finish_in_control, take_or_return_control
 from ..handlers.run import RunHandlers
 from ..headless.lines import model_words
 from ..keyboard.keymap import Keymap
-from ..run_controller import RunController
 from ..text import one_line, show
-from .narrator import Narrator
 from .prompt import PlainPrompt
 from .rewinding import Rewinding
 from .words import HELP, budget_lines, detail_lines, entry_lines, status_line
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
+    from .narrator import Narrator
 
 _WORDS = {"help", "status", "budget", "details", ""}
 _FOUND = 20

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rundry.agent import ModelSpec, RundryError, candidates
 
-from ..run_controller import RunController
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 
 class ModelChoice:

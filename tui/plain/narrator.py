@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock
 
 from ..head.meters import meters
 from ..headless.lines import outcome_line
 from ..headless.searching import SearchLines
-from ..run_controller import RunController
 from ..text import one_line, show
 from .proposals import proposal_lines
 from .words import entry_lines
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 _GROWING = ("running", "waiting", "next")
 _WORKING = ("thinking", "streaming", "running")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from rundry.agent import Point, Rewind, RundryError
 
 from ..handlers.conversation import step_title
-from ..run_controller import RunController
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 MOST = 12
 """Points that are listed, the newest ones."""

@@ -8,12 +8,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rundry.agent import Interrupt, Refusal, RundryError, StopHow, Unreachable
 
 from ..app import ViewResult
 from ..headless.waits import WaitLines
-from ..run_controller import RunController
 from ..screens.follower import BEAT_SECONDS, STILL_SECONDS
 from ..screens.leaving import Leaving
 from ..text import one_line, show
@@ -22,6 +22,9 @@ from .commands import Commands
 from .models import ModelChoice
 from .narrator import Narrator
 from .proposals import at, decision, parse_verdict
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 _LEAVE = {"leave": "background", "finish": "wrap_up", "stop": "now"}
 _ASK_LEAVE = "Type leave (the run continues), finish (it wraps up, then ends), stop (it ends now), or stay."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from rundry.agent import ViewState
+from typing import TYPE_CHECKING
 
 from ..actions.lookup import BY_NAME, shown_key
 from ..head.line import PieceLine
 from .words import arrange_progress
+
+if TYPE_CHECKING:
+    from rundry.agent import ViewState
 
 
 class ProgressLine(PieceLine):

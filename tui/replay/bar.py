@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -11,7 +13,9 @@ from rundry.agent import clock
 
 from ..keyboard.clicks import pressable
 from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
-from .player import Player
+
+if TYPE_CHECKING:
+    from .player import Player
 
 _SPEEDS = "replay_speed_1 replay_speed_2 replay_speed_3 replay_speed_4"
 _KEYS = (

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rundry.agent import FrontierView, ItemFailed, ItemQueued, ItemRow, ItemState, Journal, ViewState
 
 from ..board.board import Board
 from ..board.pages import ItemLists, Pages
 from ..board.source import ListSource
-from .items import ItemHistory
-from .timeline import Timeline
+
+if TYPE_CHECKING:
+    from .items import ItemHistory
+    from .timeline import Timeline
 
 KEYS = ("detail", "view", "only")
 """The actions of the board that a replay offers: those that only change what is visible."""

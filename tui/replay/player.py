@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rundry.agent import Stamped
+if TYPE_CHECKING:
+    from rundry.agent import Stamped
 
-from .timeline import Timeline
+    from .timeline import Timeline
 
 SPEEDS = (1, 4, 16, 64)
 MOST_SILENCE = 2.0

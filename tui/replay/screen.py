@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,7 +13,6 @@ from textual.binding import BindingType
 
 from rundry.agent import RundryError
 
-from ..board.keyboard import BoardActed
 from ..head.line import HeaderLine, MeterLine
 from ..keyboard.bindings import bindings
 from ..keyboard.clicks import press_clicked_key
@@ -23,6 +22,9 @@ from ..transcript.widget import Transcript
 from .bar import Scrubber
 from .board import ReplayBoard
 from .player import SPEEDS, Player
+
+if TYPE_CHECKING:
+    from ..board.keyboard import BoardActed
 
 FRAME_SECONDS = 1 / 30
 BOARD_SECONDS = 0.1

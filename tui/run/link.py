@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rundry.agent import (
-    Command,
-    Journal,
-    Judge,
-    Merge,
-    ModelSpec,
-    ResumeChanges,
-    Rewind,
-    RunLine,
-    RunSpec,
-    Stamped,
-    Survey,
-    Undo,
-    ViewState,
-    WriteWatch,
-)
+if TYPE_CHECKING:
+    from rundry.agent import (
+        Command,
+        Journal,
+        Judge,
+        Merge,
+        ModelSpec,
+        ResumeChanges,
+        Rewind,
+        RunLine,
+        RunSpec,
+        Stamped,
+        Survey,
+        Undo,
+        ViewState,
+        WriteWatch,
+    )
 
-from .extensions import Extensions
+    from .extensions import Extensions
 
 READ_ONLY = "this view only shows the run: use `rundry watch` in a terminal to act on it"
 """Why a read-only view refuses an action."""

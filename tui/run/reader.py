@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +20,8 @@ from rundry.agent import (
     standing_changes,
 )
 
-from .link import Link, Start
+if TYPE_CHECKING:
+    from .link import Link, Start
 
 
 class RunReader:

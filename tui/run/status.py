@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rundry.agent import LoopKind, ViewState, holder
 
-from .link import Link
+if TYPE_CHECKING:
+    from .link import Link
 
 
 @dataclass(frozen=True, slots=True)

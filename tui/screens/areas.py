@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from ..board.panel import BoardPanel
-from ..gate.panel import GatePanel
-from ..message.box import MessageBox
-from ..run_controller import RunController
-from ..transcript.widget import Transcript
+if TYPE_CHECKING:
+    from ..board.panel import BoardPanel
+    from ..gate.panel import GatePanel
+    from ..message.box import MessageBox
+    from ..run_controller import RunController
+    from ..transcript.widget import Transcript
 
 
 class Areas:

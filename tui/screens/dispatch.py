@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rundry.agent import Judge, Merge, RundryError
 
 from ..actions.lookup import parse_slash
-from ..board.panel import BoardPanel
-from ..first_screen.choices import Choice
-from ..handlers.choosing import ChoiceHandlers
-from ..run_controller import RunController
-from .prompt import Prompt
+
+if TYPE_CHECKING:
+    from ..board.panel import BoardPanel
+    from ..first_screen.choices import Choice
+    from ..handlers.choosing import ChoiceHandlers
+    from ..run_controller import RunController
+    from .prompt import Prompt
 
 
 class Dispatcher:

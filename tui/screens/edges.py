@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ..actions.lookup import BY_NAME, shown_key
 from ..ended.panel import EndPanel
 from ..head.line import HeaderLine, MeterLine
 from ..keyboard.keymap import Keymap
-from ..message.row import MessageRow
 from ..progress.line import ProgressLine
-from ..run_controller import RunController
 from .footer import Footer
 from .gone import GoneNotice
 from .placeholder import placeholder
+
+if TYPE_CHECKING:
+    from ..message.row import MessageRow
+    from ..run_controller import RunController
 
 
 class Edges:

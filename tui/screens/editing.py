@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError
 
-from ..gate.panel import GatePanel
-from .services import Services
+if TYPE_CHECKING:
+    from ..gate.panel import GatePanel
+    from .services import Services
 
 
 def edit_proposal(services: Services, gate: GatePanel, event: GatePanel.EditAsked) -> None:

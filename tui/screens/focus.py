@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 from textual.screen import Screen
 
-from ..gate.panel import GatePanel
-from ..message.box import MessageBox
+if TYPE_CHECKING:
+    from ..gate.panel import GatePanel
+    from ..message.box import MessageBox
 
 _IGNORED_SECONDS = 0.3
 """Time after the gate closed in which a second `y` is still meant for it."""

@@ -6,10 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rundry.agent import Refusal, RundryError
 
-from ..run_controller import RunController
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 CLOCK_SECONDS = 0.25
 """Seconds between two redraws without new events, while a clock on the screen runs or the user is active."""

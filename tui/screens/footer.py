@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
@@ -11,8 +12,10 @@ from rundry.agent import LoopKind
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, shown_key
 from ..keyboard.clicks import clickable
-from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
+
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 JUDGING = ("confirm", "refute", "merge", "evidence", "open_place")
 """Actions on a finding, during the run and after it."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rundry.agent import RundryError, Stop, StopHow
 
-from ..run_controller import RunController
+if TYPE_CHECKING:
+    from ..run_controller import RunController
 
 TWICE_SECONDS = 2.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,19 +15,16 @@ from textual.screen import Screen
 from rundry.agent import Refusal, Unreachable
 
 from ..actions.lookup import keys_of
-from ..board.keyboard import BoardActed
 from ..board.panel import BoardPanel
 from ..first_screen.welcome import Welcome
 from ..gate.panel import GatePanel
-from ..handlers.all_handlers import ChoiceHandlers, handlers
+from ..handlers.all_handlers import handlers
+from ..handlers.choosing import ChoiceHandlers
 from ..handlers.view import CONTINUES
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap
-from ..keyboard.letters import Left
-from ..message.box import MessageBox
 from ..message.files import FileList
 from ..message.row import MessageRow
-from ..run_controller import RunController
 from ..transcript.widget import Transcript
 from .areas import Areas
 from .bindings import main_bindings
@@ -41,6 +38,12 @@ from .leaving import Leaving
 from .notice import Notice
 from .prompt import Prompt
 from .services import Host, Services
+
+if TYPE_CHECKING:
+    from ..board.keyboard import BoardActed
+    from ..keyboard.letters import Left
+    from ..message.box import MessageBox
+    from ..run_controller import RunController
 
 
 class MainScreen(Screen[None]):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rundry.agent import LoopKind, ViewState
 
-from ..keyboard.keymap import Keymap
-from ..run_controller import RunController
 from ..setup.resuming import ended_on_limit
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from ..keyboard.keymap import Keymap
+    from ..run_controller import RunController
 
 _GOAL = 32
 """Characters of the check that are shown."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..keyboard.keymap import Keymap
-from .notice import Notice
-
 if TYPE_CHECKING:
+    from ..keyboard.keymap import Keymap
     from ..message.box import MessageBox
+    from .notice import Notice
 
 
 class Prompt:

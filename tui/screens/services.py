@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from textual.app import App
 from textual.screen import Screen
 
-from rundry.agent import StopHow
-
 from ..editor import edit_text, open_file
+
+if TYPE_CHECKING:
+    from rundry.agent import StopHow
 
 Result = TypeVar("Result")
 

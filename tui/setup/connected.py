@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import (
     FoundSkill,
@@ -17,7 +18,8 @@ from rundry.agent import (
     otel_target,
 )
 
-from .start import Setup
+if TYPE_CHECKING:
+    from .start import Setup
 
 NOT_TRUSTED = "not trusted: it is in .rundry.toml; read it, then /trust on the screen"
 

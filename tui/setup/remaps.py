@@ -8,13 +8,16 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import config_file, plural
 
-from ..actions.action import Action, Place
 from ..actions.lookup import ACTIONS, BY_NAME
 from ..actions.places import PLACES, meet
 from ..keyboard.keymap import LEAVES
+
+if TYPE_CHECKING:
+    from ..actions.action import Action, Place
 
 _SENT_AS = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+left_square_bracket": "escape"}
 """Keys that a terminal sends as other ones."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from rundry.agent import Survey
+from typing import TYPE_CHECKING
 
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from rundry.agent import Survey
 
 
 def survey_lines(survey: Survey) -> list[str]:

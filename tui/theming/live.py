@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from rundry.agent import RundryError
 
 from ..theme import SHIPPED, register_themes
-from .depth import Depth
 from .user import FoundThemes, unknown_theme, user_themes
+
+if TYPE_CHECKING:
+    from .depth import Depth
 
 _STEP, _SETTLE = 300, 200
 """Milliseconds between two looks for saved files, and without a change after the last one."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from rundry.agent import Block
+from typing import TYPE_CHECKING
 
-from ..lines.parts import Part
-from .entries import Entries
 from .pieces import Pieces
+
+if TYPE_CHECKING:
+    from rundry.agent import Block
+
+    from ..lines.parts import Part
+    from .entries import Entries
 
 
 class BlockParts:

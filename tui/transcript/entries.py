@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.style import Style
 from textual.strip import Strip
@@ -17,10 +17,12 @@ from ..diff.unified import diff_of_text
 from ..lines.draw import Run, fold, marked, to_strip, width_of
 from ..lines.parts import Part
 from ..text import one_line, show, strip
-from ..theme import Palette
 from .headline import duration, fact_runs, headline, seconds_field, title_runs
 from .markdown import MEASURE, Rows, draw_code, draw_markdown
 from .pieces import Piece, Pieces
+
+if TYPE_CHECKING:
+    from ..theme import Palette
 
 MARGIN = 6
 """The gutter: a cursor, the number of the step, two blanks."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from rundry.agent import Blocks
-
 from .search import Found, Search
+
+if TYPE_CHECKING:
+    from rundry.agent import Blocks
 
 _BATCH = 250
 """Entries that are searched between two keys."""

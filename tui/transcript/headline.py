@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
@@ -11,7 +12,9 @@ from rundry.agent import Block, BlockStatus, try_label
 
 from ..lines.draw import Run, marked, shorten, width_of
 from ..text import one_line
-from ..theme import Palette
+
+if TYPE_CHECKING:
+    from ..theme import Palette
 
 _COUNTS = re.compile(r"  (\+\d+) (−\d+)$")
 _VERDICTS = {"passed": "✓", "ok": "", "failed": "✗", "cut": "~", "rejected": "✗", "part": "~", "approved": "✓"}

@@ -16,13 +16,14 @@ from rich.style import Style
 from ..diff.code import lex, lexer_named, painted
 from ..lines.draw import Run, fold, marked
 from ..text import show
-from ..theme import Palette
 from .growing import settled
 from .table import Align, Table
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
+
+    from ..theme import Palette
 
 Rows = list[list[Run]]
 MEASURE = 100

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
-
-from rundry.agent import Block
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..lines.parts import Part, Place
 from ..text import show
 from .entries import MARGIN
+
+if TYPE_CHECKING:
+    from rundry.agent import Block
 
 _EMPHASIS = str.maketrans("", "", "*`")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.style import Style
 
 from ..lines.draw import Run, fold, width_of
-from ..theme import Palette
+
+if TYPE_CHECKING:
+    from ..theme import Palette
 
 Rows = list[list[Run]]
 Align = Literal["left", "center", "right"]

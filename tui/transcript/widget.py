@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -22,7 +23,9 @@ from .finder import Finder
 from .flushing import FlushTimer
 from .markdown import prepare
 from .reading import ReadingKeyboard
-from .search import Found, Search
+
+if TYPE_CHECKING:
+    from .search import Found, Search
 
 _SEEN_ABOVE = 4
 _WARM_AFTER = 0.5

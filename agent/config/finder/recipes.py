@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...protocol import FinderSpec, Lens, Recipe, Seed, UserError, part_with
-from ..settings import Settings
 from ..specs.tables import ParameterValue
+
+if TYPE_CHECKING:
+    from ..settings import Settings
 
 SEARCH_LIMITS = ("concurrency", "retries", "dry_passes", "refuters")
 EVERY_FILE = "**/*"

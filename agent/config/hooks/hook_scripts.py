@@ -10,12 +10,15 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import Hook
 from ...system.plain_files import read_plain
 from ..trust import Trust
+
+if TYPE_CHECKING:
+    from ...protocol import Hook
 
 _LARGEST = 5_000_000
 """Bytes of a script. A larger file is never trusted."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...protocol import UserError
 from ..limits import did_you_mean
@@ -16,7 +16,9 @@ from .command_lines import quoted_for, require_no_program
 from .parameters import written
 from .problems import SpecProblem, place_of
 from .schema import Step, node_at, takes_text
-from .tables import ParameterValue, Table
+
+if TYPE_CHECKING:
+    from .tables import ParameterValue, Table
 
 _PLACE = re.compile(r"\{(\{)?set:([^{}]*)\}")
 _KEPT = ("parameters", "kind", "description")

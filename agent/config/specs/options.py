@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -12,7 +12,9 @@ from ..options import read_rate
 from ..request_params import read_params, refuse_account_fields
 from ..values import parse_duration, parse_money, parse_number, parse_price
 from .problems import SpecProblem
-from .tables import BudgetTable, ModelTable
+
+if TYPE_CHECKING:
+    from .tables import BudgetTable, ModelTable
 
 _VALUES: Mapping[str, Callable[[str], object]] = {
     "steps": parse_number,

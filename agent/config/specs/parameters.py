@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...protocol import UserError
 from ..limits import did_you_mean
 from ..values import parse_number
 from .problems import SpecProblem
-from .tables import ParameterTable, ParameterValue
+
+if TYPE_CHECKING:
+    from .tables import ParameterTable, ParameterValue
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that no value contains. Tabs and line feeds are possible."""

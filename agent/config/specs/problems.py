@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...protocol import UserError
 from ..limits import did_you_mean
 from .schema import Node, Step, node_at
-from .tables import Table
+
+if TYPE_CHECKING:
+    from .tables import Table
 
 _WORDS = {
     "str": "a text",

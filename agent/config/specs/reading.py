@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
@@ -17,8 +17,10 @@ from ...system.plain_files import read_plain
 from .filling import Filling
 from .parameters import check_parameters, read_values, sample_values
 from .problems import SpecProblem, line_of, problem_of
-from .schema import SpecKind
 from .tables import NAME, ParameterTable, ParameterValue, Table
+
+if TYPE_CHECKING:
+    from .schema import SpecKind
 
 Tables = TypeVar("Tables", bound=Table)
 _LARGEST = 64_000_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
-from .tables import Table
+if TYPE_CHECKING:
+    from .tables import Table
 
 SpecKind = Literal["find", "goal"]
 PLACEHOLDER = r"^\{set:[a-z][a-z0-9_-]*\}$"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from copy import copy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...journal.journal import Journal
 from ...protocol import JournalError
 from .packed import PackedLog
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 _DIGEST_BYTES = 16
 _TABLE = """

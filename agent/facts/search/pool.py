@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ...protocol import FinderSpec
-from .finder_facts import FinderFacts
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocol import FinderSpec
+    from .finder_facts import FinderFacts
 
 
 def pool_size(facts: FinderFacts, spec: FinderSpec) -> int | None:

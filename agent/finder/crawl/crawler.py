@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.search.item_counts import FORBIDDEN_PAGE
-from ...protocol import Clock
 from ...system.tls import tls
 from ...web.markup import SMALL, UnreadablePage
 from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, retry_after, status_text
 from ...web.urls import UrlRefused, join_url, origin
 from ...workspace.clock import SystemClock
-from ..items.frontier import Candidate
+from ..items.item_state import Candidate
 from ..workers.worker import ItemResult, WorkItem
 from .dead_links import dead_link
 from .links import links_of
@@ -23,6 +22,8 @@ from .scope import Scope
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
+
+    from ...protocol import Clock
 
 PAGE = 10_000_000
 """Bytes of a page, decompressed, in which links are followed."""

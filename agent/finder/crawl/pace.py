@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...protocol import Clock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocol import Clock
 
 
 class Pace:

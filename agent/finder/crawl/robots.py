@@ -7,15 +7,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...protocol import Clock
 from ...web.requests import ROBOT, bounded_body, retry_after, status_text
 from ...web.urls import join_url
 from .pace import Pace
-from .scope import Scope
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
     from protego import Protego
+
+    from ...protocol import Clock
+    from .scope import Scope
 
 _LIMIT = 512_000
 """Bytes of the file that count (RFC 9309, 2.5 requires at least 500 KiB)."""

@@ -8,16 +8,18 @@ import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from ...journal.integrity.stored_faults import maintain_item_checksum
-from ...journal.journal import Journal
 from . import tables
 from .item_state import Candidate, Item, Named, State, Surfaced
 from .keys import item_key, storable
 from .view import FrontierView
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 __all__ = ["CHUNK", "Candidate", "Frontier", "Item", "State", "Surfaced", "in_chunks"]
 

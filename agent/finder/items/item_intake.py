@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.search.finder_facts import FinderFacts
 from ...facts.search.finding import DEAD_LINK, backoff
 from ...protocol import (
     Event,
@@ -19,13 +19,16 @@ from ...protocol import (
     ItemSkipped,
     QueueReason,
 )
-from ...step.resources.context import RunContext
 from ..lenses.findings import identity
 from ..lenses.known import KnownFindings
-from ..workers.worker import ReportedFinding
 from .frontier import Frontier, in_chunks
 from .item_state import Candidate, Item, State, Surfaced
 from .keys import item_key
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...step.resources.context import RunContext
+    from ..workers.worker import ReportedFinding
 
 LONGEST_WAIT = 600.0
 """Seconds. If a server asks to wait longer, the item fails permanently; resuming the run tries it again."""

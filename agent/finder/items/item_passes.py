@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...facts.search.finder_facts import FinderFacts
+from typing import TYPE_CHECKING
+
 from ...protocol import Event, FinderSpec, PassFinished, PassStarted
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
 
 
 class ItemPasses:

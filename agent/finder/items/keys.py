@@ -8,10 +8,11 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from ...protocol import ItemKind
+if TYPE_CHECKING:
+    from ...protocol import ItemKind
 
 _RAW = "raw:"
 _BYTES = "bytes:"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...journal.journal import Journal
 from . import tables
 from .item_state import Counts, Item, Row, State
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 _ITEM = "key, kind, value, source, attempts, due"
 _ROW = "place, key, kind, value, source, state, attempts, due, error"

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...journal.event_writer import Entry
 from ...protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.context import RunContext
 from ..budget_check import OUT_OF_TIME, no_room
-from ..lenses.model_work import ModelWork
 from ..workers.worker import ItemResult, Worker, WorkItem
 from .commit_batch import CommitBatch
 from .frontier import CHUNK
 from .item_intake import ItemIntake, KeyCounts
 from .item_passes import ItemPasses
-from .item_state import Candidate, Item, Surfaced
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ..lenses.model_work import ModelWork
+    from .item_state import Candidate, Item, Surfaced
 
 
 @dataclass(slots=True)

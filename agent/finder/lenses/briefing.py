@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.finding import LensFacts
 from ...protocol import LensBriefed
-from ..items.item_state import Item
 from . import prompts
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...facts.search.finding import LensFacts
+    from ..items.item_state import Item
 
 MOST_LEADS = 40
 """Items that one pass of lenses may look at."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
+from typing import TYPE_CHECKING
 
-from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.finding import LensFacts
 from ...protocol import CriticSpoke, LensAdded, Record
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...facts.search.finding import LensFacts
 
 
 def take_proposal(facts: FinderFacts, name: str, prompt: str, text: str, record: Record) -> None:

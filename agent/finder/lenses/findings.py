@@ -8,13 +8,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...facts.search.cited_place import digest_of
-from ...protocol import Judgement, VoteCast
 from ...system.plain_files import read_plain
 from ..items.keys import item_key
+
+if TYPE_CHECKING:
+    from ...protocol import Judgement, VoteCast
 
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
 _LONGEST_LINE = 20_000

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FindingJudged, FindingReopened, Judge, Merge, Record
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
 
 _NEAR = 2
 """Keys that are suggested for an unknown one."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.search.finder_facts import FinderFacts
 from .findings import Identity, plain_title, variant_key
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
 
 _MOST = 4_096
 """Findings remembered next to the facts before those that the facts already hold are dropped."""

@@ -5,13 +5,16 @@ worked within a budget.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.search.finder_facts import FinderFacts
 from ...protocol import FinderSpec, ItemQueued, WorkFinished, WorkStarted
-from ...step.resources.context import RunContext
 from ..items.frontier import CHUNK, Frontier
 from ..items.item_state import Item, State
 from .briefing import MOST_LEADS, sendable
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...step.resources.context import RunContext
 
 
 class Leads:

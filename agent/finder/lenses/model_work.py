@@ -7,12 +7,10 @@ so a killed run has recorded all of it or repeats the work.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.finding import Finding
 from ...protocol import (
     ITEM_KINDS,
     BudgetChanged,
@@ -32,14 +30,18 @@ from ...protocol import (
 )
 from ...protocol.tools.traits import reading_tools
 from ...step.perform import perform
-from ...step.resources.context import RunContext
 from ...tools.arguments import ReportedItem
-from ..items.item_intake import ItemIntake
 from ..items.item_state import Candidate, Item
 from ..workers.worker import ReportedFinding
 from . import prompts
 from .briefing import Briefing, brief
 from .critic import take_proposal
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...facts.search.finding import Finding
+    from ...step.resources.context import RunContext
+    from ..items.item_intake import ItemIntake
 
 _MOST_MESSAGES = 5
 _NO_REPORT = "it used all of its steps without calling `{tool}`"

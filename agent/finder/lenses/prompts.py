@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.finding import Finding, LensFacts
-from ..items.item_state import Item
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...facts.search.finding import Finding, LensFacts
+    from ..items.item_state import Item
 
 _MOST_LINES = 40
 """Entries of a list that is only context."""

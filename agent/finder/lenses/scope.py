@@ -7,14 +7,17 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.search.finder_facts import FinderFacts
-from ...facts.search.reads import Ranges
 from ...protocol import FinderSpec, ReadsPlaced, Record, ScopeCounted
 from ...workspace.errors import PathRefused
 from ...workspace.ignore import Ignore
-from ...workspace.paths import Workspace
 from ..items.keys import file_of, item_key
+
+if TYPE_CHECKING:
+    from ...facts.search.finder_facts import FinderFacts
+    from ...facts.search.reads import Ranges
+    from ...workspace.paths import Workspace
 
 _SECONDS = 20.0
 _MOST_FILES = 100_000

@@ -6,16 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...config.finder.executor import Executor, read_executor
 from ...config.settings import config_file
 from ...protocol import ClusterWorker, FinderSpec, GatePolicy, Rule, UserError, WorkersSeen
-from ...step.resources.context import RunContext
 from ...workspace.sandbox.confined.denied_paths import denied_paths, path_globs
-from ...workspace.sandbox.sandbox import Sandbox
-from ..crawl.crawler import Crawler
 from .batch_pool import BatchPool
 from .checks import RemoteChecks
 from .cluster import Cluster
@@ -23,6 +21,11 @@ from .order import CrawlJob, Job, SandboxJob, own_versions
 from .remote_tools import RemoteTools
 from .remote_worker import RemoteWorker
 from .trees.scan import TreeReader
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ..crawl.crawler import Crawler
 
 
 def remote_worker(

@@ -6,19 +6,21 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from ...protocol import ClusterWorker, UserError
 from .batches import Batch, BatchSize, ClusterAway, NotWorked, Order, Waiting
-from .cluster import Cluster
 from .connection import Connection, ConnectionLost, WorkerDied
 from .loads import WorkerLoad, described
 from .order import BatchResult, join_orders
 from .supply import Supply
 from .trees.scan import TreeChanged, WorkspaceTree
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 _POLL_SECONDS = 1.0
 """Seconds between two queries for the workers of the cluster."""

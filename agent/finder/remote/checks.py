@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...step.checks.guarded_check import CheckEnvironment
-from ...step.resources.context import RunContext
 from ...stops.checks import CheckResult
 from ..checking import ChecksUnavailable
-from .batch_pool import BatchPool
 from .batches import ClusterAway, NotWorked, Order
 from .order import CheckOrder, Job, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge
+
+if TYPE_CHECKING:
+    from ...step.checks.guarded_check import CheckEnvironment
+    from ...step.resources.context import RunContext
+    from .batch_pool import BatchPool
 
 _TRIES = 4
 """How often a check is sent that no worker answered, before the run ends with the reason."""

@@ -7,16 +7,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...config.finder.executor import Executor
 from ...protocol import UserError
 from ...system.extras import missing_extra
 from .connection import Connection, ConnectionLost, require_encryption
-from .loads import WorkerLoad
 from .local_cluster import Started
 from .order import Versions, own_versions
+
+if TYPE_CHECKING:
+    from ...config.finder.executor import Executor
+    from .loads import WorkerLoad
 
 _CONNECT_SECONDS = 5.0
 """Seconds for one attempt to connect."""

@@ -8,14 +8,16 @@ import logging
 import warnings
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from ...config.finder.executor import Executor, is_loopback
 from ...protocol import UserError
 from .loads import WorkerLoad
-from .local_cluster import Started
 from .on_worker import cancel_batches, check_sandbox, lacking_pieces, put_pieces, work_batch
 from .order import Versions
+
+if TYPE_CHECKING:
+    from .local_cluster import Started
 
 T = TypeVar("T")
 

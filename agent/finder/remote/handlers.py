@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
@@ -27,7 +27,9 @@ from ..workers.command import CommandWorker
 from ..workers.python import PythonWorker
 from ..workers.worker import Worker, WorkItem
 from .order import CheckOrder, Job, ReadOrder, SandboxJob, encode_answer, own_versions
-from .trees.copies import Copies
+
+if TYPE_CHECKING:
+    from .trees.copies import Copies
 
 
 class NotHere(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,10 +12,12 @@ from ...protocol import SKILL
 from ...tools.arguments import ListFiles, ReadFile, Search
 from ...tools.context import OUTPUT, ToolContext
 from ...tools.result import ToolResult
-from .batch_pool import BatchPool
 from .batches import ClusterAway, NotWorked, Order
 from .order import Job, ReadOrder, encode_order
 from .trees.scan import TreeChanged, TreeReader, TreeTooLarge, WorkspaceTree
+
+if TYPE_CHECKING:
+    from .batch_pool import BatchPool
 
 _TRIES = 3
 """How often a call is sent that no worker answered, before the runner reads itself."""

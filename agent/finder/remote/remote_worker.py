@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from ..crawl.crawler import Crawler
 from ..workers.worker import ItemResult, WorkItem
-from .batch_pool import BatchPool
 from .batches import NotWorked, Order
 from .order import encode_order
+
+if TYPE_CHECKING:
+    from ..crawl.crawler import Crawler
+    from .batch_pool import BatchPool
 
 
 class RemoteWorker:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .connection import Connection, WorkerDied
-from .trees.scan import WorkspaceTree
+
+if TYPE_CHECKING:
+    from .trees.scan import WorkspaceTree
 
 _MESSAGE = 8_000_000
 """Bytes after which a message is sent: the scheduler holds it in memory."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...protocol import UserError
-from ...workspace.processes.processes import Finished
 from ...workspace.sandbox.access import Access
-from ...workspace.sandbox.sandbox import Sandbox
 from .reply import LONGEST, error_tail, one_line, read_reply
 from .worker import ItemResult, WorkItem, as_json
+
+if TYPE_CHECKING:
+    from ...workspace.processes.processes import Finished
+    from ...workspace.sandbox.sandbox import Sandbox
 
 _SHORT = 1_000_000
 """Bytes of an answer that is parsed in the event loop; parsing a longer one would block it."""

@@ -6,15 +6,18 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...protocol import UserError
 from ...workspace.sandbox.access import Access
-from ...workspace.sandbox.sandbox import Sandbox
 from .child import Child, ChildEnded
 from .reply import error_tail, one_line, read_reply
 from .worker import ItemResult, WorkItem, as_json
+
+if TYPE_CHECKING:
+    from ...workspace.sandbox.sandbox import Sandbox
 
 _CHILD = Path(__file__).with_name("python_child.py")
 

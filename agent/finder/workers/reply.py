@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from ...protocol import ITEM_KINDS
-from ..items.frontier import Candidate
+from ..items.item_state import Candidate
 from .worker import ItemResult, ReportedFinding
 
 LONGEST = 64_000_000

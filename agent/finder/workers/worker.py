@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from ...protocol import ItemKind
-from ..items.frontier import Candidate
+from ..items.item_state import Candidate
 
 
 class WorkItem(msgspec.Struct, frozen=True, gc=False):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from ...protocol.text.path_text import quoted_path
 from ...workspace.files.content import text_format_of
-from ...workspace.files.states import FileState
 from .hunks import Hunk, Sides, Split, sides_of
+
+if TYPE_CHECKING:
+    from ...workspace.files.states import FileState
 
 
 def split_bytes(before: FileState, after: bytes | None) -> Split | None:

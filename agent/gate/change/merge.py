@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...workspace.errors import UnreadableFile, WriteFailed
-from ...workspace.files.states import FileState
 from .lines import Change, find_changes
+
+if TYPE_CHECKING:
+    from ...workspace.files.states import FileState
 
 OPEN, BASE, MIDDLE, CLOSE = "<<<<<<< on disk", "||||||| before", "=======", ">>>>>>> proposed"
 """Marker lines of an overlap, as in git: before each side, before the base, and at the end."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...workspace.errors import PathRefused, UnreadableFile
 from ...workspace.files.states import FileState
-from ...workspace.paths import Workspace
 from ..draft import FileDraft, read_file_state
 from .merge import merge_states
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
 
 REBASED = "the file changed on disk meanwhile: the change was moved to its new content"
 

@@ -5,19 +5,23 @@ Pure functions.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from ...protocol import Decide, DecidedBy, OnAsk
 from ...workspace.errors import WriteFailed
 from ..decision import edited, rejected
 from ..draft import Draft, FileDraft
 from ..notes import keep_file_note, refused_note, replan_note
-from ..policy import Verdict
 from ..ruling import Ruling, approved
 from .diff import split_bytes
-from .hunks import Split
 from .merge import marked_line
 from .rebase import Conflict, holds_already
+
+if TYPE_CHECKING:
+    from ...protocol import Decide, DecidedBy, OnAsk
+    from ..policy import Verdict
+    from .hunks import Split
 
 CHOICES = "edit the merged text by hand, let the model make the change again, keep the file as it is, or reject it"
 

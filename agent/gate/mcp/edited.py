@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from difflib import unified_diff
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ...protocol import Decide
-from ..draft import McpDraft
 from ..notes import comment_line
 from ..ruling import Ruling, approved
+
+if TYPE_CHECKING:
+    from ...protocol import Decide
+    from ..draft import McpDraft
 
 _LONGEST_NOTE = 4_000
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...protocol import GateMode, Rule
-from ..draft import McpDraft
 from ..policy import Verdict
 from ..rules import rule_text
+
+if TYPE_CHECKING:
+    from ..draft import McpDraft
 
 
 def judge_mcp(draft: McpDraft, mode: GateMode, rules: Sequence[Rule]) -> Verdict:

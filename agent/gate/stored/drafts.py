@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...protocol import ProposalOpened
 from ...workspace.files.states import FileState, stored_state
-from ...workspace.paths import Workspace
 from ..draft import FileDraft
+
+if TYPE_CHECKING:
+    from ...protocol import ProposalOpened
+    from ...workspace.paths import Workspace
 
 Load = Callable[[str], bytes]
 """Reads stored bytes by their hash. Raises KeyError."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...protocol import Decide, ProposalOpened, Record
 from ..change.rebase import Conflict
-from ..draft import Draft
 from ..open_proposal import OpenProposal
-from ..policy import Verdict
-from ..ruling import Ruling
+
+if TYPE_CHECKING:
+    from ..draft import Draft
+    from ..policy import Verdict
+    from ..ruling import Ruling
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...protocol import JournalError, RunResumed, event_name
 from ..encoding import decode
-from ..journal import Journal
 from .chain import BrokenLink, broken_links, has_chain, is_linked
 from .stored_faults import faults_of_inbox, faults_of_items, faults_of_spec
 from .tail import Tail, read_tail, tail_path
+
+if TYPE_CHECKING:
+    from ..journal import Journal
 
 QUICK_CHECK_BYTES = 256 << 20
 """A larger file is not read completely on resume; its events are checked from the newest checkpoint on."""

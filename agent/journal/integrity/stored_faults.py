@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ..journal import Journal
 from .checksums import META_DIGEST, command_digest, meta_digest
+
+if TYPE_CHECKING:
+    from ..journal import Journal
 
 _BYTES = 5
 """Bytes of an item's checksum: the sum of eight million of these fits into an integer of SQLite."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...protocol import FREE, ModelSpec, Request, UserError
-from ..answer import Answer, Shown
 from ..counting import Counter
 from ..endpoint import NO_KEY, Endpoint
 from ..lanes.chat_chunks import ChatReader
@@ -19,6 +18,9 @@ from ..lanes.timer import StallTimeouts, Timer
 from ..remote import ModelFacts, RemoteModel
 from ..traits import CUSTOM_SERVER
 from .script import ScriptedAnswer, next_answer
+
+if TYPE_CHECKING:
+    from ..answer import Answer, Shown
 
 PROVIDER = "demo"
 PACE = 60.0

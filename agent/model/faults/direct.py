@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...protocol import ModelFault
-from ..endpoint import Endpoint
 from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
 from .kinds import kind_of
 from .messages import fault
 from .reported import ReportedError, delay_in, read_error
+
+if TYPE_CHECKING:
+    from ..endpoint import Endpoint
 
 
 class HttpRefusal(msgspec.Struct, frozen=True):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from ...protocol import FaultKind
-from .reported import ReportedError
+if TYPE_CHECKING:
+    from ...protocol import FaultKind
+    from .reported import ReportedError
 
 _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length|"

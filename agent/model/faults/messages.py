@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...protocol import FaultKind, ModelFault
-from ..endpoint import Endpoint
 from ..litellm_use.env_settings import usual_variables
 from .kinds import RETRYABLE
+
+if TYPE_CHECKING:
+    from ..endpoint import Endpoint
 
 
 def fault(

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...protocol import FaultKind, ModelFault
-from ..endpoint import Endpoint
 from .kinds import kind_of
 from .messages import fault
 from .reported import ReportedError, delay_in, read_error
 from .unsent import unsent_fault
+
+if TYPE_CHECKING:
+    from ..endpoint import Endpoint
 
 _REPEATS = "repeating the same chunk"
 _OLLAMA_LINE = re.compile(r"Got unexpected response from Ollama: \{'error': ['\"](.*?)['\"]\}")

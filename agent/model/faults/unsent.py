@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...protocol import ModelFault
-from ..endpoint import Endpoint
 from ..litellm_use.env_settings import usual_variables
+
+if TYPE_CHECKING:
+    from ..endpoint import Endpoint
 
 _NO_CREDENTIALS = re.compile(
     r"(unable to locate|missing|partial|no|could not (find|load|resolve)( \w+)?) credentials|"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...protocol import Message, Request, ToolCall, ToolSpec
-from ..endpoint import Endpoint
 from .chat_request import own_opaque
 from .text import CACHE_MARK, EMPTY, arguments_object, encodable, tool_name
+
+if TYPE_CHECKING:
+    from ...protocol import Message, Request, ToolCall, ToolSpec
+    from ..endpoint import Endpoint
 
 VERSION = "2023-06-01"
 INTERLEAVED = "interleaved-thinking-2025-05-14"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
 from ...protocol import Tokens
-from ..answer import Answer, Finish, Shown
 from .events import BrokenStream, ErrorInStream, EventStream, decode
 from .reasoning_details import merge_detail
+
+if TYPE_CHECKING:
+    from ..answer import Answer, Finish, Shown
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...protocol import Message, Request, ToolCall, ToolSpec
-from ..endpoint import Endpoint
-from ..traits import Traits
 from .text import CACHE_MARK, EMPTY, arguments_json, encodable, short_id, tool_name
+
+if TYPE_CHECKING:
+    from ...protocol import Message, Request, ToolCall, ToolSpec
+    from ..endpoint import Endpoint
+    from ..traits import Traits
 
 _NOT_RECORDED = "(not recorded)"
 """Placeholder for the reasoning of another model's answer, for providers that require some."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...protocol import Request
-from ..answer import Answer, Shown
-from ..endpoint import Endpoint
-from ..traits import Traits
 from .anthropic import AnthropicReader
 from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
 from .chat_request import chat_body
 from .exchange import Outgoing, exchange
 from .ollama import OllamaReader, ollama_body
-from .reader import Reader
-from .timer import Timer
+
+if TYPE_CHECKING:
+    from ...protocol import Request
+    from ..answer import Answer, Shown
+    from ..endpoint import Endpoint
+    from ..traits import Traits
+    from .reader import Reader
+    from .timer import Timer
 
 _READERS: dict[str, Callable[[Answer], Reader]] = {
     "chat": ChatReader,

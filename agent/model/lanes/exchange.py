@@ -12,17 +12,18 @@ import msgspec
 from ...protocol import ModelFault
 from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
-from ..endpoint import Endpoint
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..traits import WireFormat
 from .connections import pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
-from .reader import Reader
 from .single_object import feed_object
-from .timer import Timer
 
 if TYPE_CHECKING:
     import aiohttp
+
+    from ..endpoint import Endpoint
+    from .reader import Reader
+    from .timer import Timer
 
 _LONGEST_ERROR = 65_536
 """Bytes that are read of an error's body."""

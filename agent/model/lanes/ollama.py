@@ -6,16 +6,18 @@ import base64
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...protocol import Message, Request, Tokens
-from ..answer import Answer, Finish, Shown
-from ..endpoint import Endpoint
 from .chat_request import own_opaque, tools_to_wire
 from .events import LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .text import arguments_object, encodable, tool_name
+
+if TYPE_CHECKING:
+    from ..answer import Answer, Finish, Shown
+    from ..endpoint import Endpoint
 
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..answer import Shown
+if TYPE_CHECKING:
+    from ..answer import Shown
 
 
 class Reader(Protocol):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from ...protocol.text.broken_json import BROKEN_JSON
-from ..answer import Shown
-from ..traits import WireFormat
 from .chat_chunks import as_dicts
 from .events import ErrorInStream, NotAStream
 
 if TYPE_CHECKING:
+    from ..answer import Shown
+    from ..traits import WireFormat
     from .reader import Reader
 
 

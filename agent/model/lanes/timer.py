@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from ...protocol import ModelFault
-from ..endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from ..endpoint import Endpoint
 
 T = TypeVar("T")
 

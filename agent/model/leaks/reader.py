@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...protocol import ToolCall, ToolSpec
 from .families import harmony
 from .offer import OfferedTools
 from .output import Output, Parts
 from .position import Position
 from .source import NotACall, Source, Steps
 from .tags import AT_LINE_START, AT_START, ONLY_ALONE, READERS, STOPS, TAGS, THOUGHTS
+
+if TYPE_CHECKING:
+    from ...protocol import ToolCall, ToolSpec
 
 _LINE_END = re.compile("\n")
 _AFTER_SENTENCE = re.compile(r"\n|(?<=[.!?:…。！？：>\]])[<\[]")

@@ -10,9 +10,12 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .patches import patch_litellm
-from .untyped import Untyped
+
+if TYPE_CHECKING:
+    from .untyped import Untyped
 
 
 def library_folder() -> Path:

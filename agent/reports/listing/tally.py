@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from ...facts.common.spending import SPENDING_EVENTS, Spending
 from ...facts.search.search_result import SearchResult, search_result
-from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     BudgetChanged,
@@ -20,6 +21,9 @@ from ...protocol import (
     Stamped,
     Unknown,
 )
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 LIMITS = ("steps", "tokens", "usd", "seconds")
 _COUNTED = (SPENDING_EVENTS | {BudgetChanged, HandoffOpened, StallDetected}) - {Unknown}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from .line import RunLine
+if TYPE_CHECKING:
+    from .line import RunLine
 
 
 def as_tree(runs: Sequence[RunLine]) -> Iterator[tuple[int, RunLine]]:

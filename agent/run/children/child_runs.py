@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...facts.checkpoint import last_end
-from ...facts.common.children import Child
 from ...facts.common.spending import SPENDING_EVENTS, USAGE_EVENTS, Spending
 from ...journal.budget_ledger import OWN
 from ...journal.integrity.unfinished import rename_complete
@@ -40,12 +40,15 @@ from ...protocol import (
     child_name,
 )
 from ...reports.runs import journal_path, new_run_id
-from ...step.resources.context import RunContext
 from ..client.start_request import Order, ResumeChanges
-from ..live.requests import UserRequests
 from ..passes.pass_texts import LINE, cut
 from .kinds import new_findings, share_of_child, spec_of_child, start_of_child
 from .share import raised_limits
+
+if TYPE_CHECKING:
+    from ...facts.common.children import Child
+    from ...step.resources.context import RunContext
+    from ..live.requests import UserRequests
 
 RunChild = Callable[[Order, Callable[[Stamped], None]], Awaitable[Outcome]]
 """Type of the function that drives a child run to its outcome and calls the second argument with each event."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.common.children import Child
-from ...facts.facts import RunFacts
-from ...facts.passes import PassFacts
-from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     ChildStarted,
@@ -23,6 +20,12 @@ from ...protocol import (
 )
 from ..passes.pass_texts import first_message
 from .share import least_of, share_of
+
+if TYPE_CHECKING:
+    from ...facts.common.children import Child
+    from ...facts.facts import RunFacts
+    from ...facts.passes import PassFacts
+    from ...journal.journal import Journal
 
 
 def share_of_child(facts: RunFacts) -> Budget:

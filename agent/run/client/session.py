@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -35,12 +35,14 @@ from ...protocol import (
 )
 from ...system.memory import return_freed_memory
 from ...view.reading import report_reading_progress
-from ...view.state import ViewState
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
 from .presence import Presence
 from .replies import Replies
 from .start_request import Check, Expected, Order, ResumeChanges
+
+if TYPE_CHECKING:
+    from ...view.state import ViewState
 
 BATCH = 2000
 """Maximum number of events that `new_events` returns, so that a view can repaint in between."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ...facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ...protocol import Compact, ConversationRestored
 from ...step.model_call.summarise import NotSummarised, summarise
-from ...step.resources.recorder import Recorder
-from ..live.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.recorder import Recorder
+    from ..live.live_run import LiveRun
 
 
 async def compact(run: LiveRun, command: Compact) -> str | None:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...gate.draft import CommandDraft, FileDraft
 from ...loops.state import met
@@ -28,11 +28,13 @@ from ...tools.execution import carry_out, draft_of, read
 from ...tools.parse import parse_arguments
 from ...tools.result import ToolResult
 from ...tools.tool_table import TOOLS
-from ...workspace.paths import Workspace
 from ...workspace.sandbox.access import Access
-from ...workspace.sandbox.sandbox import Sandbox
-from ..live.live_run import LiveRun
 from .control_report import end_control
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ..live.live_run import LiveRun
 
 BETWEEN_PASSES = "no pass is open, so the next pass could not start from a clean tree: wait until it begins"
 USABLE = tuple(name for name, tool in TOOL_TRAITS.items() if tool.for_person)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.actions import Action
 from ...protocol import BackgroundEnded, Prompted, ShellFinished, WheelGiven, WheelTaken
-from ...step.resources.context import RunContext
-from ...workspace.snapshots.snapshots import Change, Snapshots
+
+if TYPE_CHECKING:
+    from ...facts.actions import Action
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change, Snapshots
 
 _SHOWN_ACTIONS = 40
 _SHOWN_RESULT = 600

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from ...facts.facts import RunFacts
-from ...finder.finder import Finder
 from ...finder.search_commands import FinderCommand, handle_search_command
 from ...gate.change.resolve_conflict import PROPOSAL_CHANGED
-from ...gate.gate import Gate
 from ...protocol import (
     OF_CLIENTS,
     PERSON,
@@ -53,11 +50,6 @@ from ...protocol import (
     Unqueued,
     Wake,
 )
-from ...step.resources.activity import Activity
-from ...step.resources.recorder import Recorder
-from ..live.live_run import LiveRun
-from ..live.pool import Pool
-from ..live.waits import Sleeper
 from ..setup.attachments import refuse_images
 from .compacting import compact
 from .control import act, return_control, take_control
@@ -65,6 +57,16 @@ from .reconfigure import OpenModel, add_rule, remove_rule, set_limit, set_mode, 
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...finder.finder import Finder
+    from ...gate.gate import Gate
+    from ...step.resources.activity import Activity
+    from ...step.resources.recorder import Recorder
+    from ..live.live_run import LiveRun
+    from ..live.pool import Pool
+    from ..live.waits import Sleeper
 
 
 async def handle_command(run: LiveRun, command_id: int, command: Command, open_model: OpenModel) -> str | None:

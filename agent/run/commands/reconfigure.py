@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from ...config.limits import read_limit
-from ...facts.facts import RunFacts
-from ...gate.gate import Gate
 from ...gate.rule_lint import rule_problem
 from ...model.remote import RemoteModel
 from ...protocol import (
@@ -33,11 +32,15 @@ from ...protocol import (
     misfit,
 )
 from ...step.model_call.images_shown import with_accepted_images
-from ...step.resources.recorder import Recorder
 from ...stops.budget import replace_budget
 from ...tools.tool_table import TOOLS, tool_specs
-from ..live.live_run import LiveRun
 from ..setup.small_window import refuse_window
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...gate.gate import Gate
+    from ...step.resources.recorder import Recorder
+    from ..live.live_run import LiveRun
 
 OpenModel = Callable[[ModelSpec], Awaitable[ModelPort]]
 

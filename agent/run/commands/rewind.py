@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from ...step.resources.change_tracker import ChangeTracker
-from ...step.resources.recorder import Recorder
-from ..live.live_run import LiveRun
 from .undo import UndoContext, is_mid_step, revert_changes
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.change_tracker import ChangeTracker
+    from ...step.resources.recorder import Recorder
+    from ..live.live_run import LiveRun
 
 MID_STEP = "a step runs: interrupt it first, then rewind"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from ...protocol import SHELL_CALL, Prompted, Shell, ShellFinished, ShellStarted
 from ...step.resources.last_line import output_reported
@@ -10,7 +11,9 @@ from ...stops.checks import head_and_tail
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.processes.output import HeadTail
 from ...workspace.processes.processes import Finished, run_process
-from ..live.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from ..live.live_run import LiveRun
 
 SECONDS = 600.0
 """Time limit of a shell command of the user, in seconds."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.changes import RecordedChange
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
-from ...workspace.paths import Workspace
 from ...workspace.snapshots.restore import Restorer
-from ...workspace.snapshots.snapshots import Snapshots
-from ..live.live_run import LiveRun
 from .undo_plan import FileRestore, RestorePlan
+
+if TYPE_CHECKING:
+    from ...facts.changes import RecordedChange
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...workspace.paths import Workspace
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..live.live_run import LiveRun
 
 MID_STEP = "a step runs: interrupt it first, then undo"
 PARALLEL_RESTORES = 16

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.changes import FileEffect, RecordedChange
-from ...journal.journal import Journal
 from ...protocol import FileChanged, RundryError
 from ...workspace.snapshots.objects import blob_id
 from ...workspace.snapshots.restore import FileVersion, same_content
-from ...workspace.snapshots.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from ...facts.changes import FileEffect, RecordedChange
+    from ...journal.journal import Journal
+    from ...workspace.snapshots.snapshots import Snapshots
 
 
 class Unknown(RundryError):

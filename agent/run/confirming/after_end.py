@@ -7,11 +7,11 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...facts.checkpoint import facts_of
-from ...facts.facts import RunFacts
 from ...journal.claim import claim
 from ...journal.journal import Journal
 from ...protocol import Confirmed, RunHeld, RunSpec, RunVerified, UserError
@@ -24,6 +24,9 @@ from ..setup.surroundings.variables import commands_env
 from ..setup.usable_commands import require_usable_command
 from .checkout import Result
 from .trial import run_trial
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.guarded_files import SealFacts
-from ...journal.journal import Journal
-from ...stops.guard import Guard
 from ...workspace.files.own_writes import OwnWrites
 from ...workspace.seals.marks import Mark, read_mark
 from ...workspace.seals.restore import SealRestorer
 from ...workspace.seals.seals import Sealed
 from .checkout_failed import CheckoutFailed
+
+if TYPE_CHECKING:
+    from ...facts.guarded_files import SealFacts
+    from ...journal.journal import Journal
+    from ...stops.guard import Guard
 
 _RESTORED = ("absent", "file", "link")
 _ABSENT = Mark("absent")

@@ -9,10 +9,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
-from ...stops.guard import Guard
 from ...workspace.checkout.backlinks import first_backlink
 from ...workspace.checkout.clean_git import OBJECTS, add_tracked_files, create_git_folder
 from ...workspace.checkout.submodules import activate_submodules
@@ -21,12 +19,17 @@ from ...workspace.git.repository import GitFailed
 from ...workspace.own_temp import own_temp
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.bubblewrap import Stage
-from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Snapshots
 from ..setup.tree_tools import guard_of
 from .approved import approved, write_approved
 from .checkout_failed import CheckoutFailed
 from .dependencies import Mounted, unchanged
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...stops.guard import Guard
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ...workspace.snapshots.snapshots import Snapshots
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,19 @@ import asyncio
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
-from ...step.resources.recorder import Recorder
 from ...workspace.checkout.folders import FolderKind, dependency_folders
 from ...workspace.checkout.manifest import Manifest, TooManyFiles, compare, record
 from .checkout_failed import CheckoutFailed
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.resources.recorder import Recorder
 
 _MOST_MASKED = 200
 """Maximum number of folders that a check sees empty, each of which needs its own mount."""

@@ -7,17 +7,20 @@ import hashlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...protocol import ConfirmationFinished, ConfirmationStarted, Confirmed
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.context import RunContext
 from ...workspace.checkout.folders import dependency_folders, ignored_names
 from ...workspace.git.repository import GitFailed, Repository
-from ...workspace.paths import Workspace
-from ..live.live_run import LiveRun
 from .checkout import Result
 from .trial import Trial, run_trial
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.context import RunContext
+    from ...workspace.paths import Workspace
+    from ..live.live_run import LiveRun
 
 _LISTED = 12
 """Maximum number of ignored files and folders that the model is informed about."""

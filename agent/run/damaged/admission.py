@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...facts.checkpoint import checkpoint_seq
 from ...journal.integrity.damage import Damage, damage_of, is_large, require_intact_file
 from ...journal.integrity.stored_faults import ITEMS_ON_RESUME
-from ...journal.journal import Journal
 from ...protocol import UserError
 from ..client.start_request import ResumeChanges
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 
 def admit_damage(journal: Journal, changes: ResumeChanges) -> Damage:

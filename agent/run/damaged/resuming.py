@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
-from ...journal.integrity.damage import Damage
 from ...protocol import Charged, Prompted, RunResumed
-from ...step.resources.recorder import Recorder
 from ...workspace.errors import PathRefused, SnapshotDamaged
-from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.integrity.damage import Damage
+    from ...step.resources.recorder import Recorder
+    from ...workspace.paths import Workspace
+    from ...workspace.snapshots.snapshots import Snapshots
 
 _MOST = 20
 _NOTE = (

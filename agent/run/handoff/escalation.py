@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...facts.common.handoff import ESCALATE
 from ...loops.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, MessageKind, Prompted, Reason, StallDetected, StallEnd
 from ...view.reducer.titles import stall_name
 from ..commands.reconfigure import OpenModel, hand_to_model
-from ..live.live_run import LiveRun
 from .handoff import handoff_record
+
+if TYPE_CHECKING:
+    from ..live.live_run import LiveRun
 
 OF_HANDOVER: MessageKind = "handover"
 """Kind of the message to a model that takes over."""

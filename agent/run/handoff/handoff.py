@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ...facts.actions import Action, arguments_of
 from ...facts.checkpoint import facts_of
-from ...facts.facts import RunFacts
 from ...gate.change.diff import compare_contents, diff_head, hunk_text
 from ...gate.change.hunks import Split
-from ...journal.journal import Journal
 from ...protocol import (
     ChangedFile,
     CheckFinished,
@@ -27,6 +25,10 @@ from ...protocol import (
 from ...protocol.tools.traits import tools_with
 from ...view.reducer.titles import stall_kind_words
 from ..suspect import suspect_digest
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
 
 LAST_ACTIONS = 8
 MOST_TRIED = 12

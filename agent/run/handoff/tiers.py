@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...facts.common.handoff import TIER
 from ...protocol import (
@@ -22,10 +22,12 @@ from ...protocol import (
 from ...reports.handoffs import handoff_markdown
 from ...workspace.processes.processes import Finished, run_process
 from ..commands.reconfigure import OpenModel, hand_to_model
-from ..live.live_run import LiveRun
 from ..process.notify_hook import hook_env, start_notify_hook
 from .escalation import OF_HANDOVER, escalate, handover
 from .handoff import hand_off
+
+if TYPE_CHECKING:
+    from ..live.live_run import LiveRun
 
 COMMAND_SECONDS = 60.0
 """Time limit of the command of a tier, in seconds."""

@@ -6,21 +6,24 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...finder.item_trees import TreeFailed
 from ...protocol import JoinFinished, JoinStarted, WorktreeFinished
-from ...step.resources.context import RunContext
-from ...step.resources.watched_lock import WatchedLock
 from ...system.crash import crash_point
 from ...workspace.errors import SnapshotDamaged, WriteFailed
 from ...workspace.files.states import read_state
 from ...workspace.files.write import write_any_file
 from ...workspace.snapshots.patches import patch_of
-from ...workspace.snapshots.snapshots import Change
 from ..tries.try_context import WorkFolder
 from .merging import Merged, plan_merge
 from .updating import update
 from .write_merge import write_merge
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ...step.resources.watched_lock import WatchedLock
+    from ...workspace.snapshots.snapshots import Change
 
 
 @dataclass(frozen=True, slots=True)

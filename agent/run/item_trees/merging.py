@@ -6,11 +6,14 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...gate.change.merge import merge_states
 from ...workspace.files.states import stored_state
 from ...workspace.snapshots.restore import FileVersion, same_content
-from ...workspace.snapshots.snapshots import Change
+
+if TYPE_CHECKING:
+    from ...workspace.snapshots.snapshots import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...protocol import WorktreeStarted, item_tree_name
-from ...step.resources.context import RunContext
 from ...step.resources.watched_lock import WatchedLock
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
@@ -16,6 +16,9 @@ from ..tries.try_context import WorkFolder, context_in, drop_context, work_folde
 from ..tries.worktrees import make_worktree, remove_all, remove_worktree, tries_folder
 from .item_tree import Shared, WorktreeInUse
 from .updating import update
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
 
 
 class Worktrees:

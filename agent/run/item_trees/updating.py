@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from typing import TYPE_CHECKING
 
-from ...step.resources.context import RunContext
-from ..tries.try_context import WorkFolder
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ..tries.try_context import WorkFolder
 
 
 async def update(ctx: RunContext, folder: WorkFolder, world: str) -> list[str]:

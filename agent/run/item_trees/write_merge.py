@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...facts.search.suspects import work_of
 from ...protocol import JoinFinished, JoinStarted
-from ...step.resources.context import RunContext
 from ...step.tool_calls.command_changes import file_changed
 from ...system.crash import crash_point
 from ...workspace.errors import SnapshotDamaged
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
 
 
 async def write_merge(ctx: RunContext, started: JoinStarted, merged: Sequence[str] = ()) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...protocol import HookPoint, Outcome, Unqueued
 from ...step.hooks.hook_input import HookEvent
 from ...step.hooks.run_hooks import run_hooks, says
 from ...step.resources.activity import PersonInterrupted
-from .live_run import LiveRun
+
+if TYPE_CHECKING:
+    from .live_run import LiveRun
 
 
 def has_hooks(run: LiveRun, on: HookPoint) -> bool:

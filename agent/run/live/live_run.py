@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
-from ...finder.finder import Finder
-from ...protocol import Work, WorkResult
 from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.context import RunContext
-from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.watched_lock import WatchedLock
-from ...workspace.processes.processes import Finished
-from ..children.child_runs import ChildRuns
 from ..passes.passes import Passes, has_passes
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
@@ -24,6 +18,15 @@ from .pauses import Pauses
 from .pool import Pool
 from .requests import UserRequests
 from .waits import Sleeper, Waits
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...finder.finder import Finder
+    from ...protocol import Work, WorkResult
+    from ...step.resources.context import RunContext
+    from ...step.resources.program_messages import ProgramMessages
+    from ...workspace.processes.processes import Finished
+    from ..children.child_runs import ChildRuns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...finder.finder import Finder
 from ...loops.state import LoopState
-from ...protocol import Budget, WorkResult
-from ...step.resources.context import RunContext
-from .pool import Pool
+
+if TYPE_CHECKING:
+    from ...finder.finder import Finder
+    from ...protocol import Budget, WorkResult
+    from ...step.resources.context import RunContext
+    from .pool import Pool
 
 
 class LoopStates:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ...facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ...protocol import Said, SaidKind
-from ...step.resources.program_messages import ProgramMessages
-from ...step.resources.recorder import Recorder
-from ...step.resources.stall_watches import StallWatches
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.program_messages import ProgramMessages
+    from ...step.resources.recorder import Recorder
+    from ...step.resources.stall_watches import StallWatches
 
 
 class MessageQueue:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ...facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ...protocol import PERSON, LoopKind, Paused, Unpaused
-from ...step.resources.recorder import Recorder
-from ...step.resources.usage import Usage
-from .requests import UserRequests
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.recorder import Recorder
+    from ...step.resources.usage import Usage
+    from .requests import UserRequests
 
 
 class Pauses:

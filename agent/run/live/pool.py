@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
-from ...protocol import Work, WorkResult
+if TYPE_CHECKING:
+    from ...protocol import Work, WorkResult
 
 
 class Pool:

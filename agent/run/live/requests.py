@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ...gate.gate import Gate
 from ...protocol import Finish, Reason, StopHow
-from ...step.resources.activity import Activity
+
+if TYPE_CHECKING:
+    from ...gate.gate import Gate
+    from ...step.resources.activity import Activity
 
 
 class UserRequests:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...protocol import Clock, Sleeping, Woken, WokenBy
-from ...step.resources.activity import Activity
-from ...step.resources.recorder import Recorder
-from ...step.resources.usage import Usage
-from .requests import UserRequests
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.resources.activity import Activity
+    from ...step.resources.recorder import Recorder
+    from ...step.resources.usage import Usage
+    from .requests import UserRequests
 
 
 class Waits:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.common.children import Child
 from ...journal.journal import Journal
 from ...protocol import ChangedBy, ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
-from ...step.resources.context import RunContext
 from ...step.tool_calls.command_changes import file_changed
+
+if TYPE_CHECKING:
+    from ...facts.common.children import Child
+    from ...step.resources.context import RunContext
 
 
 async def note_child_changes(ctx: RunContext, started: PassStarted, world: str) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TYPE_CHECKING
 
 from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, TryChosen, WorkResult
 from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.context import RunContext
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
-from ...workspace.processes.processes import Finished
 from ...workspace.sandbox.access import Access
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ...workspace.processes.processes import Finished
 
 _SHOWN = 200
 """Maximum number of characters of a failed score command's output that a reason quotes."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.passes import PassFacts
 from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept, Reason
-from ...step.resources.context import RunContext
 from ...workspace.snapshots.patches import patch_of
-from ...workspace.snapshots.snapshots import Change
-from .measure import Measured
-from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import pass_summary
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
+    from .measure import Measured
+    from .pass_repository import PassRepository, RepositoryChange
 
 
 class PassEnd:

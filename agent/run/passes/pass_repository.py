@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import Branch, PassStarted, PatchKept
-from ...step.resources.context import RunContext
 from ...step.resources.watched_lock import LockEvents
 from ...workspace.git.commits import bundle_of, commit_pass
 from ...workspace.git.locks import wait_for_locks
@@ -19,7 +18,11 @@ from ...workspace.git.refs import commits_of_head
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.git.rewind import rewind
 from ...workspace.git.state import GitState, differences, is_same
-from ...workspace.snapshots.snapshots import Change, Snapshots
+
+if TYPE_CHECKING:
+    from ...protocol import Branch, PassStarted, PatchKept
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change, Snapshots
 
 
 @dataclass(frozen=True, slots=True)

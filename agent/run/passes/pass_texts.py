@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...facts.actions import arguments_of
 from ...facts.conversation import last_text
-from ...facts.facts import RunFacts
-from ...facts.passes import PassFacts
-from ...loops.goal import feedback
 from ...loops.state import failing_checks
-from ...protocol import PassFinished
+from ...step.checks.feedback import feedback
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...facts.passes import PassFacts
+    from ...protocol import PassFinished
 
 LINE = 160
 """Maximum number of characters of one line."""

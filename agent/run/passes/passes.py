@@ -6,8 +6,8 @@ Before a roll-back, the changes are stored as a patch in the journal (docs/requi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.passes import PassFacts
 from ...facts.verdicts import result_of
 from ...loops.passes import BEGIN, CLOSE, TRY
 from ...loops.state import LoopState, met, suspects_left
@@ -25,11 +25,9 @@ from ...protocol import (
 )
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.context import RunContext
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.snapshots.patches import change_hash
-from ...workspace.snapshots.snapshots import Change
 from ..suspect import accept_same_results
 from ..tries.candidates import Candidates
 from ..tries.verdict import predicates_met
@@ -39,6 +37,11 @@ from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import commit_message, describe_failure, first_message, pass_summary
 from .tries_end import TriesEnd, applied_to
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
 
 CUT = "the run ended during the pass"
 

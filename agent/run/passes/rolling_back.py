@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from ...facts.changes import RecordedChange
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
+from typing import TYPE_CHECKING
+
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
-from ...step.resources.context import RunContext
 from ...step.tool_calls.command_changes import record_lost_command
-from ...workspace.paths import Workspace
 from ..commands.undo import UndoContext, revert_changes
 from ..item_trees.write_merge import finish_merges
-from ..live.live_run import LiveRun
 from ..tries.worktrees import remove_all
+
+if TYPE_CHECKING:
+    from ...facts.changes import RecordedChange
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.resources.context import RunContext
+    from ...workspace.paths import Workspace
+    from ..live.live_run import LiveRun
 
 _IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again in a new worktree"
 _LOST = "unknown: the program stopped during this action; the file of the item was restored"

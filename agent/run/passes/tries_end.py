@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from ...facts.passes import PassFacts
 from ...protocol import PassStarted, TryChosen, WorkResult
-from ...step.resources.context import RunContext
-from ..tries.candidates import Candidates
 from ..tries.choice import record_not_applied
 from ..tries.review import apply_approved, review
 from .measure import Measured
-from .pass_end import PassEnd
-from .pass_repository import PassRepository
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...step.resources.context import RunContext
+    from ..tries.candidates import Candidates
+    from .pass_end import PassEnd
+    from .pass_repository import PassRepository
 
 
 class KeepOrRollBack(Protocol):

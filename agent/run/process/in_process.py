@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...journal.database import require_writable_folder
 from ...journal.journal import Journal
-from ...protocol import Outcome, RunSpec, Stamped
 from ..client.start_request import Order, ResumeChanges
 from ..setup.inputs import ProcessContext
 from ..setup.preflight import check_can_begin
 from .refused import remove_if_refused, without_refused_journal
 from .runner import run_order
+
+if TYPE_CHECKING:
+    from ...protocol import Outcome, RunSpec, Stamped
 
 
 async def begin_in_process(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...journal.write_watch import WriteWatch
 from ...protocol import (
@@ -21,10 +22,12 @@ from ...protocol import (
     Undo,
     command_type,
 )
-from ...step.resources.recorder import Recorder
 from ..commands.handle_command import handle_command
-from ..commands.reconfigure import OpenModel
-from ..live.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from ...step.resources.recorder import Recorder
+    from ..commands.reconfigure import OpenModel
+    from ..live.live_run import LiveRun
 
 SLOW = (SwitchModel, Shell, Undo, Rewind, Compact, TakeWheel, GiveWheel, Act, StopCommand)
 """Commands that take long, so that other commands are handled meanwhile."""

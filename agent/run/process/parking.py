@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...step.model_call.holds import release_due
-from ..live.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from ..live.live_run import LiveRun
 
 LOOK_SECONDS = 2.0
 

@@ -6,12 +6,10 @@ import asyncio
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...facts.checkpoint import facts_of
-from ...facts.facts import RunFacts
 from ...journal.claim import claim
-from ...journal.integrity.damage import Damage
 from ...journal.journal import Journal
 from ...loops.state import never_started
 from ...model.lanes.closing import close_connections
@@ -29,12 +27,9 @@ from ...protocol import (
     UserError,
     WorkResult,
 )
-from ...step.resources.context import RunContext
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
-from ..client.start_request import Order
-from ..confirming.dependencies import Dependencies
 from ..damaged.admission import admit_damage
 from ..drive import drive
 from ..handoff.tiers import HandoffTiers
@@ -54,6 +49,13 @@ from .notify_hook import start_notify_hook
 from .parking import watch_for_parking
 from .signals import Signals, received_signals
 from .spans import exported_spans, record_failure
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.integrity.damage import Damage
+    from ...step.resources.context import RunContext
+    from ..client.start_request import Order
+    from ..confirming.dependencies import Dependencies
 
 OnEvent = Callable[[Stamped], None]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ...protocol import RunSpec, TelemetryFailed
 from ...telemetry.live import Telemetry
 from ...telemetry.target import target_of
-from ..live.live_run import LiveRun
-from ..setup.inputs import ProcessContext
+
+if TYPE_CHECKING:
+    from ...protocol import RunSpec, TelemetryFailed
+    from ..live.live_run import LiveRun
+    from ..setup.inputs import ProcessContext
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...facts.checkpoint import facts_of
 from ...gate.change.diff import split_bytes
@@ -12,10 +13,12 @@ from ...gate.entries import in_conflict, rebased
 from ...gate.stored.drafts import is_file_change, stored_draft
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...protocol import ProposalOpened, ProposalRebased
 from ...reports.run_state import run_state
 from ...workspace.paths import Workspace
 from ..damaged.admission import require_undamaged
+
+if TYPE_CHECKING:
+    from ...protocol import ProposalOpened, ProposalRebased
 
 WHO = "someone changed the file since"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
-from ...gate.gate import Gate
 from ...gate.notes import comment_line
 from ...gate.ruling import Ruling, approved
 from ...gate.stored.drafts import is_file_change, stored_draft
@@ -25,12 +24,16 @@ from ...protocol import (
 )
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.recorder import Recorder
 from ...step.tool_calls.command_changes import check_lost_command
 from ...step.tool_calls.gated.at_gate import carry_out_ruling
 from ...step.tool_calls.perform_calls import resume_calls
 from ...tools.parse import parse_arguments
-from ..live.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...gate.gate import Gate
+    from ...step.resources.recorder import Recorder
+    from ..live.live_run import LiveRun
 
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."

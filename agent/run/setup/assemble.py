@@ -6,31 +6,25 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...config.remember import remember_rule
-from ...facts.facts import RunFacts
 from ...gate.gate import Gate
 from ...gate.session_policy import GatedTree, SessionPolicy
 from ...model.remote import RemoteModel
 from ...protocol import Model, Refusal, Rule, RunSpec
-from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
-from ...stops.guard import Guard
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
-from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Snapshots
-from ..client.start_request import Order
 from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
-from .inputs import Inputs
 from .progress import with_progress
 from .search import check_executor
 from .small_window import refuse_window
@@ -39,6 +33,15 @@ from .surroundings.mcp import with_servers
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
 from .worktree_preflight import check_run_folder, check_snapshots, make_run_worktree
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...step.checks.guarded import Guarded
+    from ...stops.guard import Guard
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..client.start_request import Order
+    from .inputs import Inputs
 
 
 async def assemble(inputs: Inputs) -> Assembled:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...images.attach import check_attached
 from ...images.words import no_images_message
-from ...journal.journal import Journal
 from ...protocol import ImageRef, Model, Refusal, RunSpec
 from ...step.model_call.images_shown import accepts_images
-from ...step.resources.models_in_use import ModelsInUse
-from ..client.start_request import Order
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.resources.models_in_use import ModelsInUse
+    from ..client.start_request import Order
 
 NO_IMAGES_IN_SEARCH = "a search does not accept images: describe in words what they show"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
-from ...journal.integrity.damage import Damage
 from ...loops.state import LoopState, suspect_handoff
 from ...protocol import (
     BUDGET,
@@ -30,20 +29,24 @@ from ...protocol import (
 )
 from ...step.model_call.lost import charge_lost_calls
 from ...step.prompt import system_prompt
-from ...step.resources.context import RunContext
-from ...step.resources.models_in_use import ModelsInUse
-from ...step.resources.recorder import Recorder
 from ...stops.budget import replace_budget
-from ..client.start_request import Order, ResumeChanges
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
 from ..damaged.resuming import note_damage, settle_spend
-from ..live.live_run import LiveRun
 from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
 from ..suspect_decisions import accept_result, send_suspects
 from .concurrent_runs import concurrent_runs
 from .surroundings.confinement import missing_guarantees
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.integrity.damage import Damage
+    from ...step.resources.context import RunContext
+    from ...step.resources.models_in_use import ModelsInUse
+    from ...step.resources.recorder import Recorder
+    from ..client.start_request import Order, ResumeChanges
+    from ..live.live_run import LiveRun
 
 
 @dataclass(frozen=True, slots=True)

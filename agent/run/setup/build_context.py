@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...facts.common.handoff import ESCALATE
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...protocol import Snapshotted, StallEnd
 from ...step.checks.guarded import Guarded
 from ...step.resources.activity import Activity
 from ...step.resources.ancestors import Ancestors
 from ...step.resources.change_tracker import Fingerprint
 from ...step.resources.context import RunContext
-from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
 from ...step.resources.recorder import Recorder
 from ...step.resources.stall_watches import StallWatches
-from ...step.resources.tree import Tree
 from ...step.resources.usage import Usage
 from ...step.tool_calls.background import Background
 from ...step.tool_calls.commits import Commits
 from ...step.tool_calls.perform_calls import OVER_QUOTA
 from ...stops.quota import Quotas
-from ...tools.context import ToolContext
 from ...workspace.git.hooks import CommitHooks
 from ...workspace.snapshots.snapshots import Snapshots
-from ..client.start_request import ResumeChanges
 from ..confirming.dependencies import Dependencies
-from .inputs import Inputs
 from .tree_tools import constrained_edits, tool_context
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.resources.models_in_use import ModelsInUse
+    from ...step.resources.tree import Tree
+    from ...tools.context import ToolContext
+    from ..client.start_request import ResumeChanges
+    from .inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

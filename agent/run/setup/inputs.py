@@ -6,17 +6,20 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...model.no_model import NO_MODEL, NoModel
 from ...model.opening import open_model
-from ...protocol import Clock, Model, ModelSpec
-from ...step.resources.recorder import Listener
-from ...telemetry.live import Telemetry
 from ...workspace.clock import SystemClock
-from ..client.start_request import Order
-from ..commands.reconfigure import OpenModel
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...protocol import Clock, Model, ModelSpec
+    from ...step.resources.recorder import Listener
+    from ...telemetry.live import Telemetry
+    from ..client.start_request import Order
+    from ..commands.reconfigure import OpenModel
 
 
 async def load_model(spec: ModelSpec) -> Model:

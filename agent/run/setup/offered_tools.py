@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...protocol import RunSpec
+from typing import TYPE_CHECKING
+
 from ...protocol.tools.traits import reading_tools, tools_with
+
+if TYPE_CHECKING:
+    from ...protocol import RunSpec
 
 _OFFERED = tools_with("change", "command", "stop", "plan", "ask")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,12 +23,14 @@ from ..outcome import ended_event, outcome_of
 from .assemble import unpriced
 from .attachments import refuse_images_of_search, refuse_unsupported_images
 from .beginning import bare_start
-from .inputs import ProcessContext
 from .progress import Tell, with_progress
 from .search import check_executor
 from .small_window import refuse_window
 from .validate_spec import validate_spec
 from .worktree_preflight import check_run_folder, check_size
+
+if TYPE_CHECKING:
+    from .inputs import ProcessContext
 
 _FIRST_LINE_SECONDS = 0.4
 """Seconds after which the user sees what is being checked. Local servers and keys are checked in milliseconds."""

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...finder.checking import CheckRunner
 from ...finder.finder import Finder
-from ...finder.workers.worker import Worker
 from ...model.no_model import NO_MODEL
-from ...protocol import FinderSpec, RunSpec
-from ...step.resources.context import RunContext
 from ...workspace.paths import Workspace
-from ..client.start_request import Order
 from ..item_trees.trees import Worktrees
-from .inputs import ProcessContext
 from .surroundings.confinement import detect_sandbox
 from .surroundings.variables import key_names
 
 if TYPE_CHECKING:
+    from ...finder.checking import CheckRunner
     from ...finder.crawl.crawler import Crawler
+    from ...finder.workers.worker import Worker
+    from ...protocol import FinderSpec, RunSpec
+    from ...step.resources.context import RunContext
+    from ..client.start_request import Order
+    from .inputs import ProcessContext
 
 
 def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:

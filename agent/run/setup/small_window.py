@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...facts.search.finding import LensFacts
+from ...finder.fixing import fixer_tools
 from ...finder.lenses import prompts
-from ...finder.migrate import fixer_tools
 from ...model.counting import Counter
 from ...protocol import CONSTRAINED, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
 from ...protocol.tools.traits import reading_tools
 from ...step.constrained import ASK
-from ...step.fitting.fixed import Count
 from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
 from ...step.prompt import system_prompt
 from ...tools.tool_table import tool_specs
 from .offered_tools import tools_of
+
+if TYPE_CHECKING:
+    from ...step.fitting.fixed import Count
 
 _PASS = 48
 """Tokens of the message with which a search starts a pass."""

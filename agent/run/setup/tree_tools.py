@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...config.finder.recipes import EVERY_FILE
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...protocol import CONSTRAINED, RunSpec
-from ...step.checks.guarded import Guarded
 from ...step.constrained import Constrained
-from ...step.resources.models_in_use import ModelsInUse
-from ...step.resources.tree import Tree
-from ...step.resources.usage import Usage
-from ...step.tool_calls.background import Background
 from ...stops.guard import Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
 from ...tools.reading.fetching import Fetcher
 from .worktree_preflight import guarded
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.checks.guarded import Guarded
+    from ...step.resources.models_in_use import ModelsInUse
+    from ...step.resources.tree import Tree
+    from ...step.resources.usage import Usage
+    from ...step.tool_calls.background import Background
 
 
 def guard_of(spec: RunSpec, root: Path, env: Mapping[str, str]) -> Guard:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
 from ...loops.improve import NO_BUDGET, is_finite
 from ...protocol import Branch, GoalTries, Predicates, Refusal, RunSpec
 from ...workspace.git.pass_preflight import ignored_paths, why_no_pass
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.snapshots.scan import TooLarge, measure
-from ...workspace.snapshots.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...workspace.snapshots.snapshots import Snapshots
 
 _NAMED = 6
 """Number of ignored paths that a note names."""

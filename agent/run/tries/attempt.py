@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.tries import TryFacts
 from ...loops.passes import CLOSE, continue_pass
 from ...loops.state import LoopState
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step.perform import perform
-from ...step.resources.context import RunContext
 from ...workspace.snapshots.patches import change_hash, patch_of
 from ..passes.pass_texts import model_summary
+
+if TYPE_CHECKING:
+    from ...facts.tries import TryFacts
+    from ...step.resources.context import RunContext
 
 
 @dataclass(frozen=True, slots=True)

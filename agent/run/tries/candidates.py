@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...facts.passes import PassFacts
 from ...protocol import (
     PassStarted,
     Prompted,
@@ -18,7 +18,6 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
-from ...step.resources.context import RunContext
 from ...step.tool_calls.command_changes import file_changed
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
@@ -32,6 +31,10 @@ from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
 from .try_context import context_of_try, drop_context
 from .try_texts import first_message_of_try, system_prompt_of_try
 from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...step.resources.context import RunContext
 
 
 class Candidates:

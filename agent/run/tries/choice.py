@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.passes import PassFacts
 from ...loops.passes import steps_used
 from ...protocol import ImproveSpec, PassStarted, Reason, TryFinished, TryMeasured
-from ...step.resources.context import RunContext
 from ...stops.score import is_better
 from ...workspace.snapshots.patches import changed_lines
-from ...workspace.snapshots.snapshots import Change
 from ..passes.measure import Measured, Score, measure, record_no_score, record_score
-from .attempt import Attempt
 from .try_texts import summary
 from .verdict import why_failing
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
+    from .attempt import Attempt
 
 
 async def measure_try(ctx: RunContext, attempt: Attempt, end: TryFinished) -> None:

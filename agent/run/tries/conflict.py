@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ...protocol import PassStarted, QuestionAnswered, QuestionAsked, TryFinished, TryMeasured, Waiting
-from ...step.resources.context import RunContext
-from ...workspace.snapshots.snapshots import Snapshots
 from ..handoff.handoff import DECISION_PREFIX
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Snapshots
 
 KEEP = "Keep the edits"
 REPLACE = "Replace them with the try"

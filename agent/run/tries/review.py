@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,13 +13,15 @@ from ...gate.draft import FileDraft, read_file_state
 from ...gate.ruling import Ruling, approved as approval
 from ...gate.stored.postponed import StoredProposal
 from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Reason, TryChosen, WorkResult
-from ...step.resources.context import RunContext
 from ...step.resources.recorder import with_waiting
 from ...step.tool_calls.command_changes import file_changed
 from ...tools.execution import carry_out
 from ...workspace.errors import PathRefused, UnreadableFile
-from ...workspace.snapshots.snapshots import Change
 from ..passes.measure import Measured
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
 
 _MOVED = "the file changed on disk since the tries ended"
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...facts.tries import TryFacts
-from ...protocol import PassStarted
 from ...step.checks.guarded import Guarded
 from ...step.resources.change_tracker import ChangeTracker, Fingerprint
-from ...step.resources.context import RunContext
 from ...step.resources.prompt_limits import PromptLimits
-from ...step.resources.recorder import Recorder
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
 from ...workspace.paths import Workspace
-from ...workspace.sandbox.sandbox import Sandbox
 from ...workspace.snapshots.snapshots import Snapshots
 from ..setup.tree_tools import constrained_edits, guard_of, tool_context
+
+if TYPE_CHECKING:
+    from ...protocol import PassStarted
+    from ...step.resources.context import RunContext
+    from ...step.resources.recorder import Recorder
+    from ...workspace.sandbox.sandbox import Sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
-from ...facts.passes import PassFacts
 from ...loops.state import failing_checks
-from ...protocol import TryFinished, TryMeasured
 from ...step.checks.feedback import feedback
 from ...step.prompt import system_prompt
-from ...step.resources.context import RunContext
 from ..passes.pass_texts import first_message
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...facts.passes import PassFacts
+    from ...protocol import TryFinished, TryMeasured
+    from ...step.resources.context import RunContext
 
 _TASK = """\
 You are try {candidate} of {tries} of this pass. All tries work on the same task at the same time, each in a git \

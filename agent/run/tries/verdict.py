@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...loops.state import LoopState, met
 from ...step.checks.verify import verify
-from ...step.resources.context import RunContext
 from ..passes.pass_texts import describe_failure
+
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
 
 
 async def predicates_met(ctx: RunContext) -> str | None:

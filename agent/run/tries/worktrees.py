@@ -9,20 +9,23 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
-from ...journal.journal import Journal
 from ...protocol import try_name
-from ...step.resources.context import RunContext
 from ...workspace.checkout.clean_git import add_tracked_files
 from ...workspace.git.places import places_of
 from ...workspace.git.repository import GitFailed, Repository, repository_top
 from ...workspace.git.worktree_refs import drop_refs_made_in
-from ...workspace.paths import Workspace
-from ...workspace.snapshots.snapshots import Snapshots
 from ..passes.pass_repository import stored_state
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...step.resources.context import RunContext
+    from ...workspace.paths import Workspace
+    from ...workspace.snapshots.snapshots import Snapshots
 
 FOLDER = "worktrees"
 """Name of the folder for worktrees, next to the folder of the journals."""

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum
 
+from ..command_line import Part, Word
 from ..flags import base, hides, is_launcher
 from ..known.names import INERT
-from ..line_parser import Part, Word
 from ..options.subcommands import Subcommands, subcommands
 
 

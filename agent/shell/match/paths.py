@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...system.real_paths import real_path
-from ..line_parser import Line
+
+if TYPE_CHECKING:
+    from ..command_line import Line
 
 
 def named_paths(line: Line, root: Path) -> list[str]:

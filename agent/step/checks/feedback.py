@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from ...protocol import CheckFinished, ConfirmationFinished
+if TYPE_CHECKING:
+    from ...protocol import CheckFinished, ConfirmationFinished
 
 _DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
 from ...gate.draft import changed_draft
-from ...journal.journal import Journal
 from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
 from ...workspace.seals.marks import Mark
 from ...workspace.seals.restore import SealRestorer
 from ...workspace.seals.seals import LARGEST_STORED, Difference, Seals
-from ..resources.activity import Activity
 from ..resources.recorder import with_waiting
-from ..resources.tree import Tree
 from .guard_report import GuardReport, not_held_lines
 from .sealing import capture
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ..resources.activity import Activity
+    from ..resources.tree import Tree
 
 GUARD_REASON = "it decides whether the goal is met"
 

@@ -13,13 +13,13 @@ import msgspec
 from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
 from ...workspace.errors import SnapshotDamaged
-from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Snapshots
-from ..tool_calls.background import Background
-from .guarded import Guarded
 
 if TYPE_CHECKING:
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ...workspace.snapshots.snapshots import Snapshots
     from ..resources.context import RunContext
+    from ..tool_calls.background import Background
+    from .guarded import Guarded
 
 T = TypeVar("T")
 TRIES = 3

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ...protocol import Refusal
 from ...workspace.seals.names import TooManyNames
-from ...workspace.seals.seals import Seals
+
+if TYPE_CHECKING:
+    from ...workspace.seals.seals import Seals
 
 
 async def capture(seals: Seals, paths: Iterable[str]) -> None:

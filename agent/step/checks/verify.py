@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
 from ...facts.verdicts import digest_of
-from ...journal.journal import Journal
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
 from ...stops.checks import CheckResult, run_check
 from ...stops.counting.comparing import compare
@@ -19,13 +18,17 @@ from ...stops.predicates.python import judge_python
 from ...stops.predicates.required import RunActions, judge_required
 from ...stops.predicates.schema import judge_schema
 from ...stops.verdict import Verdict
-from ...workspace.paths import Workspace
-from ..resources.change_tracker import ChangeTracker
-from ..resources.context import RunContext
 from ..resources.last_line import output_reported
-from ..resources.usage import Usage
 from .guarded_check import CheckEnvironment, run_guarded_check
 from .loose_files import loose_mark
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...workspace.paths import Workspace
+    from ..resources.change_tracker import ChangeTracker
+    from ..resources.context import RunContext
+    from ..resources.usage import Usage
 
 MOST_MISSING = 50
 """Missing tests that one event names; the blob of the check has all of them."""

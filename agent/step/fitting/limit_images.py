@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.conversation import Conversation
-from ...protocol import Message
-from .fixed import Count
-from .shorten import CountMessages
+if TYPE_CHECKING:
+    from ...facts.conversation import Conversation
+    from ...protocol import Message
+    from .fixed import Count
+    from .shorten import CountMessages
 
 
 def limit_images(conversation: Conversation, count: Count, most: int) -> tuple[Conversation, int]:

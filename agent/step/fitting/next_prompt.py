@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..model_call.images_shown import with_accepted_images
-from ..resources.context import RunContext
-from ..resources.models_in_use import ModelsInUse
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
 from .smallest import needed_room, prompt_room, smallest_window
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ..resources.context import RunContext
+    from ..resources.models_in_use import ModelsInUse
 
 _SHARES = (None, 0.1, 0.0)
 """Shares of the project's instructions in a prompt that shows a file, in the order in which they are tried."""

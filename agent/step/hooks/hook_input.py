@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...protocol import HOOK_VERSION, HookPoint
-from ..resources.context import RunContext
+
+if TYPE_CHECKING:
+    from ..resources.context import RunContext
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):

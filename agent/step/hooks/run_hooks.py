@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from ...config.hooks.hook_scripts import script_is_trusted
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
-from ...workspace.processes.processes import Finished
 from ...workspace.sandbox.access import Access
-from ..resources.context import RunContext
 from ..tool_calls.command_changes import record_changes, restore_guarded
 from .hook_input import HookEvent, hook_input
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+    from ...workspace.processes.processes import Finished
+    from ..resources.context import RunContext
 
 LONGEST_REASON = 2_000
 """Characters of what a hook printed on standard error."""

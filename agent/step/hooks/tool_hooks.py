@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from ...protocol import FileChanged, Record, ToolCall
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...tools.context import ToolContext
 from ...tools.mcp_call import McpCall
-from ...tools.parse import Parsed
 from ...tools.result import ToolResult, failure
 from ...workspace.errors import PathRefused
-from ..resources.context import RunContext
 from .hook_input import HookEvent
 from .run_hooks import run_hooks, says
+
+if TYPE_CHECKING:
+    from ...protocol import FileChanged, Record, ToolCall
+    from ...tools.context import ToolContext
+    from ...tools.parse import Parsed
+    from ..resources.context import RunContext
 
 
 async def refused_before_tool(ctx: RunContext, call: ToolCall, parsed: Parsed, record: Record) -> ToolResult | None:

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...journal.journal import Journal
 from ...protocol import (
     Budget,
     CallAdmitted,
@@ -26,16 +26,19 @@ from ...stops.budget import Exhausted, Grant, admit, tighter
 from ...stops.margin import Margin
 from ...stops.reserve import Reserve, reserve_for
 from ..constrained import SCHEMA, Constrained, plain_messages
-from ..fitting.context import Fitted
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
-from ..resources.context import RunContext
-from ..resources.models_in_use import ModelsInUse
-from ..resources.prompt_limits import PromptLimits
 from .holds import release_due
 from .images_shown import is_about_images
 from .stream import Reply, Stream
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
+    from ..fitting.context import Fitted
+    from ..resources.context import RunContext
+    from ..resources.models_in_use import ModelsInUse
+    from ..resources.prompt_limits import PromptLimits
 
 RETRIES = 3
 """How often a call is repeated after a fault that may pass."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...protocol import HoldReleased, Model
-from ..resources.context import RunContext
+
+if TYPE_CHECKING:
+    from ..resources.context import RunContext
 
 LONGEST_ANSWER = 600.0
 """Seconds for which a provider generates for a client that disconnected: OpenAI and Anthropic stop after 10 minutes."""

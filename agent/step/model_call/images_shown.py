@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ...facts.conversation import Conversation
-from ...facts.facts import RunFacts
 from ...images.words import without_images
-from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
+
+if TYPE_CHECKING:
+    from ...facts.conversation import Conversation
+    from ...facts.facts import RunFacts
+    from ...protocol import FaultKind, ImageRef, Message, Model, ModelFault
 
 _OF_IMAGES = re.compile(r"\bimages?\b|image_?(url|input)|multi-?modal|mmproj|support(s|ed)? vision|vision input", re.I)
 _KINDS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})

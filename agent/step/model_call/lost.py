@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ...protocol import Charged, Tokens, bill
-from ..resources.context import RunContext
 from .holds import held_until
+
+if TYPE_CHECKING:
+    from ..resources.context import RunContext
 
 
 def charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...journal.stream_redactor import StreamRedactor
 from ...protocol import (
     CallPart,
     Charged,
@@ -31,11 +31,14 @@ from ...protocol import (
     UsagePart,
     bill,
 )
-from ...stops.budget import Grant
-from ..constrained import Constrained
-from ..fitting.context import Fitted
-from ..resources.context import RunContext
 from .holds import held_until
+
+if TYPE_CHECKING:
+    from ...journal.stream_redactor import StreamRedactor
+    from ...stops.budget import Grant
+    from ..constrained import Constrained
+    from ..fitting.context import Fitted
+    from ..resources.context import RunContext
 
 FLUSH_SECONDS = 1 / 30
 """Seconds between two writes of text to the journal: one event for each token costs seven times as much."""

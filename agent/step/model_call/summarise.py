@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Interrupted, Message, Prompted
@@ -14,10 +15,12 @@ from ...stops.budget import Exhausted
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted
-from ..resources.context import RunContext
-from ..resources.models_in_use import ModelsInUse
 from .call import Failed, admit_call, call
 from .images_shown import with_accepted_images
+
+if TYPE_CHECKING:
+    from ..resources.context import RunContext
+    from ..resources.models_in_use import ModelsInUse
 
 WORK = "compact"
 """Name of the summary's work order. Its events do not belong to the conversation of the run."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...facts.conversation import last_text
 from ...protocol import Interrupted, Prompted
 from ...stops.budget import Exhausted, Grant
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
-from ..resources.context import RunContext
 from .call import admit_call, call
 from .images_shown import with_accepted_images
 from .stream import Reply
+
+if TYPE_CHECKING:
+    from ..resources.context import RunContext
 
 _PROMPT = (
     "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, "

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...facts.facts import RunFacts
-from .usage import Usage
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from .usage import Usage
 
 T = TypeVar("T")
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...facts.common.spending import USAGE_EVENTS
-from ...facts.facts import RunFacts
-from ...journal.integrity.tail import Used
 from ...journal.journal import Journal
 from ...protocol import Budget, CallAdmitted, ParentRef, RunSpec, Spent, Stamped
 from ...stops.budget import Exhausted, over
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.integrity.tail import Used
 
 
 class Ancestors:

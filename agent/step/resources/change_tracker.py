@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ...facts.facts import RunFacts
-from ...workspace.snapshots.snapshots import Snapshots
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...workspace.snapshots.snapshots import Snapshots
 
 
 class ChangeTracker:

@@ -5,31 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...facts.facts import RunFacts
-from ...gate.gate import Gate
-from ...journal.journal import Journal
-from ...protocol import Clock, StallEnd
-from ...stops.guard import Guard
-from ...stops.quota import Quotas
-from ...tools.context import ToolContext
-from ...workspace.git.hooks import CommitHooks
-from ...workspace.paths import Workspace
-from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Snapshots
-from ..checks.guarded import Guarded
-from ..constrained import Constrained
-from ..tool_calls.background import Background
-from ..tool_calls.commits import Commits
-from .activity import Activity
-from .ancestors import Ancestors
-from .change_tracker import ChangeTracker, Fingerprint
-from .models_in_use import ModelsInUse
-from .prompt_limits import PromptLimits
-from .recorder import Recorder
-from .stall_watches import StallWatches
-from .usage import Usage
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...gate.gate import Gate
+    from ...journal.journal import Journal
+    from ...protocol import Clock, StallEnd
+    from ...stops.guard import Guard
+    from ...stops.quota import Quotas
+    from ...tools.context import ToolContext
+    from ...workspace.git.hooks import CommitHooks
+    from ...workspace.paths import Workspace
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..checks.guarded import Guarded
+    from ..constrained import Constrained
+    from ..tool_calls.background import Background
+    from ..tool_calls.commits import Commits
+    from .activity import Activity
+    from .ancestors import Ancestors
+    from .change_tracker import ChangeTracker, Fingerprint
+    from .models_in_use import ModelsInUse
+    from .prompt_limits import PromptLimits
+    from .recorder import Recorder
+    from .stall_watches import StallWatches
+    from .usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

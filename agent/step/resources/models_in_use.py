@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from ...protocol import Model
+if TYPE_CHECKING:
+    from ...protocol import Model
 
 _of_task: ContextVar[Model | None] = ContextVar("model_of_task", default=None)
 """Tasks inherit it: parallel work may use models of its own."""

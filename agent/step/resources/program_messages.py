@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ...protocol import Prompted
-from .activity import Activity
-from .recorder import Recorder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocol import Prompted
+    from .activity import Activity
+    from .recorder import Recorder
 
 
 class ProgramMessages:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
-from ...facts.facts import RunFacts
-from ...journal.event_writer import Entry
 from ...journal.integrity.durable import must_be_flushed
-from ...journal.journal import Journal
 from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Stamped, Waiting
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.event_writer import Entry
+    from ...journal.journal import Journal
 
 Listener = Callable[[Stamped], None]
 """Receives each event after it was folded into the facts."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...facts.facts import RunFacts
+from typing import TYPE_CHECKING
+
 from ...stops.stall.watch import StallWatch
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
 
 
 class StallWatches:

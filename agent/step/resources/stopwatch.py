@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ...protocol import Clock
+if TYPE_CHECKING:
+    from ...protocol import Clock
 
 
 class Stopwatch:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...gate.gate import Gate
-from ...stops.guard import Guard
-from ...workspace.paths import Workspace
-from ...workspace.sandbox.sandbox import Sandbox
-from .change_tracker import ChangeTracker
+if TYPE_CHECKING:
+    from ...gate.gate import Gate
+    from ...stops.guard import Guard
+    from ...workspace.paths import Workspace
+    from ...workspace.sandbox.sandbox import Sandbox
+    from .change_tracker import ChangeTracker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
-from ...facts.facts import RunFacts
 from ...protocol import Clock, Spent
 from ...stops.reserve import reserve_for
-from .ancestors import Ancestors
-from .models_in_use import ModelsInUse
 from .stopwatch import Stopwatch
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from .ancestors import Ancestors
+    from .models_in_use import ModelsInUse
 
 
 class Usage:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...gate.draft import CommandDraft
-from ...journal.journal import Journal
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools.result import ToolResult
 from ...workspace.processes.output import HeadTail
-from ...workspace.processes.process_tree import ProcessTree
-from ...workspace.processes.processes import Finished
 from ...workspace.processes.write_hold import WriteHold
 from ...workspace.sandbox.access import Access
 from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Snapshots
-from ..resources.tree import Tree
+
+if TYPE_CHECKING:
+    from ...gate.draft import CommandDraft
+    from ...journal.journal import Journal
+    from ...workspace.processes.process_tree import ProcessTree
+    from ...workspace.processes.processes import Finished
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..resources.tree import Tree
 
 KEPT = 1_000_000
 """Bytes of output that are kept of each command, from its beginning and its end."""

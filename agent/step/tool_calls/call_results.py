@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...protocol import ToolCall
-from ...protocol.tools.traits import EndingTool
 from ...tools.parse import Parsed
 from ...tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from ...protocol.tools.traits import EndingTool
 
 OnEnding = Callable[[str | None, str, dict[str, Any]], None]
 """Called with the name of the work, the tool that ends it, and the call's arguments, in the commit of the result."""

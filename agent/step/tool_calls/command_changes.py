@@ -6,23 +6,26 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
 from ...gate.change.diff import compare_contents
 from ...gate.change.hunks import Split
 from ...gate.draft import changed_draft
-from ...journal.journal import Journal
 from ...protocol import ChangedBy, FileChanged, Record
-from ...stops.guard import Guard
 from ...workspace.errors import SnapshotDamaged
-from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import PersonInterrupted
-from ..resources.change_tracker import ChangeTracker
-from ..resources.context import RunContext
 from ..resources.recorder import with_waiting
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...stops.guard import Guard
+    from ...workspace.paths import Workspace
+    from ..resources.change_tracker import ChangeTracker
+    from ..resources.context import RunContext
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""

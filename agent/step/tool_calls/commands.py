@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...gate.draft import CommandDraft
-from ...gate.ruling import Ruling
 from ...protocol import PERSON, Record
 from ...stops.counting.reading import count_failing
 from ...tools.execution import carry_out
-from ...tools.result import ToolResult
-from ...workspace.paths import Workspace
 from ...workspace.sandbox.access import Access
-from ...workspace.sandbox.refused import MissingAccess
-from ...workspace.sandbox.sandbox import Sandbox
-from ...workspace.snapshots.snapshots import Change
-from ..checks.guarded import Guarded
 from ..resources.activity import PersonInterrupted
-from ..resources.context import RunContext
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
 from .tail import Tail
+
+if TYPE_CHECKING:
+    from ...gate.ruling import Ruling
+    from ...tools.result import ToolResult
+    from ...workspace.paths import Workspace
+    from ...workspace.sandbox.refused import MissingAccess
+    from ...workspace.sandbox.sandbox import Sandbox
+    from ...workspace.snapshots.snapshots import Change
+    from ..checks.guarded import Guarded
+    from ..resources.context import RunContext
 
 REFUSED = "The sandbox refused:"
 NOBODY_TO_ALLOW = "Nobody is here to allow it: find a way that does not need it, or say so."

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...journal.journal import Journal
 from ...protocol import ChangeCommitted, FileChanged, Record, RunSpec, Stamped
 from ...workspace.git.commit_file import SharedRepository
 from ...workspace.git.hooks import CommitHooks, HookRefused, find_hooks
 from ...workspace.git.repository import GitFailed, Repository
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
 
 _NOT_BY_HAND = ("command", "background", "restore", "undo")
 """Causes of a change that is not an edit: commands and restores."""

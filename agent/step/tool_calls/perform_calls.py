@@ -7,30 +7,33 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...facts.facts import RunFacts
 from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
 from ...tools.arguments import EditFile, WriteFile
-from ...tools.context import ToolContext
 from ...tools.execution import read
 from ...tools.mcp_call import parse_call
-from ...tools.parse import Parsed
 from ...tools.result import ToolResult
-from ...workspace.paths import Workspace
 from ..hooks.tool_hooks import refused_before_tool
-from ..model_call.stream import Reply
 from ..resources.activity import PersonInterrupted
-from ..resources.context import RunContext
-from .background import Background
 from .call_results import CallResults, OnEnding
 from .commands import CommandEnded
 from .gated.at_gate import at_gate
 from .question import ask_person
 from .review import file_identity, perform_as_review, raise_worst
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...tools.context import ToolContext
+    from ...tools.parse import Parsed
+    from ...workspace.paths import Workspace
+    from ..model_call.stream import Reply
+    from ..resources.context import RunContext
+    from .background import Background
 
 _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",

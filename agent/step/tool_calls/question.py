@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ...gate.gate import Gate
+from typing import TYPE_CHECKING
+
 from ...protocol import QuestionAnswered, QuestionAsked, Record, ToolCall, Waiting
-from ...tools.parse import Parsed
 from ...tools.result import ToolResult
-from ..resources.context import RunContext
-from .call_results import CallResults
+
+if TYPE_CHECKING:
+    from ...gate.gate import Gate
+    from ...tools.parse import Parsed
+    from ..resources.context import RunContext
+    from .call_results import CallResults
 
 NOBODY_HERE = "Nobody is there to answer. Decide yourself, and say what you assumed."
 HANDED_OVER = "Nobody is there to answer now: the run is handed over, and the answer will come as a message."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from .counted import Counted
+if TYPE_CHECKING:
+    from .counted import Counted
 
 
 class Suspicion(msgspec.Struct, frozen=True):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...workspace.paths import Workspace
+from typing import TYPE_CHECKING
+
 from ..verdict import Verdict
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
 
 
 def judge_file(path: str, workspace: Workspace) -> Verdict:

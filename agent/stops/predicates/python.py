@@ -8,13 +8,16 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...workspace.paths import Workspace
-from ...workspace.processes.processes import Finished
-from ...workspace.sandbox.sandbox import Sandbox
 from ..verdict import Verdict
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
+    from ...workspace.processes.processes import Finished
+    from ...workspace.sandbox.sandbox import Sandbox
 
 _ISOLATED = Path(__file__).with_name("isolated")
 _MODULES = ("wire", "remote", "worker", "imports", "audit_hook", "judge")

@@ -6,16 +6,18 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ...protocol import UserError
-from ...workspace.paths import Workspace
-from ...workspace.processes.processes import Finished
-from ...workspace.sandbox.sandbox import Sandbox
 from ..verdict import Verdict
 from .schema_refs import require_known_dialect, require_local
+
+if TYPE_CHECKING:
+    from ...workspace.paths import Workspace
+    from ...workspace.processes.processes import Finished
+    from ...workspace.sandbox.sandbox import Sandbox
 
 SECONDS = 5.0
 """Limit of processor time for one validation, because a pattern can take years."""

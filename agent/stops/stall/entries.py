@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ...protocol import StallKind
-from .observation import Call
 from .signature import canonical, digest, plain_words, readable, shortened, without_volatile
+
+if TYPE_CHECKING:
+    from ...protocol import StallKind
+    from .observation import Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from ...protocol import StallLimits
+from .entries import Symptom
 from .observation import Finding, Observation
-from .windows import DRY_ROUNDS, Symptom, Windows
+from .windows import DRY_ROUNDS, Windows
 
 _RECOVERED = 0.5
 """Share of failing calls below which the hint is forgotten; the limit itself if that is lower."""

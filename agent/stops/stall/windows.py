@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ...protocol import StallKind
 from .entries import Entry, Poll, Symptom, count_in_a_row, distinct_calls, entry_of, entry_of_plans
-from .observation import Call, Observation
 from .repetition import find_repetition
 from .signature import canonical, digest, readable, shortened, without_volatile
+
+if TYPE_CHECKING:
+    from ...protocol import StallKind
+    from .observation import Call, Observation
 
 REFUSED = 3
 """Refused calls in a row that are a stall. The model gets a hint one call earlier."""

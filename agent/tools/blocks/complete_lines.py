@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from .indentation import Refused
 from .lines import BLANK, Document, Line, line_of, lines_of
-from .places import Match
+
+if TYPE_CHECKING:
+    from .places import Match
 
 _ADDED = "new_text lacked the line ending that old_text has at its end; it was added"
 _REMOVED = "old_text was a whole line, and new_text is empty: the line was removed with its ending"

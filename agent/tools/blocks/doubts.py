@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from .lines import BLANK, Document, Line, indent_text
 from .numbers import has_numbers
-from .places import Match
+
+if TYPE_CHECKING:
+    from .places import Match
 
 _WORD = re.compile(r"[A-Za-z0-9_]")
 _FENCE = re.compile(r"\s*(```|~~~)")

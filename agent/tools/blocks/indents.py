@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from .lines import Line
+if TYPE_CHECKING:
+    from .lines import Line
 
 _WIDTHS = (2, 3, 4, 8)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ..arguments import FetchUrl
-from ..context import ToolContext
+from typing import TYPE_CHECKING
+
 from ..result import ToolResult, failure
 from ..text import fitting, lines_of, plain, shortened
 from .fetching import SECONDS
+
+if TYPE_CHECKING:
+    from ..arguments import FetchUrl
+    from ..context import ToolContext
 
 
 async def fetch_url(args: FetchUrl, ctx: ToolContext) -> ToolResult:

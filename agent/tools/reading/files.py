@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ...protocol import SKILL
 from ...workspace.errors import PathRefused, UnreadableFile
 from ...workspace.files.states import FileState, read_state
-from ..arguments import ListFiles, ReadFile
 from ..context import OUTPUT, ToolContext
 from ..result import ToolResult, failure
 from ..text import fitting, lines_of, numbered, plain
@@ -21,6 +20,8 @@ from .skills import read_skill
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+    from ..arguments import ListFiles, ReadFile
 
 _MOST_FILES = 400
 _WALKED = 200_000

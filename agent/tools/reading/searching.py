@@ -7,17 +7,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...system.programs import find_program
 from ...workspace.errors import PathRefused
 from ...workspace.processes.processes import Finished, run_process
-from ..arguments import Search
-from ..context import ToolContext
 from ..result import ToolResult, failure
 from ..text import fitting, shortened
 from .files import SECONDS, did_you_mean
+
+if TYPE_CHECKING:
+    from ..arguments import Search
+    from ..context import ToolContext
 
 _MOST = 1_000
 """Maximum number of matches that are collected."""

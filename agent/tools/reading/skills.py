@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...config.skills.find_skills import load_skill, skill_body
 from ...config.skills.folder_content import BadSkill
 from ...protocol import SKILL, Skill
 from ...workspace.errors import PathRefused, UnreadableFile
 from ...workspace.files.states import read_state
-from ..context import ToolContext
 from ..result import ToolResult, failure
+
+if TYPE_CHECKING:
+    from ..context import ToolContext
 
 _READ_BY = "read_file"
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
-from ...protocol import Stamped
 from ..block import Block, BlockKind, BlockStatus
-from ..state import ViewState
+
+if TYPE_CHECKING:
+    from ...protocol import Stamped
+    from ..state import ViewState
 
 _SHORT = 20
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never, get_args
+from typing import TYPE_CHECKING, assert_never, get_args
 
 from ...protocol import (
     CheckAccepted,
@@ -14,9 +14,11 @@ from ...protocol import (
     ScoreNotMeasured,
     Stamped,
 )
-from ..state import ViewState
 from .blocks import add, note, touch
 from .passes import show_no_score, show_score
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 CheckEvent = HookRan | CheckStarted | CheckAccepted | CheckFinished | PredicateJudged | ScoreMeasured | ScoreNotMeasured
 CHECKS: tuple[type[CheckEvent], ...] = get_args(CheckEvent)

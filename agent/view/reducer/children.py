@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, Stamped
-from ..state import ViewState
 from .blocks import add, touch
 from .numbers import money, plural
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 CHILDREN = (ChildStarted, ChildSpent, ChildWaiting, ChildFinished)
 _Event = ChildStarted | ChildSpent | ChildWaiting | ChildFinished

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import (
     Confirmation,
@@ -15,10 +15,12 @@ from ...protocol import (
     Stamped,
     confirmation_words,
 )
-from ..block import BlockStatus
-from ..state import ViewState
 from .blocks import add, note, touch
 from .numbers import plural
+
+if TYPE_CHECKING:
+    from ..block import BlockStatus
+    from ..state import ViewState
 
 Confirming = DependenciesFound | DependenciesRecorded | ConfirmationStarted | ConfirmationFinished | RunVerified
 CONFIRMING = (DependenciesFound, DependenciesRecorded, ConfirmationStarted, ConfirmationFinished, RunVerified)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never, get_args
+from typing import TYPE_CHECKING, assert_never, get_args
 
-from ...facts.search.finding import Flight
 from ...facts.search.suspects import work_of
 from ...protocol import (
     CallAdmitted,
@@ -37,10 +36,13 @@ from ...protocol import (
     WorkStarted,
     tree_and_key,
 )
-from ..state import ViewState
 from .blocks import note
 from .numbers import plural
 from .titles import call_title
+
+if TYPE_CHECKING:
+    from ...facts.search.finding import Flight
+    from ..state import ViewState
 
 FinderEvent = (
     WorkStarted

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import HandoffClosed, HandoffOpened, ModelQuoted, Stamped, TierAsked, TierPassed
-from ..state import ViewState
 from .blocks import add, note
 from .numbers import clock, money, short
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 HandoffEvent = HandoffOpened | HandoffClosed | TierAsked | TierPassed | ModelQuoted
 HANDOFF = (HandoffOpened, HandoffClosed, TierAsked, TierPassed, ModelQuoted)

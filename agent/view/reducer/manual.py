@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import (
     BackgroundEnded,
@@ -16,9 +16,11 @@ from ...protocol import (
     WheelGiven,
     WheelTaken,
 )
-from ..state import ViewState
 from .blocks import add, is_short, note, touch
 from .numbers import plural
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 ManualEvent = (
     ShellStarted

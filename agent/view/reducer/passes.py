@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
-from ..state import ViewState
 from .blocks import note
 from .numbers import plural
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 _SHORT = 9
 """Number of characters of a commit id."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import (
     PERSON,
@@ -23,12 +23,14 @@ from ...protocol import (
     Undone,
     Unqueued,
 )
-from ...protocol.events.person import PersonEvent
-from ..block import Block
-from ..state import ViewState
 from .blocks import add, end_blocks, note, touch
 from .numbers import money, plural, short
 from .titles import call_kind, command_name, proposal_title
+
+if TYPE_CHECKING:
+    from ...protocol.events.person import PersonEvent
+    from ..block import Block
+    from ..state import ViewState
 
 _NAMED = 5
 """Maximum number of files, not reverted by an undo, that are named individually."""

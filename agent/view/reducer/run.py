@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ...facts.search.finder_facts import FinderFacts
 from ...protocol import (
@@ -32,10 +32,12 @@ from ...protocol import (
     evidence_words,
     part_with,
 )
-from ..state import ViewState
 from .blocks import add, end_all_blocks, note, text_digest
 from .numbers import clock, money, plural, short
 from .passes import show_pass
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 RunFrame = (
     RunStarted

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ...protocol import ContextTrimmed, PromptShortened
+from typing import TYPE_CHECKING
+
 from .numbers import plural
+
+if TYPE_CHECKING:
+    from ...protocol import ContextTrimmed, PromptShortened
 
 
 def trim_words(event: ContextTrimmed) -> str:

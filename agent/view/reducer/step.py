@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never, get_args
+from typing import TYPE_CHECKING, assert_never, get_args
 
 from ...protocol import (
     SHELL_CALL,
@@ -35,11 +35,13 @@ from ...protocol import (
     Unknown,
 )
 from ..lock_wait import LockWait
-from ..state import ViewState
 from .blocks import add, end_blocks, grow, is_short, note, touch
 from .numbers import short
 from .shortening import shortening_lines, trim_words
 from .titles import call_kind, call_title, stall_words
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 CallEvent = CallAdmitted | ReplyFinished | Fault
 ToolEvent = ToolCalled | ToolFinished | FileChanged

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ...protocol import StallDetected
 from ...protocol.tools.traits import TOOL_TRAITS, ToolTraits
-from ..block import BlockKind
+
+if TYPE_CHECKING:
+    from ...protocol import StallDetected
+    from ..block import BlockKind
 
 _STALLS = {
     "repeat": "did the same again, with the same result",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never, get_args
+from typing import TYPE_CHECKING, assert_never, get_args
 
 from ...facts.search.worktrees import WorktreeEvent
 from ...protocol import (
@@ -19,9 +19,11 @@ from ...protocol import (
     candidate_of,
     tree_and_key,
 )
-from ..state import ViewState
 from .blocks import note
 from .numbers import plural
+
+if TYPE_CHECKING:
+    from ..state import ViewState
 
 TRIES = (TryStarted, TryFinished, TryMeasured, TryChosen)
 WORKTREES: tuple[type[WorktreeEvent], ...] = get_args(WorktreeEvent)

@@ -11,10 +11,13 @@ import stat
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ..errors import StaleFile
 from .beneath import read_all
-from .states import FileState
+
+if TYPE_CHECKING:
+    from .states import FileState
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

@@ -15,15 +15,18 @@ import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...system.crash import crash_point
 from ..errors import StaleFile, WriteFailed
-from ..leftovers.record import Use
-from ..paths import Workspace
 from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all
 from .locked_file import READ, Lease, compare, from_start, locked
 from .states import FileState, state_of
+
+if TYPE_CHECKING:
+    from ..leftovers.record import Use
+    from ..paths import Workspace
 
 TEMPORARY = ".rundry-"
 """Prefix of the names of temporary files next to a file that is written."""

@@ -6,18 +6,21 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...protocol import RundryError
 from ...system.plain_files import read_plain
 from ..files.states import FileState, read_state
 from ..files.write import remove_any_file, write_any_file
 from ..own_temp import temp_folder
-from ..paths import Workspace
-from ..processes.processes import Finished
 from ..sandbox.access import Access
 from ..sandbox.private_git.index_file import BadIndex, parse
-from ..sandbox.sandbox import Sandbox
 from .repository import GitFailed, Repository
+
+if TYPE_CHECKING:
+    from ..paths import Workspace
+    from ..processes.processes import Finished
+    from ..sandbox.sandbox import Sandbox
 
 COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _MOST_SHOWN = 2_000

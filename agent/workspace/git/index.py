@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from .places import GitPlaces
 from .repository import GitFailed, Repository
-from .state import GitState
+
+if TYPE_CHECKING:
+    from .places import GitPlaces
+    from .state import GitState
 
 
 async def restore_index(

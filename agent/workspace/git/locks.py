@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...system.lock_holder import lock_holder
-from .places import GitPlaces
 from .repository import GitFailed
+
+if TYPE_CHECKING:
+    from .places import GitPlaces
 
 LOCK_SECONDS = 3.0
 """Seconds to wait for another git process to finish."""

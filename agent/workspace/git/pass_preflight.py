@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .repository import Repository
+if TYPE_CHECKING:
+    from .repository import Repository
 
 _MOST_NAMED = 5
 """Maximum number of changed files that the message names."""

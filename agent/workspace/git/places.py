@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .repository import Repository
+if TYPE_CHECKING:
+    from .repository import Repository
 
 OPERATIONS = (
     "MERGE_HEAD",

@@ -7,11 +7,14 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...system.plain_files import read_plain
 from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, places_of
-from .repository import Repository
 from .state import STASH, GitState, KeptFile, Stashed, Submodule
+
+if TYPE_CHECKING:
+    from .repository import Repository
 
 Keep = Callable[[bytes], str]
 _GITLINK = b"160000"

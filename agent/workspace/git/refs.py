@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ...system.plain_files import read_plain
 from .places import LARGEST_KEPT, GitPlaces
 from .record import stash_of
-from .repository import Repository
 from .state import REMOTES, STASH, GitState, Stashed
+
+if TYPE_CHECKING:
+    from .repository import Repository
 
 _WHY = "rundry: pass rolled back"
 _BRANCHES = "refs/heads/"

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...system.plain_files import read_plain
 from .index import restore_index
@@ -19,7 +20,9 @@ from .places import LARGEST_KEPT, OPERATIONS, SETTINGS, GitPlaces, files_of, pla
 from .record import nested_in, open_submodule
 from .refs import restore_refs
 from .repository import GitFailed, Repository
-from .state import GitState, KeptFile, Submodule
+
+if TYPE_CHECKING:
+    from .state import GitState, KeptFile, Submodule
 
 _WHY = "rundry: pass rolled back"
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .places import places_of
 from .refs import checked_out_elsewhere, commits_of_head, first_of_head, visited_by_head
-from .repository import Repository
-from .state import GitState
+
+if TYPE_CHECKING:
+    from .repository import Repository
+    from .state import GitState
 
 _WHY = "rundry: its worktree is removed"
 _KINDS = ("refs/heads/", "refs/tags/")

@@ -13,8 +13,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .process_tree import ProcessTree
+if TYPE_CHECKING:
+    from .process_tree import ProcessTree
 
 _CHILD = Path(__file__).with_name("write_hold_child.py")
 _SECONDS = 10.0

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...system.programs import find_program
 from ..processes.processes import bash
-from .access import Access
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .places import is_real_folder, protected
 from .private_git.folders import repository_places
 from .private_git.guard import GitMounts
+
+if TYPE_CHECKING:
+    from .access import Access
 
 _BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
 """Set the limit inside the sandbox, where only its own processes are counted (setrlimit(2), user namespaces)."""

@@ -11,10 +11,13 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .confined.hidden_places import HiddenPlaces
 from .confined.readable import devices, readable_places
 from .landlock_child import abi_here
+
+if TYPE_CHECKING:
+    from .confined.hidden_places import HiddenPlaces
 
 LEAST = 2
 """The first Landlock ABI that can allow moving a file from one folder to another."""

@@ -11,15 +11,18 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...protocol import SandboxKind
 from ...system.real_paths import real_path
 from ..names import CONFIG
-from ..processes.processes import Finished
 from .confined.hidden_places import HiddenPlaces
 from .places import is_protected
+
+if TYPE_CHECKING:
+    from ..processes.processes import Finished
 
 _LAST = 60
 """Number of lines at the end of the output that are searched."""

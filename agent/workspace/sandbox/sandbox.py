@@ -10,15 +10,13 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from ...protocol import SandboxKind
 from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, run_process, shell
-from .access import Access
 from .bubblewrap import Stage, find_bubblewrap
 from .confined.confinement import NO_ACCESS, Confinement, SandboxSettings
 from .confined.environment import command_env
@@ -30,7 +28,11 @@ from .landlock import why_no_landlock
 from .private_git.command_checks import CommandChecks
 from .private_git.guard import GitGuard
 from .probe.run import probe
-from .probe.stage import AttackStage
+
+if TYPE_CHECKING:
+    from ...protocol import SandboxKind
+    from .access import Access
+    from .probe.stage import AttackStage
 
 _TRIED_SECONDS = 5.0
 KINDS = ("bubblewrap", "landlock")

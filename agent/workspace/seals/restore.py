@@ -8,16 +8,19 @@ import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...system.crash import crash_point
 from ..errors import StaleFile
 from ..files.beneath import exchange
-from ..files.own_writes import OwnWrites
 from ..leftovers.record import Leftovers
 from .file_flags import clear_flags
 from .marks import ABSENT, FILE, LINK, Mark
+
+if TYPE_CHECKING:
+    from ..files.own_writes import OwnWrites
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST = 64_000_000

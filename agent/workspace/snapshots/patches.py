@@ -8,10 +8,13 @@ import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 from ...protocol.text.path_text import quoted_path
 from .objects import LINK, blob_id
-from .snapshots import Change
+
+if TYPE_CHECKING:
+    from .snapshots import Change
 
 _LONGEST = 400_000
 """Maximum bytes of a file that is compared line by line; a larger one is written as a whole."""

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,9 +16,11 @@ from ..errors import StaleFile
 from ..files.beneath import folder_of, open_beneath, rename_new
 from ..files.states import FileState, read_state
 from ..files.write import remove_any_file, temporary_name, write_any_file
-from ..paths import Workspace
 from .objects import LARGE, LINK, Entry
 from .scan import entry_of
+
+if TYPE_CHECKING:
+    from ..paths import Workspace
 
 _ITS_OWN = stat.S_IWUSR
 

@@ -12,15 +12,17 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ..checkout.write_tree import write_tree
-from ..paths import Workspace
 from .objects import FOLDER, LARGE, Entry, ObjectStore
 from .restore import FileVersion, Restorer
 from .scan import MOST_FILES, Scanner, TooLarge, measure
+
+if TYPE_CHECKING:
+    from ..paths import Workspace
 
 ChangeKind = Literal[
     "added",

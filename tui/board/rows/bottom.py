@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rundry.agent import Reason, RunEnded
 
 from ...lines.draw import fold, width_of
 from ...text import one_line
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, left, since
+
+if TYPE_CHECKING:
+    from ..board_data import BoardData
 
 _FIXES = (("token", "/limit tokens N"), ("cost", "/limit usd N"), ("time", "/limit time 1h"))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.style import Style
 
 from ...lines.draw import Run, marked, shorten, width_of
 from ...text import one_line
-from ...theme import Palette
+
+if TYPE_CHECKING:
+    from ...theme import Palette
 
 Row = list[Run]
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from rundry.agent import Finding
+from typing import TYPE_CHECKING
 
 from ...lines.draw import fold, width_of
 from ...text import show
-from ..board_data import BoardData
 from .cells import Row, apart, blank, foreign, left, right
 from .excerpt import Excerpt, excerpt
+
+if TYPE_CHECKING:
+    from rundry.agent import Finding
+
+    from ..board_data import BoardData
 
 _NUMBER = 6
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from rundry.agent import Finding, LensFacts, VoteCast
-
 from ...lines.draw import fold
 from ...text import one_line, show
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped
 from .context import excerpt_rows
 from .excerpt import excerpt
 from .findings import fate, same_as
+
+if TYPE_CHECKING:
+    from rundry.agent import Finding, LensFacts, VoteCast
+
+    from ..board_data import BoardData
 
 _AROUND = 21
 """Number of lines around the cited one."""

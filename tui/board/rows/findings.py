@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from rundry.agent import FinderFacts, Finding
+from typing import TYPE_CHECKING
 
 from ...lines.draw import width_of
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, left, path, right
 from .items import without_host
+
+if TYPE_CHECKING:
+    from rundry.agent import FinderFacts, Finding
+
+    from ..board_data import BoardData
 
 MARK = 7
 _WIDE = 104

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rundry.agent import Flight, is_paused_between_steps
 
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, left, path, right, since
 from .items import without_host
+
+if TYPE_CHECKING:
+    from ..board_data import BoardData
 
 _KIND = 9
 

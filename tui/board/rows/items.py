@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow
 
 from ...lines.draw import width_of
 from ...text import one_line
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, left, path, since
+
+if TYPE_CHECKING:
+    from ..board_data import BoardData
 
 
 def queued_row(data: BoardData, item: ItemRow | None, width: int) -> Row:

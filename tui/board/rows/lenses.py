@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from rundry.agent import LensFacts
-
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, left, right, since
+
+if TYPE_CHECKING:
+    from rundry.agent import LensFacts
+
+    from ..board_data import BoardData
 
 _LAST = 16
 """Width that the words about a lens's last pass keep next to what it read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rundry.agent import Finding, ItemDuplicate, ItemFailed, ItemQueued, ItemRow, LensFacts, Stamped
 
@@ -11,10 +11,12 @@ from ...text import one_line
 from ..board_data import BoardData, arranged
 from ..pages import PAGE, ItemLists, Pages
 from ..view import BoardView, Listing
-from .cells import Row
 from .findings import finding_row
 from .items import duplicate_row, latest_row, queued_row, set_aside_row
 from .lenses import lens_row
+
+if TYPE_CHECKING:
+    from .cells import Row
 
 _E = TypeVar("_E", ItemFailed, ItemDuplicate)
 _JUDGING = "judging"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rundry.agent import short
 
 from ...lines.draw import Run, width_of
-from ..board_data import BoardData
 from .cells import Row, blank, foreign, grouped, since
+
+if TYPE_CHECKING:
+    from ..board_data import BoardData
 
 _LABEL = 10
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...lines.draw import width_of
-from ..board_data import BoardData
 from .cells import Row, beside, blank, left, since
 from .plot import plot, sparkline
 from .summary import summary
+
+if TYPE_CHECKING:
+    from ..board_data import BoardData
 
 _LEAST = 16
 """Height of the board from which the plot has an axis."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from rundry.agent import ClusterWorker
+from typing import TYPE_CHECKING
 
-from ..board_data import BoardData
 from .cells import Row, blank, grouped, left, path, right
 from .items import without_host
+
+if TYPE_CHECKING:
+    from rundry.agent import ClusterWorker
+
+    from ..board_data import BoardData
 
 _NAME = 22
 _LOAD = 6

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from rundry.agent import FoundSkill, SlashCommand
+from typing import TYPE_CHECKING
 
 from ...border.json_out import print_json
 from ...run.extensions import Extensions
 from ...setup.connected import skill_data, state_words
 from ...setup.start import workspace_of
 from ...text import one_line
+
+if TYPE_CHECKING:
+    from rundry.agent import FoundSkill, SlashCommand
 
 _WIDTH = 24
 

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -15,7 +15,9 @@ import msgspec
 from rundry.agent import VERSION, is_address
 
 from ...text import one_line, show
-from .rows import Findings, FindingState, FoundRow
+
+if TYPE_CHECKING:
+    from .rows import Findings, FindingState, FoundRow
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "rundryFindingKey/v1"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...text import one_line, show
-from .rows import Findings, FoundRow
+
+if TYPE_CHECKING:
+    from .rows import Findings, FoundRow
 
 COLUMNS = (
     "state", "title", "file", "line", "evidence", "lens", "pass", "judged_by", "stands", "votes", "reasons", "detail",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from ...diff.code import Piece, lex, lexer_for
-from ...diff.model import Diff, Row
 from ...diff.unified import diff_of_text
 from ...diff.words import Spans, changed_words
 from ...text import show
 from .text import escaped
+
+if TYPE_CHECKING:
+    from ...diff.model import Diff, Row
 
 _CLASSES = {
     "code_keyword": "c1",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rundry.agent import FinderFacts, Finding
+if TYPE_CHECKING:
+    from rundry.agent import FinderFacts, Finding
 
-from .text import Words
+    from .text import Words
 
 _ORDER = {"confirmed": 0, None: 1, "refuted": 2}
 

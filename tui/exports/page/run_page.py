@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rundry.agent import Bars, ViewState, clock, evidence_words, money, plural, short
 
-from ..reading import Recorded
 from .findings import findings_html
 from .frame import page_end, page_start
 from .plots import Plot, bar_plot, line_plot
 from .steps import steps_html
 from .text import Words, escaped
+
+if TYPE_CHECKING:
+    from ..reading import Recorded
 
 _BARS = 60
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rundry.agent import Block
-
-from ..reading import Recorded
 from .entries import entry_html, time_words
 from .text import Words, escaped
+
+if TYPE_CHECKING:
+    from rundry.agent import Block
+
+    from ..reading import Recorded
 
 _OPEN = 25
 """With at most this many steps, all of them are unfolded."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from rundry.agent import ProposalOpened, RundryError
 
 from ...diff.contents import diff_of
-from ...diff.model import Diff
 from ...diff.unified import diff_of_text
 from .editing import opened
 from .merge import carried
-from .pending_decision import PendingDecision
 from .picks import Picks, matched
 from .spans import contents_of
+
+if TYPE_CHECKING:
+    from ...diff.model import Diff
+    from .pending_decision import PendingDecision
 
 Content = Callable[[str | None], bytes | None]
 """Returns the bytes of a blob. Raises RundryError if the blob does not exist."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from rundry.agent import Decide, ProposalOpened, RebaseResult, ViewState
+from typing import TYPE_CHECKING
 
 from .following import Content, follow
 from .pending_decision import PendingDecision, Shown
+
+if TYPE_CHECKING:
+    from rundry.agent import Decide, ProposalOpened, RebaseResult, ViewState
 
 
 @dataclass(slots=True)

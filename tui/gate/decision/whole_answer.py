@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import commonpath
+from typing import TYPE_CHECKING
 
 from rundry.agent import Decide, ProposalOpened
 
 from ...text import path_line
 from .pending_decision import Shown, approval
-from .review import Review
+
+if TYPE_CHECKING:
+    from .review import Review
 
 ONE_FILE = "no other file of this answer waits: {approve} approves this one"
 

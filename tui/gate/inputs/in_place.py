@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual.app import App
 from textual.widget import Widget
 
-from rundry.agent import ProposalOpened
-
 from ...keyboard.screen_keymap import keymap_of
 from ..decision.editing import first_mark
 from ..decision.following import follow
-from ..view import ProposalView
-from .editor import GateEditor
+
+if TYPE_CHECKING:
+    from rundry.agent import ProposalOpened
+
+    from ..view import ProposalView
+    from .editor import GateEditor
 
 SURE = "{line_drop} again discards your changes, {steer} keeps them"
 GONE = "this proposal was decided meanwhile: your text was copied to the clipboard, if the terminal allows it"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from ..view import ProposalView
-from .reason import ReasonInput
+if TYPE_CHECKING:
+    from ..view import ProposalView
+    from .reason import ReasonInput
 
 
 class ReasonRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,11 +15,13 @@ from textual.widgets import Static
 
 from rundry.agent import RundryError, plural
 
-from ...ended.committing import Commit
 from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.screen_keymap import keymap_of
 from ...text import path_line, show
+
+if TYPE_CHECKING:
+    from ...ended.committing import Commit
 
 _MOST = 8
 """Number of files that are listed."""

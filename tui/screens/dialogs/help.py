@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,13 +11,15 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...actions.action import Action, Place
 from ...actions.lookup import READ_ONLY_ACTIONS, actions_of
 from ...actions.places import TITLES
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.keymap import Keymap
 from ...keyboard.screen_keymap import keymap_of
 from ...keyboard.scrolling import Page, scroll
+
+if TYPE_CHECKING:
+    from ...actions.action import Action, Place
 
 _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
     "message": (

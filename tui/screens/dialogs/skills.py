@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from rundry.agent import ContextCost, FoundSkill, Journal, SlashCommand, context_costs, short
 
-from ...run.extensions import Extensions
 from ...text import one_line
 from .page import PageDialog
+
+if TYPE_CHECKING:
+    from ...run.extensions import Extensions
 
 _NAME = 22
 

@@ -9,9 +9,12 @@ import stat
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .manifest import Entry
 from .store import Missing, Store
+
+if TYPE_CHECKING:
+    from .manifest import Entry
 
 _Mark = tuple[int, int, int, int, int]
 

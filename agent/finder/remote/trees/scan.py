@@ -10,14 +10,17 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ....protocol import UserError
 from ....workspace.errors import PathRefused
 from ....workspace.ignore import Ignore
-from ....workspace.paths import Workspace
 from .manifest import LARGEST_TREE, MOST_FILES, PIECE, Entry, digest_of, encode_manifest
+
+if TYPE_CHECKING:
+    from ....workspace.paths import Workspace
 
 _SETTLED_NS = 2_000_000_000
 """Age of the last change of a file after which its digest is remembered: a younger file could change once more without

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...traits import CapturedWire, WireFormat
 from ..anthropic import AnthropicReader
 from ..chat_chunks import ChatReader
 from .cohere import CohereReader
@@ -17,6 +16,7 @@ from .responses import ResponsesReader
 
 if TYPE_CHECKING:
     from ...answer import Answer
+    from ...traits import CapturedWire, WireFormat
     from ..reader import Reader
 
 _PATHS: tuple[tuple[re.Pattern[str], CapturedWire], ...] = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ....protocol import Tokens
-from ...answer import Answer, Finish, Shown
 from ..chat_chunks import converted
 from ..events import ErrorInStream, ReadEvents
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Finish, Shown
 
 _FINISHES: dict[str, Finish] = {
     "COMPLETE": "stop",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ....protocol import Tokens
-from ...answer import Answer, Finish, Shown
 from ..chat_chunks import converted
 from ..events import decode
 from .frames import FrameStream
 from .sealed import Blocks
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Finish, Shown
 
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ....protocol import ModelFault, Tokens
-from ...answer import Answer, Finish, Shown
 from ..events import ErrorInStream, ReadEvents
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Finish, Shown
 
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",

@@ -6,17 +6,19 @@ import base64
 import binascii
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ....protocol import Tokens
-from ...answer import Answer, Shown
 from ..anthropic import AnthropicReader
 from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted
 from ..events import BrokenStream, decode
 from .converse import ConverseEvent, ConverseReader
 from .frames import FrameStream
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Shown
 
 _METRICS = "amazon-bedrock-invocationMetrics"
 _TEXTS = ("outputText", "generation", "text", "completion")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ....protocol import Tokens
-from ...answer import Answer, Shown
 from ..chat_chunks import as_dicts, converted
 from ..events import ErrorInStream, ReadEvents
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Shown
 
 _KEPT = ("id", "summary", "content", "encrypted_content")
 """Fields of a reasoning item that are sent back."""

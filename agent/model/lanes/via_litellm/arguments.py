@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ....protocol import Request
-from ...endpoint import Endpoint
 from ...traits import Traits
 from ..chat_request import chat_messages, schema_to_wire, tools_to_wire
+
+if TYPE_CHECKING:
+    from ....protocol import Request
+    from ...endpoint import Endpoint
 
 _SHAPE = Traits()
 """litellm accepts the usual form of chat completions for every provider."""

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...litellm_use.untyped import Untyped
 from ..exchange import Outgoing
 from ..formats.by_path import ALWAYS_STREAMED, wire_of_path
+
+if TYPE_CHECKING:
+    from ...litellm_use.untyped import Untyped
 
 
 class RequestCapture:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ....protocol import ModelFault
-from ...answer import Answer, Shown
-from ...litellm_use.untyped import Untyped
 from ..chat_chunks import FINISHES, tokens_of
+
+if TYPE_CHECKING:
+    from ...answer import Answer, Shown
+    from ...litellm_use.untyped import Untyped
 
 
 def read_chunk(chunk: Untyped, answer: Answer) -> Iterator[Shown]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING
 
 from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
-from ...endpoint import Endpoint
 from ...faults.raised import fault_of_litellm
 from ...litellm_use.library import litellm, load_litellm
-from ...litellm_use.untyped import Untyped
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange
 from ..formats.by_path import reader_of
-from ..timer import Timer
 from .arguments import chat_arguments
 from .capture import RequestBuilt, RequestCapture, capturing, offers_tools
 from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
+
+if TYPE_CHECKING:
+    from ...endpoint import Endpoint
+    from ...litellm_use.untyped import Untyped
+    from ..timer import Timer
 
 
 class LitellmLane:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ....protocol import Message, Request, ToolCall
-from ...endpoint import Endpoint
 from ..chat_request import own_opaque
 from ..text import EMPTY, arguments_json, encodable, tool_name
 from .arguments import call_settings
+
+if TYPE_CHECKING:
+    from ....protocol import Message, Request, ToolCall
+    from ...endpoint import Endpoint
 
 _THINKS = re.compile(r"\b(o\d|gpt-[5-9]|gpt-oss|codex|grok|deepseek)")
 """Names of models that think, if the table does not list the model."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import warnings
+from typing import TYPE_CHECKING
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
 from ..source import NotACall, Source, Steps
 from .llama import likely_object
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
 
 _FENCE = "```"
 _LONGEST = 1024 * 1024

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
-from ..source import Source, Steps
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
+    from ..source import Source, Steps
 
 _KEY, _KEY_END = "<arg_key>", "</arg_key>"
 _VALUE, _VALUE_END = "<arg_value>", "</arg_value>"

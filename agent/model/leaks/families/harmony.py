@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
 from ..source import NotACall, Source, Steps
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
 
 START, _CHANNEL = "<|start|>assistant", "<|channel|>"
 ADDRESS = "to=functions."

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
+from typing import TYPE_CHECKING
+
 from ..offer import OfferedTools, decoded
 from ..source import NotACall, Source, Steps
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
 
 
 def read(source: Source, offer: OfferedTools, *, mark: str, close: str) -> Steps[list[ToolCall]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
-from ..source import Source, Steps
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
+    from ..source import Source, Steps
 
 _CALL, _ARGUMENTS, _CALL_END = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
 _END = "<|tool_calls_section_end|>"

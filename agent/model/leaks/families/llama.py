@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
+from typing import TYPE_CHECKING
+
 from ..source import NotACall, Source, Steps
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
 
 _KEYS = tuple(f'"{key}"' for key in ("name", "function", "type", "arguments", "parameters"))
 

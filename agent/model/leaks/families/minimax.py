@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
+from typing import TYPE_CHECKING
+
 from ..source import NotACall, Source, Steps
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
 
 
 def read(source: Source, offer: OfferedTools, *, close: str) -> Steps[list[ToolCall]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
-from ..source import Source, Steps
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
+    from ..source import Source, Steps
 
 
 def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:

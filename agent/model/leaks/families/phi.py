@@ -5,9 +5,13 @@ Some templates of Phi-4 put one object between the tags instead.
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
+from typing import TYPE_CHECKING
+
 from ..source import NotACall, Source, Steps
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
 
 _CLOSE = "<|/tool_call|>"
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ....protocol import ToolCall
-from ..offer import OfferedTools
-from ..source import Source, Steps
+from typing import TYPE_CHECKING
+
 from . import coder, glm, phi
+
+if TYPE_CHECKING:
+    from ....protocol import ToolCall
+    from ..offer import OfferedTools
+    from ..source import Source, Steps
 
 _CLOSE = "</tool_call>"
 

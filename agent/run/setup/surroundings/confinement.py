@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....config.settings import config_file
-from ....protocol import GatePolicy, Rule
-from ....workspace.leftovers.record import Leftovers
 from ....workspace.sandbox.confined.denied_paths import denied_paths, path_globs
 from ....workspace.sandbox.confined.hidden_places import HideRules, expand_home
 from ....workspace.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from ....protocol import GatePolicy, Rule
+    from ....workspace.leftovers.record import Leftovers
 
 
 async def detect_sandbox(

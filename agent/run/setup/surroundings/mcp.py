@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ....mcp.accepted import Accepted
 from ....mcp.connect import client_of
 from ....mcp.servers import McpServers
 from ....model.remote import RemoteModel
 from ....protocol import CONSTRAINED, RunSpec, ToolSpec
-from ....step.resources.context import RunContext
-from ..inputs import Inputs
 from .variables import key_names
+
+if TYPE_CHECKING:
+    from ....step.resources.context import RunContext
+    from ..inputs import Inputs
 
 
 async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, list[str]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ....model.endpoint import KEY_NAMES
 from ....model.litellm_use.credentials import secret_names
-from ....protocol import GatePolicy, ModelSpec
 from ....workspace.sandbox.confined.environment import command_env, omitted_variables
+
+if TYPE_CHECKING:
+    from ....protocol import GatePolicy, ModelSpec
 
 
 def commands_env(env: Mapping[str, str], gate: GatePolicy, *models: ModelSpec) -> dict[str, str]:

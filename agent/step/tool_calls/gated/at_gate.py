@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ....gate.draft import CommandDraft, Draft, FileDraft, McpDraft, digest_of
-from ....gate.ruling import Ruling
 from ....gate.stored.drafts import is_file_change, stored_draft
 from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
@@ -16,10 +16,13 @@ from ....tools.arguments import StartCommand
 from ....tools.execution import carry_out, draft_of, plan_again
 from ....tools.result import ToolResult
 from ...hooks.tool_hooks import notes_after_edit
-from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..commands import run_at_gate
 from .mcp_tools import call_tool
+
+if TYPE_CHECKING:
+    from ....gate.ruling import Ruling
+    from ...resources.context import RunContext
 
 Arguments = msgspec.Struct | None
 """The checked arguments of a call."""

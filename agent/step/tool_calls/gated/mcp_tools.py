@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from ....gate.draft import McpDraft
-from ....gate.ruling import Ruling
-from ....mcp.client import McpClient
+from typing import TYPE_CHECKING
+
 from ....mcp.failed import McpFailed
-from ....protocol import Record
 from ....tools.execution import carry_out
 from ....tools.mcp_call import plan_list
-from ....tools.result import ToolResult
 from ...resources.activity import PersonInterrupted
-from ...resources.context import RunContext
 from ...resources.recorder import with_waiting
 from ..command_changes import keep_or_restore_guarded, record_changes, restore_guarded
 from ..commands import CommandEnded
+
+if TYPE_CHECKING:
+    from ....gate.draft import McpDraft
+    from ....gate.ruling import Ruling
+    from ....mcp.client import McpClient
+    from ....protocol import Record
+    from ....tools.result import ToolResult
+    from ...resources.context import RunContext
 
 INTERRUPTED = "The person ended this call while it ran: the server may have carried it out. Check before you continue."
 

@@ -6,13 +6,12 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ....protocol import SandboxKind
 from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
-from ...processes.processes import Finished
 from ..access import Access
 from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress.hosts import HostList
@@ -26,6 +25,10 @@ from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
 from .programs import program_places
+
+if TYPE_CHECKING:
+    from ....protocol import SandboxKind
+    from ...processes.processes import Finished
 
 _PROCESSES = 2_048
 """Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""

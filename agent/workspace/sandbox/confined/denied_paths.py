@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ....protocol import Rule
+if TYPE_CHECKING:
+    from ....protocol import Rule
 
 _RUN = "run_command"
 

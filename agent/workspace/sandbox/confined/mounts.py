@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .hidden_places import HiddenPlaces
 from .sockets import sockets_of_services
+
+if TYPE_CHECKING:
+    from .hidden_places import HiddenPlaces
 
 _REPLACED = (Path("/tmp"), Path("/var/tmp"))
 """Folders that are replaced by the temp folder of commands."""

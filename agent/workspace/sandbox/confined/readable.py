@@ -6,14 +6,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ....system.real_paths import real_path
 from ....system.tables import read_table
-from .hidden_places import HiddenPlaces
 from .mounts import PACKAGE, tool_folders
 from .secret_places import outermost
+
+if TYPE_CHECKING:
+    from .hidden_places import HiddenPlaces
 
 _FILE = Path(__file__).with_name("landlock_places.toml")
 _LEAST_DEEP = 3

@@ -17,11 +17,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ....system.hosts import Target
 from ....system.internet import may_resolve_to
-from .hosts import HostList
 from .requests import Request, read_request
+
+if TYPE_CHECKING:
+    from ....system.hosts import Target
+    from .hosts import HostList
 
 _CHILD = Path(__file__).with_name("listen_child.py")
 _SECONDS = 5.0

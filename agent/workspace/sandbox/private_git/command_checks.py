@@ -6,14 +6,16 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...names import CONFIG
-from ...processes.processes import NewRepository
-from ..kept.copies import Copies
 from ..kept.other_names import HiddenNames
 from ..kept.restore import KeptPlaces, Protected, move_config_aside
-from .guard import GitGuard, GitMounts
+
+if TYPE_CHECKING:
+    from ...processes.processes import NewRepository
+    from ..kept.copies import Copies
+    from .guard import GitGuard, GitMounts
 
 
 class CheckResults(NamedTuple):

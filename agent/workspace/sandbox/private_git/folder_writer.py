@@ -6,11 +6,14 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....system.plain_files import read_plain, walk_folders
-from .folders import GitFolders
 from .settings import render_config
 from .state import STASH_LOG, RepositoryState
+
+if TYPE_CHECKING:
+    from .folders import GitFolders
 
 STORE = "objects-of-the-repository"
 """Folder in which a command sees the user's objects, read-only."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...leftovers.record import Leftovers
 from ...processes.processes import NewRepository
 from .nested import NestedGit, Repositories, move_aside, new_ones
 from .private_folder import PrivateGit
+
+if TYPE_CHECKING:
+    from ...leftovers.record import Leftovers
 
 MOST_READ_ONLY = 200
 """Maximum number of nested git folders that get a mount: each one delays the start of a command by 1 ms."""

@@ -7,15 +7,18 @@ import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...leftovers.record import Leftovers
-from .folders import GitFolders
 from .index_file import BadIndex, parse, render
 from .objects import Objects, TooMany, pack_of
 from .real_git import RealGit, RealGitFailed
 from .refs import ID, is_importable, is_log, log_ids, read_log, read_refs
 from .replacing import replace_file, replace_locked
 from .state import OPERATION_FOLDERS, STASH_LOG, RepositoryState, has_form, id_width, index_digest, read_index
+
+if TYPE_CHECKING:
+    from ...leftovers.record import Leftovers
+    from .folders import GitFolders
 
 KEPT_AS = "refs/rundry/conflict/"
 """Prefix for a command's version of a ref that the user changed meanwhile."""

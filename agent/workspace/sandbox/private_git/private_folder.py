@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...leftovers.record import Leftovers
 from ..places import is_real_folder
 from .folder_writer import STORE, FolderWriter
 from .folders import GitFolders, find_folders
@@ -15,6 +15,9 @@ from .objects import Objects
 from .real_git import RealGit, RealGitFailed
 from .refs import stat_of
 from .state import OPERATION_FOLDERS, RepositoryState, StateReader
+
+if TYPE_CHECKING:
+    from ...leftovers.record import Leftovers
 
 _CONFIGS = ("config", "config.worktree", "info/exclude", "info/attributes", "objects/info/alternates")
 _MISSING = "the command damaged its private .git: the repository is unchanged"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ....system.programs import find_program
 from ...git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
-from .folders import GitFolders
+
+if TYPE_CHECKING:
+    from .folders import GitFolders
 
 _SECONDS = 120.0
 _IDENTITY = {f"GIT_{who}_{what}": "rundry" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

@@ -7,10 +7,13 @@ import secrets
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....system.crash import crash_point
 from ...files.beneath import folder_of, rename_new
-from ...leftovers.record import Leftovers
+
+if TYPE_CHECKING:
+    from ...leftovers.record import Leftovers
 
 _NOTHING = b"rundry\n"
 """Content of the lock of a file that is removed. An empty lock file could be one that git is making."""

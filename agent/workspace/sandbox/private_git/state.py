@@ -6,13 +6,16 @@ import hashlib
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ....system.plain_files import read_plain, walk_folders
-from .folders import GitFolders
 from .index_file import BadIndex, parse
 from .refs import ID, head_of, is_log, read_refs, ref_marks, stat_of
+
+if TYPE_CHECKING:
+    from .folders import GitFolders
 
 STASH_LOG = "logs/refs/stash"
 """File with the list of stashes, in the common folder."""

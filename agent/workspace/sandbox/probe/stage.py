@@ -12,10 +12,12 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ...own_temp import temp_folder
-from .guarantees import Verdict
+
+if TYPE_CHECKING:
+    from .guarantees import Verdict
 
 _LONGEST = 100
 """Maximum length, in bytes, of the path of a unix socket (unix(7) allows 108)."""
