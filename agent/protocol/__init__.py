@@ -77,6 +77,7 @@ from .errors import (
 )
 from .events.base import (
     EventBase as EventBase,
+    WaitsFor as WaitsFor,
 )
 from .events.check import (
     CheckAccepted as CheckAccepted,
@@ -191,10 +192,10 @@ from .events.run import (
     TierPassed as TierPassed,
     Unpaused as Unpaused,
     Waiting as Waiting,
-    WaitsFor as WaitsFor,
 )
 from .events.stamped import (
     Event as Event,
+    KnownEvent as KnownEvent,
     Record as Record,
     Stamped as Stamped,
     Unknown as Unknown,
@@ -242,9 +243,6 @@ from .events.tries import (
     candidate_of as candidate_of,
     is_try as is_try,
     try_name as try_name,
-)
-from .events.union import (
-    KnownEvent as KnownEvent,
 )
 from .events.waits import (
     SHELL_CALL as SHELL_CALL,

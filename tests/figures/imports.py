@@ -2,8 +2,9 @@
 
 A circle is a group of modules that import each other, directly or through others. The longest chain is a path through
 the graph in which each circle is one node; its length counts all modules, those of a circle too.
-Each import statement is an edge, also one inside a function or under `if TYPE_CHECKING`. An `__init__` that loads its
-names through `__getattr__` imports nothing.
+Each import statement is an edge, also one inside a function. Those under `if TYPE_CHECKING` never run: they count for
+circles, and in a chain of their own. An `__init__` that loads its names through `__getattr__` imports nothing itself:
+who imports a name from it imports the module that defines it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,20 @@ from .source import Place, Source
 Graph = dict[str, set[str]]
 
 
-def import_graph(code: list[Source]) -> Graph:
-    """Return for each module the modules of the program that it imports."""
+def import_graph(code: list[Source], *, types: bool = True) -> Graph:
+    """Return for each module the modules of the program that it imports, by default also those for annotations."""
     named = {_module(source): source for source in code}
-    return {
-        name: set() if _is_lazy(source) else {to for to in _imported(name, source, set(named)) if to != name}
-        for name, source in named.items()
-    }
+    known = set(named)
+    lazy = {name: _homes(name, source, known) for name, source in named.items() if _is_lazy(source)}
+    graph: Graph = {name: set() for name in named}
+    for name, source in named.items():
+        if name not in lazy:
+            for base, item in _imported(name, source, known, types=types):
+                inner = f"{base}.{item}"
+                to = inner if inner in known else base
+                graph[name].add(lazy[to].get(item, lazy[to].get("*", to)) if to in lazy else to)
+            graph[name].discard(name)
+    return graph
 
 
 def circles(graph: Graph) -> list[list[str]]:
@@ -100,17 +108,33 @@ def _is_lazy(source: Source) -> bool:
     return source.name == "__init__" and any(name == "__getattr__" for name, _ in source.functions)
 
 
-def _imported(name: str, source: Source, known: set[str]) -> Iterator[str]:
+def _homes(name: str, source: Source, known: set[str]) -> dict[str, str]:
+    """Return for each name of a lazy package the module that defines it; `*` for those imported by a star."""
+    inner = ((f"{base}.{item}", base, item) for base, item in _imported(name, source, known, types=True))
+    return {item: whole if whole in known else base for whole, base, item in inner}
+
+
+def _imported(name: str, source: Source, known: set[str], *, types: bool) -> Iterator[tuple[str, str]]:
+    """Return the imports of a module: the package or module, and the name that is taken from it."""
     package = name if source.name == "__init__" else name.rpartition(".")[0]
-    for node in ast.walk(source.tree):
+    for node in _statements(source.tree, types=types):
         if isinstance(node, ast.Import):
-            yield from (to for alias in node.names if (to := alias.name.removeprefix("rundry.")) in known)
+            bare = (alias.name.removeprefix("rundry.") for alias in node.names)
+            yield from ((to, "") for to in bare if to in known)
         elif isinstance(node, ast.ImportFrom):
             base = _base(node, package)
             for alias in node.names:
-                inner = f"{base}.{alias.name}" if base else alias.name
-                if inner in known or base in known:
-                    yield inner if inner in known else base
+                if base in known:
+                    yield base, alias.name
+                elif (inner := f"{base}.{alias.name}".lstrip(".")) in known:
+                    yield inner, ""
+
+
+def _statements(node: ast.AST, *, types: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if types or not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from _statements(child, types=types)
 
 
 def _base(node: ast.ImportFrom, package: str) -> str:

@@ -12,7 +12,7 @@ from .source import Place, code_of, read_tree
 from .walks import walks
 from .writes import outside_writes
 
-NAMES = ("walks", "chain", "circles", "folders", "files", "functions", "docstrings", "writes")
+NAMES = ("walks", "chain", "types", "circles", "folders", "files", "functions", "docstrings", "writes")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def figures(root: Path) -> list[Figure]:
             " + ".join(str(len(places)) for places in by_walk.values()) or "-",
             [place for places in by_walk.values() for place in places],
         ),
-        _counted("chain", "longest import chain (modules)", chain_places(graph)),
+        _counted("chain", "longest import chain (modules)", chain_places(import_graph(code, types=False))),
+        _counted("types", "the same with imports for annotations", chain_places(graph)),
         _counted("circles", "import circles", circle_places(graph)),
         _counted("folders", "folders with more than 15 modules", large_folders(sources)),
         _counted("files", "files above 300 lines", long_files(sources)),

@@ -28,7 +28,7 @@ def tree(root: Path, files: dict[str, str]) -> list[Source]:
     return read_tree(root)
 
 
-def test_type_only_and_inner_imports_are_links_of_the_longest_chain(tmp_path: Path):
+def test_inner_imports_are_links_of_the_longest_chain_and_type_only_ones_of_a_chain_of_their_own(tmp_path: Path):
     code = tree(
         tmp_path,
         {
@@ -40,12 +40,24 @@ def test_type_only_and_inner_imports_are_links_of_the_longest_chain(tmp_path: Pa
         },
     )
     assert longest_chain(import_graph(code)) == ["tui.app", "agent.a", "agent.b", "agent.deep.c"]
+    assert longest_chain(import_graph(code, types=False)) == ["agent.b", "agent.deep.c"]
 
 
-def test_a_lazy_package_imports_nothing(tmp_path: Path):
-    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .b import B\ndef __getattr__(name): ...\n"
-    code = tree(tmp_path, {"agent/__init__.py": lazy, "agent/b.py": "from . import c\n", "agent/c.py": ""})
-    assert import_graph(code) == {"agent": set(), "agent.b": {"agent.c"}, "agent.c": set()}
+def test_a_name_of_a_lazy_package_is_an_import_of_the_module_that_defines_it(tmp_path: Path):
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .b import B\n    from .c import *\n"
+    code = tree(
+        tmp_path,
+        {
+            "agent/__init__.py": lazy + "def __getattr__(name): ...\n",
+            "agent/b.py": "from . import c\n",
+            "agent/c.py": "",
+            "tui/one.py": "from rundry.agent import B\n",
+            "tui/two.py": "from rundry.agent import C\n",
+        },
+    )
+    graph = import_graph(code, types=False)
+    assert graph["agent"] == set()
+    assert (graph["tui.one"], graph["tui.two"]) == ({"agent.b"}, {"agent.c"})
 
 
 def test_modules_that_import_each_other_are_a_circle_and_all_count_in_the_chain(tmp_path: Path):
@@ -182,4 +194,4 @@ def test_an_unknown_figure_is_refused_with_the_names_of_all():
     command = [sys.executable, "-m", "figures", "--list", "colours"]
     ran = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert "'walks', 'chain', 'circles'" in ran.stderr
+    assert "'walks', 'chain', 'types', 'circles'" in ran.stderr

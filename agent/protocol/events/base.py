@@ -1,8 +1,13 @@
-"""The base class of all events."""
+"""The base class of all events, and what several of them name."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+WaitsFor = Literal["message", "gate", "question", "handoff", "pause"]
+"""What a run waits for until somebody acts; `pause`: somebody has to continue it after an error or a pause."""
 
 
 def snake(name: str) -> str:

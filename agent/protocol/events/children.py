@@ -7,8 +7,7 @@ import msgspec
 from ..budget import Budget, Spent
 from ..loops import LoopKind
 from ..outcome import Reason
-from .base import EventBase
-from .run import WaitsFor
+from .base import EventBase, WaitsFor
 
 
 class ChildStarted(EventBase, frozen=True, kw_only=True):

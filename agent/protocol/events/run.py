@@ -12,7 +12,7 @@ from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
 from ..outcome import ChildOutcome, FindingCounts, Reason
 from ..spec import EffortLevel, GateMode, LoopKind, ModelSpec, Rule, TierKind
-from .base import EventBase
+from .base import EventBase, WaitsFor
 
 SandboxKind = Literal["bubblewrap", "landlock", "seatbelt"]
 SwitchedBy = Literal[
@@ -22,8 +22,6 @@ SwitchedBy = Literal[
 ]
 McpState = Literal["starting", "ready", "failed", "ended"]
 """State of an MCP server. `failed`: it could not be used at its start."""
-WaitsFor = Literal["message", "gate", "question", "handoff", "pause"]
-"""What a run waits for until somebody acts; `pause`: somebody has to continue it after an error or a pause."""
 
 
 class RunStarted(EventBase, frozen=True, kw_only=True):

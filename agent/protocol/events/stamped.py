@@ -8,7 +8,34 @@ from typing import Any, get_args
 import msgspec
 
 from ..text.visible_json import visible_json
-from .union import KnownEvent
+from .check import CheckEvent
+from .children import ChildrenEvent
+from .confirm import ConfirmEvent
+from .finder import FinderEvent
+from .passes import PassesEvent
+from .person import PersonEvent
+from .run import RunEvent
+from .step import StepEvent
+from .tries import TriesEvent
+from .waits import WaitsEvent
+from .wheel import WheelEvent
+from .worktrees import WorktreesEvent
+
+KnownEvent = (
+    CheckEvent
+    | ChildrenEvent
+    | ConfirmEvent
+    | FinderEvent
+    | PassesEvent
+    | PersonEvent
+    | RunEvent
+    | StepEvent
+    | TriesEvent
+    | WaitsEvent
+    | WheelEvent
+    | WorktreesEvent
+)
+"""All events that this version knows, as one closed union."""
 
 
 class Unknown(msgspec.Struct, frozen=True):
