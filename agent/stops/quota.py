@@ -12,6 +12,8 @@ from math import inf
 
 from ..protocol import UserError
 
+OVER_QUOTA = "over quota"
+"""The summary of the result of a call that a quota refused."""
 _SPANS = {"second": 1.0, "min": 60.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "run": inf}
 _IN_A_ROW = 5
 """Number of consecutive steps with a refused call after which a quota ends the run."""

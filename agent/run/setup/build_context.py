@@ -20,8 +20,7 @@ from ...step.resources.stall_watches import StallWatches
 from ...step.resources.usage import Usage
 from ...step.tool_calls.background import Background
 from ...step.tool_calls.commits import Commits
-from ...step.tool_calls.perform_calls import OVER_QUOTA
-from ...stops.quota import Quotas
+from ...stops.quota import OVER_QUOTA, Quotas
 from ...workspace.git.hooks import CommitHooks
 from ...workspace.snapshots.snapshots import Snapshots
 from ..confirming.dependencies import Dependencies

@@ -14,6 +14,7 @@ import msgspec
 from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
+from ...stops.quota import OVER_QUOTA
 from ...tools.arguments import EditFile, WriteFile
 from ...tools.execution import read
 from ...tools.mcp_call import parse_call
@@ -43,7 +44,6 @@ _SKIPPED = {
     "stop": "not run: the person stopped the run",
     "deadline": "not run: the deadline passed",
 }
-OVER_QUOTA = "over quota"
 PARALLEL_READS = 8
 """Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
 
