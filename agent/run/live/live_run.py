@@ -11,7 +11,6 @@ from ...step.checks.verify import verify
 from ...step.perform import perform
 from ...step.resources.activity import PersonInterrupted
 from ...step.resources.watched_lock import WatchedLock
-from ..passes.passes import Passes, has_passes
 from .loop_states import LoopStates
 from .message_queue import MessageQueue
 from .pauses import Pauses
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ...step.resources.program_messages import ProgramMessages
     from ...workspace.processes.processes import Finished
     from ..children.child_runs import ChildRuns
+    from ..passes.passes import Passes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,12 @@ def live_run(
     ctx: RunContext,
     messages: ProgramMessages,
     tools: Sequence[str],
-    finder: Finder | None = None,
-    children: ChildRuns | None = None,
+    finder: Finder | None,
+    passes: Passes | None,
+    children: ChildRuns | None,
 ) -> LiveRun:
     """Build the parts of a run."""
     files_lock = WatchedLock("the files of the workspace", ctx.events.bound(None, None))
-    passes = Passes(ctx, tools) if has_passes(ctx.facts.spec) else None
     pool = Pool(_Performer(ctx, tools, finder, passes, children, files_lock).perform)
     requests = UserRequests(ctx.activity, ctx.gate)
     if children is not None:

@@ -19,7 +19,6 @@ from ...protocol import (
     PassFinished,
     PassStarted,
     Prompted,
-    RunSpec,
     Work,
     WorkResult,
 )
@@ -46,9 +45,11 @@ if TYPE_CHECKING:
 CUT = "the run ended during the pass"
 
 
-def has_passes(spec: RunSpec) -> bool:
-    """Return whether the loop of this run has passes."""
-    return spec.interval is not None or spec.improve is not None or spec.tries is not None
+def passes_of(ctx: RunContext, tools: Sequence[str]) -> Passes | None:
+    """Return the passes, or None for loops without passes."""
+    spec = ctx.facts.spec
+    has_passes = spec.interval is not None or spec.improve is not None or spec.tries is not None
+    return Passes(ctx, tools) if has_passes else None
 
 
 class Passes:

@@ -8,12 +8,26 @@ import subprocess
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...system.programs import path_outside
 from ...workspace.processes.processes import shell
 
+if TYPE_CHECKING:
+    from ...step.resources.context import RunContext
+
 SECONDS = 20.0
 """Seconds after which the command and its child processes are killed."""
+
+
+def notify_of_end(ctx: RunContext, env: Mapping[str, str]) -> None:
+    """Run the user's notification command if a screen began the run and no view is attached at its end."""
+    spec, ended = ctx.facts.spec, ctx.facts.ended
+    if spec.notify is None or not spec.attended or ended is None or ctx.watched():
+        return
+    text = f"rundry ended: {ended.reason.value}"
+    about = {"why": "end", "text": text, "run": spec.run_id, "journal": str(ctx.journal.path)}
+    start_notify_hook(spec.notify, env=env, about=about, workspace=ctx.workspace.root)
 
 
 def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:

@@ -36,16 +36,17 @@ from ..handoff.tiers import HandoffTiers
 from ..live.hooks import run_end_hooks, run_start_hooks
 from ..live.live_run import LiveRun, check_predicates, live_run
 from ..outcome import ended_event, outcome_of, outcome_of_parked
+from ..passes.passes import passes_of
 from ..proposals.settle import settle_open
 from ..run_driver import RunDriver
 from ..setup.assemble import assemble
 from ..setup.beginning import Beginning, bare_start, begin, resume
 from ..setup.inputs import Inputs, ProcessContext
 from ..setup.offered_tools import tools_of
-from ..setup.search import search_of, with_remote_tools
+from ..setup.search import check_executor, search_of, with_remote_tools
 from ..setup.surroundings.mcp import record_servers
 from .inbox import Inbox
-from .notify_hook import start_notify_hook
+from .notify_hook import notify_of_end
 from .parking import watch_for_parking
 from .signals import Signals, received_signals
 from .spans import exported_spans, record_failure
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
     from ..client.start_request import Order
     from ..confirming.dependencies import Dependencies
+    from ..setup.build_context import Assembled
 
 OnEvent = Callable[[Stamped], None]
 
@@ -115,7 +117,7 @@ async def _run(
     tell: Callable[[str], None],
 ) -> Outcome:
     making = asyncio.ensure_future(
-        assemble(Inputs(journal=journal, facts=facts, order=order, process=process, on_event=on_event, tell=tell))
+        _assemble(Inputs(journal=journal, facts=facts, order=order, process=process, on_event=on_event, tell=tell))
     )
     signals.on = lambda _: making.cancel()
     try:
@@ -133,8 +135,9 @@ async def _run(
     try:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
-        children = _children_of(ctx, process)
-        run = live_run(ctx, assembled.messages, tools_of(journal.spec), search_of(ctx, process, order), children)
+        tools = tools_of(journal.spec)
+        finder, passes, children = search_of(ctx, process, order), passes_of(ctx, tools), _children_of(ctx, process)
+        run = live_run(ctx, assembled.messages, tools, finder, passes, children)
         begun = Beginning(order, assembled.notes, damage)
         return await _watch_over(run, begun, assembled.dependencies, process, signals)
     except JournalError:
@@ -143,6 +146,16 @@ async def _run(
         return _end_with_internal_error(ctx, error)
     finally:
         await _close(ctx)
+
+
+async def _assemble(inputs: Inputs) -> Assembled:
+    """Check the cluster of a resumed search (that of a new one is already checked), and assemble the run.
+
+    Raises Refusal, UserError.
+    """
+    if inputs.facts.started:
+        await check_executor(inputs.facts.spec, inputs.order.changes.executor)
+    return await assemble(inputs)
 
 
 async def _close(ctx: RunContext) -> None:
@@ -232,22 +245,11 @@ async def _drive_until_left(
         await run_end_hooks(run, outcome)
         run.ctx.events.record(ended_event(outcome), durable=True)
         run.ctx.usage.count_seconds()
-        _notify_user(run, env)
+        notify_of_end(run.ctx, env)
         if not (order.linger and await driver.continued_after_end()):
             return outcome
         await run_start_hooks(run, resumed=True, hint=None)
         results = await settle_open(run)
-
-
-def _notify_user(run: LiveRun, env: Mapping[str, str]) -> None:
-    """Run the user's notification command if a screen began the run and no view is attached at its end."""
-    spec, ended = run.facts.spec, run.facts.ended
-    if spec.notify is None or not spec.attended or ended is None or run.ctx.watched():
-        return
-    text = f"rundry ended: {ended.reason.value}"
-    journal = str(run.ctx.journal.path)
-    about = {"why": "end", "text": text, "run": spec.run_id, "journal": journal}
-    start_notify_hook(spec.notify, env=env, about=about, workspace=run.ctx.workspace.root)
 
 
 async def _baseline(run: LiveRun) -> None:

@@ -26,7 +26,6 @@ from ..evidence import NO_GUARD, not_held_unguarded
 from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
-from .search import check_executor
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, missing_guarantees
 from .surroundings.mcp import with_servers
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
 async def assemble(inputs: Inputs) -> Assembled:
     """Assemble the run. Raises Refusal or UserError, for example if the model is unreachable."""
     spec, facts, git_env = inputs.journal.spec, inputs.facts, command_env(inputs.process.env, more=OWN_GIT)
-    if facts.started:
-        await check_executor(facts.spec, inputs.order.changes.executor)
     folder_notes = await check_run_folder(spec, facts, git_env)
     model, notes = await _checked_model(inputs)
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]
