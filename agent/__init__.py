@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .reports.check import check_journal
     from .reports.context_costs import ContextCost, context_costs
     from .reports.export import exported, exported_lines
-    from .reports.handoffs import decision_commands, digests_of, handoff_markdown
+    from .reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown
     from .reports.listing.line import RunLine
     from .reports.listing.tree import as_tree, is_left_to_parent
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result

@@ -36,7 +36,7 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     from rundry.agent import LoopKind, Refusal
 
     from .headless.lines import end_line, outcome_line, say_end
-    from .setup.resuming import way_on
+    from .run.resume_command import way_on
     from .text import one_line
 
     if result.refused:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LINE = 200
 """Maximum number of characters of an entry in a list."""
-SHORT = 12
+SHORT_DIGEST = 12
 """Number of characters of a digest that are shown."""
 
 
@@ -60,7 +60,7 @@ def digests_of(record: HandoffRecord) -> dict[str, str]:
 
 def decision_commands(run_id: str, digest: str) -> tuple[str, str]:
     """Return the commands that approve and reject a proposal."""
-    named = f"{run_id} --digest {digest[:SHORT]}"
+    named = f"{run_id} --digest {digest[:SHORT_DIGEST]}"
     return f"rundry approve {named}", f'rundry reject {named} --reason "..."'
 
 
@@ -118,7 +118,7 @@ def _parts(record: HandoffRecord, digests: Mapping[str, str]) -> Iterator[tuple[
 def _proposal(proposal: OpenProposal, digest: str | None) -> list[str]:
     """Format a proposal. `digest`: None if it can no longer be decided."""
     what = quoted_path(proposal.path) if proposal.path is not None else ""
-    named = "" if digest is None else f" (digest `{digest[:SHORT]}`)"
+    named = "" if digest is None else f" (digest `{digest[:SHORT_DIGEST]}`)"
     head = [f"{f'`{proposal.tool}` {what}'.rstrip()}{named}", ""]
     if proposal.command is not None:
         return [*head, *_fenced(proposal.command, "sh"), ""]

@@ -11,7 +11,7 @@ import msgspec
 
 from ..journal.journal import Journal
 from ..protocol import JournalError, ProposalOpened, Reason
-from .handoffs import SHORT
+from .handoffs import SHORT_DIGEST
 from .listing.line import RunLine, RunLineState
 from .run_state import RunState, run_state
 from .runs import list_runs
@@ -169,7 +169,7 @@ def _resume_command(line: RunLine, proposals: Sequence[ProposalOpened], suspect:
 
 
 def _approve_command(line: RunLine, digest: str) -> str:
-    return f"rundry approve {line.run_id} --digest {digest[:SHORT]}"
+    return f"rundry approve {line.run_id} --digest {digest[:SHORT_DIGEST]}"
 
 
 def suspect_result(state: RunState) -> SuspectResult | None:

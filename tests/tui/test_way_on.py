@@ -9,7 +9,7 @@ from rundry.agent.protocol import Budget, Price, Reason, RunEnded, Spent, Tokens
 from rundry.agent.stops.budget import Exhausted, admit
 from rundry.agent.stops.margin import Margin
 from rundry.agent.stops.reserve import Reserve
-from rundry.tui.setup.resuming import way_on
+from rundry.tui.run.resume_command import way_on
 
 NONE = Budget(steps=None, tokens=None, usd=None, seconds=None)
 

@@ -14,9 +14,8 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 from pydantic import ValidationError
 
-from rundry.agent import Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError
+from rundry.agent import SHORT_DIGEST, Decide, GateVerdict, ProposalOpened, RebaseResult, RundryError
 
-from ..deciding.question import SHORT
 from ..gate.decision.pending_decision import PendingDecision
 from ..gate.words import may_always, notes
 from ..keyboard.keymap import Keymap
@@ -132,7 +131,7 @@ class Permissions:
 
     def _leave_open(self, opened: ProposalOpened, why: str) -> None:
         self.unanswered.add(opened.proposal_id)
-        run, digest = self.controller.state.run_id, opened.digest[:SHORT]
+        run, digest = self.controller.state.run_id, opened.digest[:SHORT_DIGEST]
         self.say(
             f"The proposal still waits ({why}). Your next message asks again; "
             f"`rundry approve {run} --digest {digest}` decides in a terminal."

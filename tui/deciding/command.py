@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rundry.agent import (
+    SHORT_DIGEST,
     Decide,
     GateVerdict,
     Journal,
@@ -24,7 +25,7 @@ from rundry.agent import (
 from ..headless.output import Output
 from ..setup.resuming import find
 from ..text import one_line, path_line
-from .question import NOT_RECORDED, SHORT, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
+from .question import NOT_RECORDED, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
 
 def decide(
@@ -73,7 +74,7 @@ def _proposal(
 ) -> ProposalOpened:
     """Return the proposal to decide on. Raises UserError, Declined."""
     if suspect is not None and not state.proposals:
-        raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT]}")
+        raise UserError(f"no suspect result of {run_id} has that digest. Open now: {suspect.digest[:SHORT_DIGEST]}")
     return chosen(state, run_id, verdict, digest)
 
 
@@ -129,7 +130,7 @@ def _refuse_old(before: Collection[ProposalOpened], state: RunState, digest: str
             raise UserError(
                 f"{path_line(opened.path or '')} changed since this proposal was shown: "
                 f"it {how}, and needs a new decision. "
-                f"Its digest is now {now.digest[:SHORT]}."
+                f"Its digest is now {now.digest[:SHORT_DIGEST]}."
             )
 
 

@@ -6,12 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 
-from rundry.agent import ProposalOpened, RunState, SuspectResult, UserError, plural
+from rundry.agent import SHORT_DIGEST, ProposalOpened, RunState, SuspectResult, UserError, plural
 
 from ..text import one_line, path_line, show
 
-SHORT = 12
-"""Number of characters of a digest that are shown."""
 NOT_RECORDED = "the decision was not recorded, and you can give it again"
 """Added to the error if the run cannot be resumed."""
 _LEAST = 6
@@ -42,7 +40,7 @@ def chosen(
     if digest is not None:
         return _named(found, run_id, digest)
     if len(found) > 1 or not has_terminal():
-        names = "; ".join(f"--digest {opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
+        names = "; ".join(f"--digest {opened.digest[:SHORT_DIGEST]} ({what_of(opened)})" for opened in found)
         raise UserError(f"{verdict} needs the digest of what it decides on: {names}")
     _ask(found[0], state, verdict)
     return found[0]
@@ -60,10 +58,10 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
     if digest is not None:
         return
     if not has_terminal():
-        named = f"--digest {suspect.digest[:SHORT]} (suspect check {one_line(suspect.command)})"
+        named = f"--digest {suspect.digest[:SHORT_DIGEST]} (suspect check {one_line(suspect.command)})"
         raise UserError(f"{verdict} needs the digest of what it decides on in {run_id}: {named}")
     print(one_line(f"suspect check {suspect.command}: {suspect.suspect}"))
-    print(one_line(f"digest {suspect.digest[:SHORT]}"))
+    print(one_line(f"digest {suspect.digest[:SHORT_DIGEST]}"))
     for name in suspect.missing:
         print(one_line(f"  did not run: {name}"))
     if suspect.missing_count > len(suspect.missing):
@@ -81,10 +79,10 @@ def _named(found: list[ProposalOpened], run_id: str, digest: str) -> ProposalOpe
     fitting = [opened for opened in found if len(digest) >= _LEAST and opened.digest.startswith(digest.lower())]
     if len(fitting) == 1:
         return fitting[0]
-    known = "; ".join(f"{opened.digest[:SHORT]} ({what_of(opened)})" for opened in found)
+    known = "; ".join(f"{opened.digest[:SHORT_DIGEST]} ({what_of(opened)})" for opened in found)
     if len(digest) < _LEAST:
         raise UserError(f"{digest!r} is too short for a digest: give at least {_LEAST} characters. Open now: {known}")
-    raise UserError(f"no open proposal of {run_id} has the digest {digest[:SHORT]!r}. Open now: {known}")
+    raise UserError(f"no open proposal of {run_id} has the digest {digest[:SHORT_DIGEST]!r}. Open now: {known}")
 
 
 def _ask(opened: ProposalOpened, state: RunState, verdict: str) -> None:
@@ -102,7 +100,7 @@ def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str
     """Yield what the proposal would do, its digest, and why it needs approval."""
     size = f"  +{opened.added} -{opened.removed}, {plural(opened.hunks, 'hunk')}" if opened.path else ""
     yield f"{what_of(opened)}{size}"
-    yield f"digest {opened.digest[:SHORT]}"
+    yield f"digest {opened.digest[:SHORT_DIGEST]}"
     for reason in opened.asks:
         yield f"asks   {one_line(reason)}"
     if conflict is not None:

@@ -21,7 +21,7 @@ from rundry.agent import (
 )
 
 from ..actions.lookup import BY_NAME
-from ..setup.resuming import raised
+from ..run.resume_command import raised
 from ..text import one_line
 
 _NEXT: Mapping[Reason, str] = {

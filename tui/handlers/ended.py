@@ -10,8 +10,8 @@ from rundry.agent import RundryError
 
 from ..ended.committing import Commit, message_for
 from ..exports.formats import ExportFormat
+from ..run.resume_command import raised
 from ..setup.limits import parse_limit
-from ..setup.resuming import raised
 
 if TYPE_CHECKING:
     from ..run_controller import RunController

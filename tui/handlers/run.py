@@ -22,8 +22,8 @@ from rundry.agent import (
 )
 
 from ..deciding.rule import parse_deny
+from ..run.resume_command import raised
 from ..setup.limits import parse_limit
-from ..setup.resuming import raised
 from ..text import one_line
 
 if TYPE_CHECKING:

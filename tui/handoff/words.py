@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rundry.agent import (
+    SHORT_DIGEST,
     Budget,
     ChangedFile,
     HandoffOpened,
@@ -26,7 +27,6 @@ from rundry.agent import (
     stall_kind_words,
 )
 
-from ..deciding.question import SHORT
 from ..head.title import model_name
 from ..text import one_line, path_line, show, strip
 
@@ -98,7 +98,7 @@ def _ways(run_id: str, digests: Iterable[str]) -> Iterator[Line]:
 
 
 def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
-    named = [] if digest is None else [(f"   digest {digest[:SHORT]}", "dim")]
+    named = [] if digest is None else [(f"   digest {digest[:SHORT_DIGEST]}", "dim")]
     if proposal.command is not None:
         yield [("run ", "dim"), (one_line(proposal.command), "bright"), *named]
         return

@@ -61,7 +61,7 @@ from rundry.agent import (
     trim_words,
 )
 
-from ..setup.resuming import way_on
+from ..run.resume_command import way_on
 from ..text import bare, one_line, show
 from .lines import block_words, model_words, outcome_line, say_end, say_line, search_lines
 from .searching import SearchLines

@@ -12,7 +12,7 @@ from rundry.agent import LoopKind
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, shown_key
 from ..keyboard.clicks import clickable
-from ..setup.resuming import ended_on_limit
+from ..run.resume_command import ended_on_limit
 
 if TYPE_CHECKING:
     from ..run_controller import RunController

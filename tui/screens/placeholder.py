@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import LoopKind, ViewState
 
-from ..setup.resuming import ended_on_limit
+from ..run.resume_command import ended_on_limit
 from ..text import one_line
 
 if TYPE_CHECKING:

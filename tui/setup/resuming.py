@@ -1,10 +1,8 @@
-"""Find the run to resume, what changes then, and the command for it. Does not import textual."""
+"""Find the run to resume, and what changes then. Does not import textual."""
 
 from __future__ import annotations
 
-import math
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -20,14 +18,10 @@ from rundry.agent import (
     LimitValue,
     LoopKind,
     ModelSpec,
-    Outcome,
-    ProposalOpened,
     Reason,
     ResumeChanges,
-    RunEnded,
     Setting,
     UserError,
-    ViewState,
     find_run,
     is_left_to_parent,
     list_runs,
@@ -36,7 +30,6 @@ from rundry.agent import (
     run_state,
 )
 
-from ..deciding.question import SHORT
 from .start import Setup, folder_of, workspace_of
 
 _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
@@ -143,67 +136,3 @@ def _with_effort(setup: Setup, path: Path) -> ModelSpec:
     finally:
         journal.close()
     return msgspec.structs.replace(model, effort=setup.settings.get("effort", str))
-
-
-def way_on(
-    ended: RunEnded | Outcome,
-    run_id: str,
-    budget: Budget,
-    flags: Mapping[str, object],
-    *,
-    attended: bool = False,
-    waiting: Iterable[ProposalOpened] = (),
-) -> str | None:
-    """Return `resume with: rundry resume RUN --steps 60 --headless`; None if nothing is left to do.
-
-    After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
-    `waiting`: the open proposals; the first one needs a decision.
-    """
-    if ended.complete or ended.reason is Reason.REFUSED:
-        return None
-    words, headless = ["rundry", "resume", run_id], [] if attended else ["--headless"]
-    if flags.get("runs_dir"):
-        words += ["--runs-dir", shlex.quote(str(flags["runs_dir"]))]
-    if ended.reason is Reason.HANDOFF and (opened := next(iter(waiting), None)) is not None:
-        named = [*words[2:], "--digest", opened.digest[:SHORT], *headless]
-        return f"decide with: {' '.join(['rundry', 'approve', *named])} (or: rundry reject)"
-    match ended.reason:
-        case Reason.BUDGET:
-            words += [*_raised(ended, budget), *headless]
-        case Reason.USER | Reason.ERROR | Reason.DRY:
-            words += headless
-        case _:
-            words += ["--hint", '"..."']
-    return f"resume with: {' '.join(words)}"
-
-
-def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
-    """Return the limit that was reached, and a value above it and above what was used; None if no limit ended the run.
-
-    The words of the detail are those of stops/budget.py. The limit may have been lowered below what was used.
-    """
-    if "until the deadline" in ended.detail:
-        return "deadline", "10m"
-    match ended.detail.split(" budget", 1)[0]:
-        case "step" if budget.steps is not None:
-            most = max(budget.steps, ended.steps)
-            return "steps", str(max(most + 1, math.ceil(most * 1.5)))
-        case "token" if budget.tokens is not None:
-            return "tokens", str(max(2 * budget.tokens, 2 * ended.tokens.total, 10_000))
-        case "cost" if budget.usd is not None:
-            return "usd", f"{max(2 * budget.usd, 2 * (ended.usd or 0.0), 0.1):g}"
-        case "time" if budget.seconds is not None:
-            seconds = max(60, math.ceil(2 * max(budget.seconds, ended.seconds)))
-            return "time", f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
-        case _:
-            return None
-
-
-def ended_on_limit(state: ViewState) -> bool:
-    """Return whether the run ended on a limit, so that raising it resumes the run."""
-    return state.outcome is not None and state.budget is not None and raised(state.outcome, state.budget) is not None
-
-
-def _raised(ended: RunEnded | Outcome, budget: Budget) -> list[str]:
-    found = raised(ended, budget)
-    return [] if found is None else [f"--{found[0]}", found[1]]
