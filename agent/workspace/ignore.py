@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..system.plain_files import read_plain
 from .files.quick_spec import QuickSpec
-from .files.write import TEMPORARY
+from .files.temporary import TEMPORARY_FILES
 
 _ALWAYS = (
     "__pycache__/",
@@ -24,7 +24,7 @@ _ALWAYS = (
     ".coverage",
     ".DS_Store",
     "*.sw[pon]",
-    f"{TEMPORARY}*.tmp",
+    TEMPORARY_FILES,
 )
 """Files that tools and editors write in a project. Its `.gitignore` can include them again (`!.venv/`)."""
 

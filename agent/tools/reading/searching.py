@@ -13,6 +13,7 @@ import msgspec
 
 from ...system.programs import find_program
 from ...workspace.errors import PathRefused
+from ...workspace.files.temporary import TEMPORARY_FILES
 from ...workspace.processes.processes import Finished, run_process
 from ..result import ToolResult, failure
 from ..text import fitting, shortened
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 1_000
 """Maximum number of matches that are collected."""
-_LEFT_OUT = (".git/", "node_modules/", "__pycache__/", ".venv/", ".rundry-*.tmp")
+_LEFT_OUT = (".git/", "node_modules/", "__pycache__/", ".venv/", TEMPORARY_FILES)
 _HIT = re.compile(r"([^\0]+)\0(\d+):(.*)")
 
 

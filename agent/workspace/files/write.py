@@ -23,13 +23,11 @@ from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all
 from .locked_file import READ, Lease, compare, from_start, locked
 from .states import FileState, state_of
+from .temporary import temporary_name
 
 if TYPE_CHECKING:
     from ..leftovers.record import Use
     from ..paths import Workspace
-
-TEMPORARY = ".rundry-"
-"""Prefix of the names of temporary files next to a file that is written."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -268,11 +266,6 @@ def _overwrite(fd: int, data: bytes) -> None:
     write_all(fd, data)
     crash_point("write in place: not cut to its length yet")
     os.ftruncate(fd, len(data))
-
-
-def temporary_name() -> str:
-    """Return a name for a temporary file. `Ignore` ignores such names."""
-    return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
 def _remove_quietly(folder: int, name: str) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from ...system.crash import crash_point
 from ..errors import StaleFile
 from ..files.beneath import exchange
+from ..files.temporary import temporary_name
 from ..leftovers.record import Leftovers
 from .file_flags import clear_flags
 from .marks import ABSENT, FILE, LINK, Mark
@@ -106,7 +107,7 @@ class SealRestorer:
         return fd
 
     def _swap(self, folder: int, path: str, want: Mark, data: bytes, displaced: list[Displaced]) -> None:
-        real, aside = self._root / path, f".rundry-{secrets.token_hex(6)}.tmp"
+        real, aside = self._root / path, temporary_name()
         with self._leftovers.recorded(real, aside, "made"):
             self._replace(folder, path, aside, want, data, displaced)
         if want.kind == FILE:
@@ -163,7 +164,7 @@ class SealRestorer:
 
     def _displace(self, folder: int, name: str, path: str) -> Displaced:
         """Move the entry to a temporary name, store its content, then remove it, so that no later write is lost."""
-        aside = f".rundry-{secrets.token_hex(6)}.tmp"
+        aside = temporary_name()
         with self._leftovers.recorded(self._root / path, aside, "moved"):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
             crash_point("restore: moved aside")

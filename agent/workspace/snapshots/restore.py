@@ -15,7 +15,8 @@ from ...protocol import RundryError
 from ..errors import StaleFile
 from ..files.beneath import folder_of, open_beneath, rename_new
 from ..files.states import FileState, read_state
-from ..files.write import remove_any_file, temporary_name, write_any_file
+from ..files.temporary import temporary_name
+from ..files.write import remove_any_file, write_any_file
 from .objects import LARGE, LINK, Entry
 from .scan import entry_of
 
