@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .claim import is_view_gone
+from ..system.process_names import is_process_gone
 
 if TYPE_CHECKING:
     from .handle import Handle
@@ -38,6 +38,6 @@ class AttachedViews:
         """Return whether a view reported within this many seconds and its process still runs."""
         with self._handle as db:
             rows = db.execute("SELECT view FROM views WHERE seen >= ?", (self._now() - within,)).fetchall()
-        if any(not is_view_gone(str(view)) for (view,) in rows):
+        if any(not is_process_gone(str(view)) for (view,) in rows):
             return True
         return self._above is not None and self._above.watched(within)

@@ -6,7 +6,6 @@ import fcntl
 import os
 import platform
 import time
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -92,36 +91,6 @@ def holder(path: Path) -> Holder | None:
         raise JournalError(f"cannot find out which process executes {path}: {error.strerror}") from error
     finally:
         os.close(descriptor)
-
-
-def view_name(kind: str) -> str:
-    """Return the name under which this process attaches to a journal as a view; `is_view_gone` parses it."""
-    return f"{kind}-{os.getpid()}-{_processes()}"
-
-
-def is_view_gone(name: str) -> bool:
-    """Return whether the process of that view ended. False if that is unknown."""
-    _, _, numbers = name.partition("-")
-    pid, _, processes = numbers.partition("-")
-    if not pid.isdecimal() or processes != _processes():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # the process belongs to another user
-        return False
-    return False
-
-
-@cache
-def _processes() -> str:
-    """Return where this process id is valid: the host and its PID namespace."""
-    try:
-        namespace = Path("/proc/self/ns/pid").readlink().name
-    except OSError:
-        namespace = ""
-    return f"{platform.node()} {namespace}"
 
 
 def _lock_file(path: Path) -> Path:

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from ...system.crash import crash_point
-from ..claim import is_view_gone, view_name
+from ...system.process_names import is_process_gone, process_name
 
 _KIND = "making"
 _PROBE = ".probe"
@@ -17,7 +17,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.E
 
 def unfinished_path(journal: Path) -> Path:
     """Return the temporary path of a journal that this process creates."""
-    return journal.with_name(f"{journal.name}.{view_name(_KIND)}")
+    return journal.with_name(f"{journal.name}.{process_name(_KIND)}")
 
 
 def probe_path(journal: Path) -> Path:
@@ -55,7 +55,7 @@ def remove_unfinished(folder: Path) -> None:
     """Remove files of processes that were killed while they created a journal in a runs folder. Raises OSError."""
     for name in os.listdir(folder):  # noqa: PTH208 - ten times as fast with thousands of runs
         run, found, maker = name.partition(f".db.{_KIND}-")
-        if found and is_view_gone(_owner(maker)):
+        if found and is_process_gone(_owner(maker)):
             _remove(folder, run, name)
         elif name.endswith(_PROBE):
             (folder / name).unlink(missing_ok=True)

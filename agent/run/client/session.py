@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from ...journal.claim import holder, view_name
+from ...journal.claim import holder
 from ...journal.database import require_writable_folder
 from ...journal.journal import Journal
 from ...journal.write_watch import WriteWatch
@@ -34,6 +34,7 @@ from ...protocol import (
     Unreachable,
 )
 from ...system.memory import return_freed_memory
+from ...system.process_names import process_name
 from ...view.reading import report_reading_progress
 from ...view.stored import stored_view
 from ...view.transcript import IN_MEMORY
@@ -66,7 +67,7 @@ class Session:
     def __init__(self, journal: Journal | None, runner: subprocess.Popen[bytes] | None, name: str) -> None:
         self.journal = journal
         self._runner = runner
-        self._view = view_name(name)
+        self._view = process_name(name)
         self._presence: Presence | None = None
         self._after = self._resumed_at = self._tidied_at = 0
         self._more = journal is not None
