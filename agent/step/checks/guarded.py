@@ -13,7 +13,7 @@ from ...gate.draft import changed_draft
 from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
 from ...workspace.seals.marks import Mark
 from ...workspace.seals.restore import SealRestorer
-from ...workspace.seals.seals import LARGEST_STORED, Difference, Seals
+from ...workspace.seals.seals import Difference, Seals
 from ..resources.recorder import with_waiting
 from .guard_report import GuardReport, not_held_lines
 from .sealing import capture
@@ -233,9 +233,9 @@ class Guarded:
     def _note(self, one: Difference, record: Record) -> None:
         """Record the change, so that restoring it is an event too."""
         known = self._facts.changes.files.get(one.path)
-        now = _blob_of(one.now)
+        now = one.now.blob
         if (known is None or known[1] != now) and not one.path.startswith("/"):
-            record(FileChanged(path=one.path, by="command", before=_blob_of(one.approved), after=now))
+            record(FileChanged(path=one.path, by="command", before=one.approved.blob, after=now))
 
     async def _approve(self, path: str, record: Record) -> None:
         await asyncio.to_thread(self._seals.approve, [path])
@@ -261,7 +261,7 @@ class Guarded:
             return self._give_up(one, why)
         self.unrestored.pop(path, None)
         self._tree.files.mark_changed()
-        was = _blob_of(one.approved)
+        was = one.approved.blob
         stood = next((d.blob for d in displaced if d.path == path), None)
         record(FileChanged(path=path, by="restore", before=stood, after=was))
         notes = [f"`{path}` must not change ({GUARD_REASON}): the command's change was reverted."]
@@ -297,7 +297,3 @@ class Guarded:
     def _outside(self) -> list[str]:
         """Return configuration files above the workspace and in the home folder, which no sandbox protects."""
         return [] if self._tree.sandbox.kind else sorted(self._guard.depends.outside)
-
-
-def _blob_of(mark: Mark) -> str | None:
-    return mark.digest if mark.kind in ("file", "link") and mark.size <= LARGEST_STORED else None

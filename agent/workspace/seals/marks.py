@@ -21,6 +21,8 @@ FOLDER: MarkKind = "folder"
 OTHER: MarkKind = "other"
 DIVERTED: MarkKind = "diverted"
 UNREADABLE: MarkKind = "unreadable"
+LARGEST_STORED = 16_000_000
+"""Maximum bytes of a file whose approved content is stored."""
 _RACY_NS = 50_000_000
 """A file that changed this recently before it was read may change again within one tick of the clock."""
 _COARSE_NS = 2_100_000_000
@@ -40,6 +42,11 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     mode: int = 0
     """Permission bits of a file."""
     size: int = 0
+
+    @property
+    def blob(self) -> str | None:
+        """Return the digest of the content for events. None: not a file or a link, or it is too large to store."""
+        return self.digest if self.kind in (FILE, LINK) and self.size <= LARGEST_STORED else None
 
     @property
     def description(self) -> str:

@@ -14,11 +14,9 @@ import msgspec
 
 from .bytecode import Bytecode, caches_below
 from .links import LinkedFiles, through_links
-from .marks import ABSENT, DIVERTED, FILE, FOLDER, LINK, Mark, Stamp, StampedMark, read_mark, stamp_of
+from .marks import ABSENT, DIVERTED, FILE, FOLDER, LARGEST_STORED, LINK, Mark, Stamp, StampedMark, read_mark, stamp_of
 from .names import NameIndex
 
-LARGEST_STORED = 16_000_000
-"""Maximum bytes of a file whose approved content is stored."""
 MOST_STORED = 256_000_000
 MOST_NAMES = 2_000_000
 """Names of files and folders that are read at the start: about 20 s."""
