@@ -26,10 +26,10 @@ from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls, stall_hint
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
+from .mcp_lists import review_lists
 from .model_call.call import Failed, call, prepare
 from .resources.activity import PersonInterrupted
 from .tool_calls.command_changes import record_background_changes
-from .tool_calls.gated.mcp_tools import review_lists
 from .tool_calls.perform_calls import perform_calls
 
 if TYPE_CHECKING:

@@ -18,11 +18,8 @@ from .text import head_and_tail, lines_of, plain
 if TYPE_CHECKING:
     from ..gate.ruling import Ruling
     from ..mcp.results import CallText
-    from ..mcp.servers import ListChange, McpServers
+    from ..mcp.servers import McpServers
     from .context import ToolContext
-
-_LISTING = "mcp"
-"""The tool in a proposal about a server's list of tools."""
 
 
 class McpCall(msgspec.Struct, frozen=True):
@@ -64,14 +61,6 @@ def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
         identity=ctx.mcp.clients[tool.server].server.identity,
         claims=tool.claims,
         problem_of=tool.problem_of,
-    )
-
-
-def plan_list(change: ListChange) -> McpDraft:
-    """Plan for the gate that other tools of a server are offered from now on."""
-    server = change.client.server
-    return McpDraft(
-        tool=_LISTING, server=server.name, name="", arguments=change.text, identity=server.identity, is_listing=True
     )
 
 
