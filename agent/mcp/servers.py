@@ -11,12 +11,12 @@ import msgspec
 
 from ..protocol import ConfigError, McpServerChanged, ToolSpec
 from ..protocol.tools.mcp import server_of
+from .accepted import Accepted
 from .client import McpClient
 from .failed import McpFailed
 from .listing import Listing, McpTool
 
 if TYPE_CHECKING:
-    from .accepted import Accepted
     from .results import CallText
 
 MOST_NAMED = 10
@@ -211,6 +211,11 @@ class McpServers:
         for client in self.clients.values():
             client.on_change = None
         await asyncio.gather(*(client.end("the run ended") for client in self.clients.values()))
+
+
+def no_servers() -> McpServers:
+    """Return the servers of a run without any."""
+    return McpServers([], Accepted())
 
 
 def _shown(tool: McpTool) -> dict[str, object]:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from ..gate.rules import denial_of
-from ..mcp.accepted import Accepted
-from ..mcp.servers import McpServers
 from ..workspace.errors import PathRefused
 from ..workspace.ignore import Ignore
 from .arguments import AskPerson, Finish, StopCommand, UpdatePlan
 
 if TYPE_CHECKING:
+    from ..mcp.servers import McpServers
     from ..protocol import Rule, Skill
     from ..workspace.paths import Workspace
     from ..workspace.sandbox.sandbox import Sandbox
@@ -53,6 +52,8 @@ class ToolContext:
     """Stores bytes in the journal and returns their hash."""
     load: Callable[[str], bytes]
     """Returns the bytes of a hash. Raises KeyError."""
+    mcp: McpServers
+    """The MCP servers whose tools the run offers."""
     seconds_left: Callable[[], float | None] = lambda: None
     """Seconds until the run's time is up; None: no limit."""
     limit: int = 12_000
@@ -73,8 +74,6 @@ class ToolContext:
     """Skills that the model can load."""
     elsewhere: Elsewhere | None = None
     """Runs the tools that read the workspace on other machines; None: they run here."""
-    mcp: McpServers = field(default_factory=lambda: McpServers([], Accepted()))
-    """The MCP servers whose tools the run offers."""
     ignore: Ignore = field(init=False)
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 

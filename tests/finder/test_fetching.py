@@ -12,6 +12,7 @@ import pytest
 from fakes.web.corners import Reply, html, moved
 from fakes.web.site import Site
 
+from rundry.agent.mcp.servers import no_servers
 from rundry.agent.protocol import FinderSpec, LoopKind, ModelSpec, RunSpec, UserError
 from rundry.agent.run.setup.offered_tools import tools_of
 from rundry.agent.run.setup.validate_spec import validate_spec
@@ -251,6 +252,7 @@ def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
             sandbox=Sandbox(),
             keep=keep,
             load=blobs.__getitem__,
+            mcp=no_servers(),
             limit=1_000,
             fetcher=fetcher,
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rundry.agent.gate.draft import FileDraft
+from rundry.agent.mcp.servers import no_servers
 from rundry.agent.tools.arguments import Edit, EditFile
 from rundry.agent.tools.context import ToolContext
 from rundry.agent.tools.editing import plan_edit
@@ -54,6 +55,7 @@ def run(root: Path, count: int, seed: int = 1) -> Tally:
         sandbox=Sandbox(),
         keep=lambda data: "",
         load=lambda blob: b"",
+        mcp=no_servers(),
     )
     tally = Tally({kind: Counter() for kind in KINDS})
     kinds = list(KINDS)

@@ -12,6 +12,7 @@ from fakes.clock import ManualClock
 from rundry.agent.gate.draft import CommandDraft, Draft, FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
+from rundry.agent.mcp.servers import no_servers
 from rundry.agent.protocol import Event, GateMode, GatePolicy, Stamped
 from rundry.agent.tools.context import ToolContext
 from rundry.agent.tools.execution import carry_out, draft_of, plan_again, read
@@ -92,6 +93,7 @@ def make_bench(tmp_path: Path) -> Callable[..., Bench]:
             sandbox=Sandbox(),
             keep=keep,
             load=blobs.__getitem__,
+            mcp=no_servers(),
             **settings,
         )
         gate = Gate(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import msgspec
 
+from ...mcp.servers import no_servers
 from ...step.checks.guarded_check import prepared_environment
 from ...stops.checks import run_check
 from ...tools.context import ToolContext
@@ -111,6 +112,7 @@ class ReadHandler:
                 sandbox=self._sandbox,
                 keep=_nothing_kept,
                 load=_nothing_kept,
+                mcp=no_servers(),
                 limit=wanted.limit,
                 seconds_left=lambda: wanted.seconds,
                 rules=self._job.sandbox.rules if self._job.sandbox is not None else (),

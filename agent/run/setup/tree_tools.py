@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...config.finder.recipes import EVERY_FILE
+from ...mcp.servers import no_servers
 from ...protocol import CONSTRAINED, RunSpec
 from ...step.constrained import Constrained
 from ...stops.guard import Guard, default_guard, guard_of_items
@@ -50,6 +51,7 @@ def tool_context(
         sandbox=tree.sandbox,
         keep=journal.keep,
         load=journal.blob,
+        mcp=no_servers(),  # `with_servers` adds them
         seconds_left=usage.seconds_for_work,
         limit=_result_limit(models.of_run.window),
         command_seconds=lambda: facts.spec.command_timeout,

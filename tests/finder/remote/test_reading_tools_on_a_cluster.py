@@ -21,6 +21,7 @@ from rundry.agent.finder.remote.cluster import Cluster
 from rundry.agent.finder.remote.order import Job, SandboxJob, own_versions
 from rundry.agent.finder.remote.remote_tools import RemoteTools
 from rundry.agent.finder.remote.trees.scan import TreeReader
+from rundry.agent.mcp.servers import no_servers
 from rundry.agent.protocol import Rule
 from rundry.agent.tools.context import ToolContext
 from rundry.agent.tools.execution import read
@@ -94,7 +95,9 @@ def project(tmp_path: Path) -> Path:
 async def context(project: Path) -> ToolContext:
     sandbox = await Sandbox.detect(workspace=project)
     env = {"PATH": "/usr/bin:/bin"}
-    return ToolContext(Workspace(project), env, sandbox, keep=str, load=lambda sha: b"", rules=[DENIED])
+    return ToolContext(
+        Workspace(project), env, sandbox, keep=str, load=lambda sha: b"", mcp=no_servers(), rules=[DENIED]
+    )
 
 
 def tools_of(executor: str, project: Path, tools: ToolContext) -> tuple[RemoteTools, CountingPool]:

@@ -18,6 +18,7 @@ from rundry.agent.gate.change.hunks import apply_hunks, split
 from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
+from rundry.agent.mcp.servers import no_servers
 from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
 from rundry.agent.tools.context import ToolContext
 from rundry.agent.tools.execution import carry_out, draft_of, plan_again
@@ -162,7 +163,7 @@ class Sequence:
             given_ids=lambda: self.shown,
         )
         self.tools = ToolContext(
-            workspace=self.ws, env={}, sandbox=Sandbox(), keep=self.keep, load=self.blobs.__getitem__
+            workspace=self.ws, env={}, sandbox=Sandbox(), keep=self.keep, load=self.blobs.__getitem__, mcp=no_servers()
         )
 
     def keep(self, data: bytes) -> str:
