@@ -15,7 +15,7 @@ from ..workspace.errors import PathRefused, StaleFile, UnreadableFile, WriteFail
 from ..workspace.files.write import write_file
 from ..workspace.sandbox.access import Access
 from ..workspace.sandbox.sandbox import Sandbox
-from .mcp_call import McpCall, carry_out_call, plan_call
+from .mcp_drafts import McpCall, carry_out_call, plan_call
 from .reading.files import SECONDS
 from .result import ToolResult, Touched, failure
 from .text import head_and_tail, lines_of, numbered, plain

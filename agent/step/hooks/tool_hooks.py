@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from ...protocol.tools.traits import TOOL_TRAITS
-from ...tools.mcp_call import McpCall
+from ...tools.mcp_drafts import McpCall
 from ...tools.result import ToolResult, failure
 from ...workspace.errors import PathRefused
 from .hook_input import HookEvent

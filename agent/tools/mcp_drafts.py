@@ -1,0 +1,72 @@
+"""Calls of tools of MCP servers: their drafts for the gate, and their results."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..gate.draft import McpDraft
+from ..mcp.failed import McpFailed
+from ..mcp.listing import McpTool
+from .result import ToolResult, failure
+from .text import head_and_tail, lines_of, plain
+
+if TYPE_CHECKING:
+    from ..gate.ruling import Ruling
+    from ..mcp.results import CallText
+    from .context import ToolContext
+
+
+class McpCall(msgspec.Struct, frozen=True):
+    """The checked arguments of a call."""
+
+    tool: McpTool
+    arguments: dict[str, Any]
+
+
+def plan_call(call: McpCall, ctx: ToolContext) -> McpDraft:
+    """Plan a call for the gate, with exactly these arguments."""
+    tool = call.tool
+    return McpDraft(
+        tool=tool.offered,
+        server=tool.server,
+        name=tool.name,
+        arguments=json.dumps(call.arguments, ensure_ascii=False, indent=2),
+        identity=ctx.mcp.clients[tool.server].server.identity,
+        claims=tool.claims,
+        problem_of=tool.problem_of,
+    )
+
+
+async def carry_out_call(draft: McpDraft, ruling: Ruling, ctx: ToolContext) -> ToolResult:
+    """Call the tool with exactly the arguments that were approved."""
+    tool, client = ctx.mcp.find(draft.tool), ctx.mcp.clients.get(draft.server)
+    if tool is None or client is None or client.server.identity != draft.identity:
+        return failure(f"{ctx.mcp.why_not(draft.tool) or 'the server is not the same'}. Nothing was called.")
+    arguments: dict[str, object] = json.loads(ruling.after or b"{}")
+    seconds = ctx.bounded_seconds(client.server.timeout)
+    try:
+        done = await ctx.mcp.call(tool, arguments, seconds)
+    except McpFailed as error:
+        return failure(f"{error}. It is unknown whether the call was carried out.", "server failed")
+    notes = [ruling.note_for_model] if ruling.note_for_model else []
+    return _result(done, ctx).with_notes(notes)
+
+
+def _result(done: CallText, ctx: ToolContext) -> ToolResult:
+    """Return the bounded result. The whole text is stored, if it is longer."""
+    whole = done.text.encode("utf-8", "replace")
+    text = plain(whole)
+    lines = len(lines_of(text))
+    summary = f"{lines} line{'' if lines == 1 else 's'}" if done.ok else "error"
+    start, end, left_out = head_and_tail(text, ctx.limit)
+    if not text.strip():
+        return ToolResult(ok=done.ok, text="The tool returned nothing.", summary="nothing" if done.ok else "error")
+    if not left_out and len(start) == len(text):
+        return ToolResult(ok=done.ok, text=text, summary=summary)
+    sha = ctx.keep(whole)
+    path = ctx.register_output(sha)
+    middle = f'[{left_out:,} lines left out; the full result is stored: use read_file with path "{path}"]'
+    return ToolResult(ok=done.ok, text=f"{start.rstrip()}\n{middle}\n{end}", summary=summary, full=sha)
