@@ -10,7 +10,8 @@ from .background import plan_start
 from .commands import plan_command
 from .editing import plan_edit, plan_write
 from .reading.fetch_url import fetch_url
-from .reading.files import list_files, read_file
+from .reading.files import list_files
+from .reading.read_file import read_file
 from .reading.searching import search
 from .tool import PATH, Tool, blocking_tool, described, gated_tool, number, reading_tool, text
 

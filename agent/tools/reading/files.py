@@ -1,4 +1,4 @@
-"""The tools `read_file` and `list_files`, with bounded answers and a hint how to read the rest."""
+"""Find files of the project: the tool `list_files`, and the file that a path of the model means."""
 
 from __future__ import annotations
 
@@ -10,43 +10,22 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ...protocol import SKILL
 from ...workspace.errors import PathRefused, UnreadableFile
 from ...workspace.files.states import FileState, read_state
-from ..context import OUTPUT, ToolContext
 from ..result import ToolResult, failure
-from ..text import fitting, lines_of, numbered, plain
-from .skills import read_skill
+from ..text import counted, fitting
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from ..arguments import ListFiles, ReadFile
+    from ..arguments import ListFiles
+    from ..context import ToolContext
 
 _MOST_FILES = 400
 _WALKED = 200_000
 """Maximum number of files that one call looks at."""
 SECONDS = 20.0
 """Time-out of a read in seconds."""
-
-
-def read_file(args: ReadFile, ctx: ToolContext) -> ToolResult:
-    """Return numbered lines of a file, of a skill, or of an output that was too long to show."""
-    if args.path.startswith(OUTPUT):
-        try:
-            text = plain(ctx.output(args.path))
-        except KeyError:
-            return failure(f"there is no stored output {args.path}", "no such output")
-        return _lines(args, text, ctx)
-    if args.path.startswith(SKILL):
-        found = read_skill(args.path, ctx)
-        return found if isinstance(found, ToolResult) else _lines(args, plain(found.encode()), ctx)
-    state = existing(args.path, ctx)
-    if isinstance(state, ToolResult):
-        return state
-    if state.is_binary:
-        return failure(f"{args.path} is a binary file of {state.size:,} bytes: it cannot be read as text", "binary")
-    return _lines(args, state.text(), ctx)
 
 
 def existing(path: str, ctx: ToolContext) -> FileState | ToolResult:
@@ -72,24 +51,6 @@ def did_you_mean(path: str, ctx: ToolContext) -> str:
     return f" Did you mean {' or '.join(near)}?" if near else " Use list_files to see the files."
 
 
-def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
-    lines = lines_of(text)
-    if not lines:
-        return ToolResult(ok=True, text=f"{args.path} is empty", summary="empty")
-    start = max(1, args.start_line or 1)
-    end = len(lines) if args.end_line is None else min(args.end_line, len(lines))
-    if start > len(lines):
-        return failure(f"{args.path} has {len(lines)} lines: there is no line {start}", "past the end")
-    if end < start:
-        return failure(f"end_line {args.end_line} is before start_line {start}", "wrong range")
-    shown = numbered(lines[start - 1 : end], start)
-    count = fitting(shown, ctx.limit)
-    last = start + count - 1
-    head = f"{args.path}, lines {start} to {last} of {len(lines)}:" if count < len(lines) else f"{args.path}:"
-    rest = [f"[continue with start_line={last + 1}]"] if last < end else []
-    return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=_count(count, "line"))
-
-
 def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
     """List paths below the project or a folder, in order, without ignored ones."""
     below = args.path if args.path not in (None, "", "/") else "."
@@ -109,7 +70,7 @@ def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
     count = min(_MOST_FILES, fitting(found, ctx.limit))
     total = f"{len(found):,}" if complete else f"more than {len(found):,}"
     rest = [f"[{count} of {total} files; narrow it with path or pattern]"] if count < len(found) else []
-    return ToolResult(ok=True, text="\n".join([*found[:count], *rest]), summary=_count(len(found), "file"))
+    return ToolResult(ok=True, text="\n".join([*found[:count], *rest]), summary=counted(len(found), "file"))
 
 
 def _found(folder: str, pattern: str | None, ctx: ToolContext) -> tuple[list[str], bool]:
@@ -140,7 +101,3 @@ def _glob(pattern: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines([pattern.lstrip("!")])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
