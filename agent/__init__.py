@@ -115,8 +115,8 @@ if TYPE_CHECKING:
         stall_kind_words,
         stall_name,
         stall_words,
+        try_label,
     )
-    from .view.reducer.tries import try_label
     from .view.state import RebaseResult, ViewState
     from .view.stored import stored_view
     from .view.transcript import IN_MEMORY, Blocks

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ..protocol import Budget
-from .integrity.tail import Used
+from ..protocol.budget import Used
 
 if TYPE_CHECKING:
     from .handle import Handle

@@ -5,10 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..protocol import Event, Stamped, event_type
 from .integrity.chain import Chain, Row
-from .integrity.tail import TailWriter, Used, open_tail
+from .integrity.tail import TailWriter, open_tail
+
+if TYPE_CHECKING:
+    from ..protocol.budget import Used
 
 _APPEND = "INSERT INTO events(seq, at, step, work, type, body, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 

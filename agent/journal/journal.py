@@ -27,8 +27,8 @@ from .sqlite_errors import Broken, explain
 from .store import Store
 
 if TYPE_CHECKING:
+    from ..protocol.budget import Used
     from .event_writer import Entry
-    from .integrity.tail import Used
 
 _READ = "SELECT seq, at, step, work, type, body FROM events WHERE seq > ?{} ORDER BY seq LIMIT ?"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 
@@ -16,6 +18,15 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Time in which a model, a tool or a check runs. Waiting for a person does not count."""
     deadline: float | None = None
     """Unix time at which the run must end, or None."""
+
+
+class Used(NamedTuple):
+    """Usage of a run's limits: spent, held, and the worst case of admitted calls."""
+
+    steps: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
 
 
 class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .pages import unpack_page
+from .pages import stored_page, unpack_page
 from .reduce import show
-from .stored import stored_page
 from .transcript import IN_MEMORY
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import fields
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,9 @@ from .block import Block
 from .progress import Progress
 from .state import Shown, ViewState
 from .transcript import Blocks, Page
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
 
 PAGE_BLOCKS = 250
 """Minimum number of blocks in a page, unless it reaches `PAGE_EVENTS` first."""
@@ -45,6 +49,12 @@ def unpack(packed: bytes, *, most: int | None = None) -> ViewState:
     found = ViewState(**{name: getattr(shown, name) for name in _NAMES})
     found.blocks = Blocks(most=most, first=length, still_open=still_open)
     return found
+
+
+def stored_page(journal: Journal, page: Page) -> bytes | None:
+    """Return the stored packed state before a page; None: there is none. Raises JournalError."""
+    rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.seq and page.state is None else []
+    return bytes(rows[0][0]) if rows else None
 
 
 def unpack_page(page: Page, stored: bytes | None) -> ViewState:

@@ -48,12 +48,6 @@ def stored_view(journal: Journal, *, most: int | None, finder: FinderFacts | Non
     return state
 
 
-def stored_page(journal: Journal, page: Page) -> bytes | None:
-    """Return the stored packed state before a page; None: there is none. Raises JournalError."""
-    rows = journal.rows("SELECT state FROM pages WHERE seq = ?", [page.seq]) if page.seq and page.state is None else []
-    return bytes(rows[0][0]) if rows else None
-
-
 def store_view(journal: Journal, facts: RunFacts, state: ViewState, *, is_first: bool, with_facts: bool = True) -> int:
     """Store the state, its new pages and the run's facts in one commit. All must be of the same event.
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState, is_paused_between_steps, pool_size
+from rundry.agent import is_paused_between_steps, pool_size
 
 from ..keyboard.keymap import Keymap
 
 if TYPE_CHECKING:
+    from rundry.agent import FinderFacts, FinderSpec, Finding, Flight, ViewState
+
     from ..theme import Palette
 
 Tab = Literal["findings", "lenses", "latest", "work", "queue", "failed", "duplicates"]

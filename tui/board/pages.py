@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rundry.agent import FrontierView, ItemDuplicate, ItemRow, ItemState, Journal, Stamped
+from rundry.agent import FrontierView, ItemDuplicate, ItemState
+
+if TYPE_CHECKING:
+    from rundry.agent import ItemRow, Journal, Stamped
 
 PAGE = 200
 _KEPT = 12

@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import Block, ViewState, clock, evidence_words, plural, short, try_label
+from rundry.agent import clock, evidence_words, plural, short, try_label
 
 from ..text import one_line
 
 if TYPE_CHECKING:
+    from rundry.agent import Block, ViewState
+
     from .reading import Recorded
 
 _NAMES = {"task": "Task", "say": "You", "steer": "You, immediately", "text": "Model", "reasoning": "Thought"}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rundry.agent import Blocks, Journal, ViewState, load_older, reduce
+from rundry.agent import Blocks, ViewState, load_older, reduce
 
 from .samples import MeterSamples
+
+if TYPE_CHECKING:
+    from rundry.agent import Journal
 
 _BATCH = 500
 _IN_MEMORY = 300

@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import ProposalOpened, RebaseResult, plural
+from rundry.agent import plural
 
 from ..text import one_line, path_line, show
 
 if TYPE_CHECKING:
+    from rundry.agent import ProposalOpened, RebaseResult
+
     from ..keyboard.keymap import Keymap
     from .decision.pending_decision import PendingDecision, Shown
 

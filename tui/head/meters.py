@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rundry.agent import ViewState, clock, short
+from rundry.agent import clock, short
+
+if TYPE_CHECKING:
+    from rundry.agent import ViewState
 
 NO_MODEL = "none"
 """The name of the model in a run without one."""

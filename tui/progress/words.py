@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping, ViewState, clock, money
+from rundry.agent import clock, money
 
 from ..head.meters import Piece
 from ..text import one_line
+
+if TYPE_CHECKING:
+    from rundry.agent import ImproveSpec, ScoreMeasured, Sleeping, ViewState
 
 _BARS = "▁▂▃▄▅▆▇█"
 _LEAST_REASON = 12

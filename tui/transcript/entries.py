@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.style import Style
 from textual.strip import Strip
 
-from rundry.agent import Block, try_label
+from rundry.agent import try_label
 
 from ..diff.renderer import DiffRenderer
 from ..diff.unified import diff_of_text
-from ..lines.draw import Run, fold, marked, to_strip, width_of
+from ..lines.draw import fold, marked, to_strip, width_of
 from ..lines.parts import Part
 from ..text import one_line, show, strip
 from .headline import duration, fact_runs, headline, seconds_field, title_runs
-from .markdown import MEASURE, Rows, draw_code, draw_markdown
-from .pieces import Piece, Pieces
+from .markdown import MEASURE, draw_code, draw_markdown
+from .pieces import Pieces
 
 if TYPE_CHECKING:
+    from rundry.agent import Block
+
+    from ..lines.draw import Run
     from ..theme import Palette
+    from .markdown import Rows
+    from .pieces import Piece
 
 MARGIN = 6
 """The gutter: a cursor, the number of the step, two blanks."""

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from rundry.agent import Block, BlockStatus, try_label
+from rundry.agent import try_label
 
-from ..lines.draw import Run, marked, shorten, width_of
+from ..lines.draw import marked, shorten, width_of
 from ..text import one_line
 
 if TYPE_CHECKING:
+    from rundry.agent import Block, BlockStatus
+
+    from ..lines.draw import Run
     from ..theme import Palette
 
 _COUNTS = re.compile(r"  (\+\d+) (−\d+)$")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ...journal.integrity.tail import Used
 from ...protocol import (
     CallAdmitted,
     Charged,
@@ -27,6 +26,7 @@ from ...protocol import (
     Tokens,
     Unknown,
 )
+from ...protocol.budget import Used
 
 _REMEMBERED = 50
 """Number of prompts from which the margin is learned."""

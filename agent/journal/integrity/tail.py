@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol import JournalError
+from ...protocol.budget import Used
 from ...system.crash import crash_point
 from .unfinished import sync_folder
 
@@ -16,15 +17,6 @@ _FORM = struct.Struct("<8sq16sqqdd")
 _MAGIC = b"rundry 1"
 _CHECK_BYTES = 8
 _SIZE = _FORM.size + _CHECK_BYTES
-
-
-class Used(NamedTuple):
-    """Usage of a run's limits: spent, held, and the worst case of admitted calls."""
-
-    steps: int = 0
-    tokens: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
 
 
 class Tail(NamedTuple):

@@ -13,7 +13,7 @@ from ...stops.budget import Exhausted, over
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...journal.integrity.tail import Used
+    from ...protocol.budget import Used
 
 
 class Ancestors:

@@ -1,9 +1,11 @@
-"""One-line titles of tool calls, stalls and commands."""
+"""One-line titles of tool calls, stalls, commands and tries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ...protocol.events.tries import candidate_of
+from ...protocol.events.worktrees import tree_and_key
 from ...protocol.tools.traits import TOOL_TRAITS, ToolTraits
 
 if TYPE_CHECKING:
@@ -133,3 +135,11 @@ def stall_name(kind: str) -> str:
 def command_name(command: str) -> str:
     """Return the name of a command as the user knows it: `/model` for `switch_model`."""
     return _COMMANDS.get(command, f"/{command}")
+
+
+def try_label(work: str | None) -> str:
+    """Return a label such as `try 2` or `worktree 2` if the event or entry belongs to one; otherwise nothing."""
+    if (found := tree_and_key(work)) is not None:
+        return f"worktree {found[0]}"
+    candidate = candidate_of(work)
+    return "" if candidate is None else f"try {candidate}"

@@ -16,8 +16,6 @@ from ...protocol import (
     TryStarted,
     WorktreeFinished,
     WorktreeStarted,
-    candidate_of,
-    tree_and_key,
 )
 from .blocks import note
 from .numbers import plural
@@ -27,14 +25,6 @@ if TYPE_CHECKING:
 
 TRIES = (TryStarted, TryFinished, TryMeasured, TryChosen)
 WORKTREES: tuple[type[WorktreeEvent], ...] = get_args(WorktreeEvent)
-
-
-def try_label(work: str | None) -> str:
-    """Return a label such as `try 2` or `worktree 2` if the event or entry belongs to one; otherwise nothing."""
-    if (found := tree_and_key(work)) is not None:
-        return f"worktree {found[0]}"
-    candidate = candidate_of(work)
-    return "" if candidate is None else f"try {candidate}"
 
 
 def show_try(state: ViewState, stamped: Stamped, event: TryStarted | TryFinished | TryMeasured | TryChosen) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rundry.agent import Finding, ItemDuplicate, ItemFailed, ItemQueued, ItemRow, LensFacts, Stamped
+from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow
 
 from ...text import one_line
-from ..board_data import BoardData, arranged
-from ..pages import PAGE, ItemLists, Pages
-from ..view import BoardView, Listing
+from ..board_data import arranged
+from ..pages import PAGE
+from ..view import Listing
 from .findings import finding_row
 from .items import duplicate_row, latest_row, queued_row, set_aside_row
 from .lenses import lens_row
 
 if TYPE_CHECKING:
+    from rundry.agent import Finding, LensFacts, Stamped
+
+    from ..board_data import BoardData
+    from ..pages import ItemLists, Pages
+    from ..view import BoardView
     from .cells import Row
 
 _E = TypeVar("_E", ItemFailed, ItemDuplicate)

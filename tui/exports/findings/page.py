@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rundry.agent import coverage_words, estimate_words, plural
 
 from ..markup import as_code, as_fence
-from .rows import ORDER, Findings, FindingState, FoundRow
+from .rows import ORDER
+
+if TYPE_CHECKING:
+    from .rows import Findings, FindingState, FoundRow
 
 _HEADINGS: dict[FindingState, str] = {
     "confirmed": "Confirmed",

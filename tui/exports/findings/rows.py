@@ -6,19 +6,23 @@ import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rundry.agent import (
-    FinderFacts,
-    Finding,
     ItemDuplicate,
-    Journal,
     UserError,
     ViewState,
     cited_line,
     exported,
     reduce,
 )
+
+if TYPE_CHECKING:
+    from rundry.agent import (
+        FinderFacts,
+        Finding,
+        Journal,
+    )
 
 FindingState = Literal["confirmed", "unverified", "open", "refuted", "duplicate"]
 """`unverified`: reported without a verifier. `open`: nobody has judged it yet."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rundry.agent import Block, BlockStatus, clock, try_label
+from rundry.agent import clock, try_label
 
 from .diffs import diff_html
-from .text import Words, escaped
+from .text import escaped
+
+if TYPE_CHECKING:
+    from rundry.agent import Block, BlockStatus
+
+    from .text import Words
 
 _SIGNS: dict[BlockStatus, tuple[str, str]] = {
     "passed": ("✓", "good"),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import Bars, ViewState, clock, evidence_words, money, plural, short
+from rundry.agent import clock, evidence_words, money, plural, short
 
 from .findings import findings_html
 from .frame import page_end, page_start
@@ -15,6 +15,8 @@ from .steps import steps_html
 from .text import Words, escaped
 
 if TYPE_CHECKING:
+    from rundry.agent import Bars, ViewState
+
     from ..reading import Recorded
 
 _BARS = 60
