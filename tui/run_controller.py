@@ -235,7 +235,7 @@ class RunController:
             self.resume(ResumeChanges(hint=hint or None, images=self._attach(hint)))
         elif self.state.outcome is not None or self.state.handoff is not None:
             self.put(Say(text=hint or "Continue.", images=self._attach(hint)))
-        elif self.state.paused:
+        elif self.state.paused or (self.state.child_phase and not hint):  # the child run may be paused
             self.put(Unpause())
             if hint:
                 self.put(Say(text=hint, images=self._attach(hint)))

@@ -25,15 +25,19 @@ from ...protocol import (
     Command,
     GateMode,
     GateModeChanged,
+    HandoffClosed,
+    HandoffOpened,
     Outcome,
     Paused,
     Reason,
     RundryError,
     RunEnded,
+    RunResumed,
     Stamped,
     Stop,
     StopHow,
     Unknown,
+    Unpaused,
     Waiting,
     Work,
     WorkResult,
@@ -47,6 +51,7 @@ from .share import raised_limits
 
 if TYPE_CHECKING:
     from ...facts.common.children import Child
+    from ...protocol import Event
     from ...step.resources.context import RunContext
     from ..live.requests import UserRequests
 
@@ -65,6 +70,7 @@ class ChildRuns:
         self._ctx, self._run_child = ctx, run_child
         self._running: Journal | None = None
         self._requests: UserRequests | None = None
+        self._hold = _Hold()
         ctx.events.follow(self._on_event)
 
     def follow_stops_of(self, requests: UserRequests) -> None:
@@ -81,6 +87,11 @@ class ChildRuns:
     def running(self) -> str | None:
         """Id of the running child run, or None."""
         return None if self._running is None else self._running.spec.run_id
+
+    @property
+    def waits_to_continue(self) -> bool:
+        """Whether an `Unpause` continues the running child run: it is paused, or one of its hand-offs is open."""
+        return self._running is not None and (self._hold.paused or self._hold.at_handoff)
 
     def reconcile(self) -> None:
         """Record what child runs did while this run had no runner: a child run can be resumed separately."""
@@ -140,10 +151,11 @@ class ChildRuns:
                 linger=False,
                 headless=self._ctx.headless,
             )
-            spending = _spending_of(journal)
-            self._running = journal
+            spending, hold = _spending_of(journal), _hold_of(journal)
+            self._running, self._hold = journal, hold
 
             def on_event(stamped: Stamped) -> None:
+                hold.apply(stamped.event)
                 if type(stamped.event) in SPENDING_EVENTS:
                     spending.apply(stamped)
                 if isinstance(stamped.event, USAGE_EVENTS):
@@ -233,6 +245,31 @@ class ChildRuns:
     def _on_event(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, BudgetChanged):
             self._ctx.journal.ledger.set_budget(self._ctx.facts.budget)
+
+
+class _Hold:
+    """What a run waits for until it is continued, folded from its events."""
+
+    def __init__(self) -> None:
+        self.paused = self.at_handoff = False
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case Paused():
+                self.paused = True
+            case Unpaused() | RunResumed():
+                self.paused = False
+            case HandoffOpened() | HandoffClosed():
+                self.at_handoff = isinstance(event, HandoffOpened)
+            case _:
+                pass
+
+
+def _hold_of(journal: Journal) -> _Hold:
+    hold = _Hold()
+    for stamped in journal.read_types((Paused, Unpaused, RunResumed, HandoffOpened, HandoffClosed)):
+        hold.apply(stamped.event)
+    return hold
 
 
 def _spending_of(journal: Journal) -> Spending:

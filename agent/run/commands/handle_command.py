@@ -259,7 +259,9 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             if run.facts.handoff is not None and run.facts.ended is None:
                 ctx.events.record(HandoffClosed(by=command.by))
             elif not run.facts.paused:
-                return "the run is not paused"
+                # the command was forwarded, so it continues a paused child run
+                is_child_paused = run.children is not None and run.children.waits_to_continue
+                return None if is_child_paused else "the run is not paused"
             run.pauses.unpause(by=command.by)
         case StepOnce():
             if not run.facts.paused:

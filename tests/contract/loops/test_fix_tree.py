@@ -125,6 +125,25 @@ def test_a_pause_of_the_parent_pauses_the_child_until_the_parent_continues(home:
     assert '"type":"paused"' in lines and '"type":"unpaused"' in lines
 
 
+def test_an_unpause_of_the_parent_continues_a_child_that_only_itself_is_paused(home: Home, folder: Path):
+    with (
+        ScriptedServer(rules=[held("a.txt"), *fixes(NAMES[1:])]) as server,
+        begin(home, server, folder, NAMES, "--tokens", "2M") as running,
+    ):
+        run_id = running.wait_event("run_started")["run_id"]
+        child = running.wait_event("child_started", number=1)["run_id"]
+        server.wait_requests(1)
+        early = home.run("ctl", run_id, "unpause", cwd=folder)
+        assert (early.exit_code, "the run is not paused" in early.stderr) == (1, True), early
+        assert home.run("ctl", child, "pause", "--now", cwd=folder).exit_code == 0
+        running.wait_event("child_waiting", why="pause")
+        server.rules = fixes(NAMES)
+        assert home.run("ctl", run_id, "unpause", cwd=folder).exit_code == 0
+        ran = running.finish()
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
+    assert not ran.of("paused")
+
+
 def test_a_lower_limit_of_the_parent_stops_the_calls_of_the_child(home: Home, folder: Path):
     with (
         ScriptedServer(rules=[reads("a.txt")]) as server,

@@ -137,3 +137,12 @@ def test_the_screen_of_a_parent_says_that_its_child_paused_because_of_an_error(h
         server.rules = fixes(NAMES)
         assert home.run("ctl", child_of(terminal), "unpause", cwd=folder).exit_code == 0
         terminal.wait_for(re.compile("done +2 of 2 findings done"))
+
+
+def test_resume_on_the_screen_of_a_parent_continues_its_paused_child(home: Home, folder: Path):
+    refused = [Rule(f"{NAMES[0]} is bad", Turn(error=HttpError(400, "no such answer")))]
+    with ScriptedServer(rules=refused) as server, fixing(home, server, folder, "--gate", "edits") as terminal:
+        terminal.wait_for("run 1 waits for you")
+        server.rules = fixes(NAMES)
+        terminal.send("/resume\r")
+        terminal.wait_for(re.compile("done +2 of 2 findings done"))
