@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .finder.items.item_state import Row as ItemRow, State as ItemState
     from .finder.items.keys import item_key
     from .finder.items.view import FrontierView
-    from .gate.change.cuts import apply_parts, cut_hunks, finer_cuts
+    from .gate.change.cuts import apply_cut_hunks, cut_hunks, finer_cuts
     from .gate.change.diff import compare_contents
     from .gate.change.merge import merge
     from .images.attach import attach, can_be_attached, looks_like_picture

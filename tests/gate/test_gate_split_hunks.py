@@ -8,7 +8,7 @@ from itertools import combinations
 import msgspec
 import pytest
 
-from rundry.agent.gate.change.cuts import apply_parts, cut, finer_cuts
+from rundry.agent.gate.change.cuts import apply_cut_hunks, cut, finer_cuts
 from rundry.agent.gate.change.hunks import apply_hunks, sides_of, split
 from rundry.agent.protocol import ProposalDecided
 
@@ -72,7 +72,7 @@ def test_any_choice_of_parts_writes_the_lines_of_those_parts_and_no_others():
         assert apply_hunks(parts, everything) == after
         assert apply_hunks(parts, []) == before
         for chosen in list(combinations(everything, 2))[:6]:
-            text = apply_parts(before, after, cuts, chosen)
+            text = apply_cut_hunks(before, after, cuts, chosen)
             kept = len(before.splitlines()) + sum(parts.hunks[i].added - parts.hunks[i].removed for i in chosen)
             assert len(text.splitlines()) == kept, (before, after, cuts, chosen)
 
@@ -89,7 +89,7 @@ def test_a_line_without_a_line_feed_never_joins_another_one(before: str, after: 
     known = {*before.splitlines(), *after.splitlines()}
     for size in range(count + 1):
         for chosen in combinations(range(count), size):
-            assert {*apply_parts(before, after, cuts, chosen).splitlines()} <= known
+            assert {*apply_cut_hunks(before, after, cuts, chosen).splitlines()} <= known
 
 
 @pytest.mark.parametrize("cuts", [{0: [9]}, {0: [0]}, {0: [2, 1]}, {4: [1]}])

@@ -9,7 +9,7 @@ from .hunks import Hunk, Sides, Split, apply_hunks, sides_of
 from .lines import Change
 
 Cuts = Mapping[int, Sequence[int]]
-"""Index of a hunk to the rows at which its parts begin, in order; the first part begins at row 0, which is not listed.
+"""Index of a hunk to the rows at which the smaller hunks in it begin, in order, without row 0 of the first one.
 
 A row is a removed line with the added line that takes its place, or one of them alone.
 """
@@ -18,47 +18,47 @@ MOST_ROWS = 400
 
 
 def cut_hunks(sides: Sides, hunks: Iterable[Hunk], cuts: Cuts) -> Iterator[Hunk]:
-    """Yield the parts of the hunks, numbered from 0. Raises IndexError for a cut that is not possible."""
+    """Yield the hunks after these cuts, numbered from 0. Raises IndexError for a cut that is not possible."""
     index = 0
     for hunk in hunks:
-        for changes, floor, ceiling in _parts(sides, hunk, cuts.get(hunk.index, ())):
+        for changes, floor, ceiling in _smaller(sides, hunk, cuts.get(hunk.index, ())):
             yield Hunk(index, changes, floor, ceiling)
             index += 1
 
 
-def cut(parts: Split, cuts: Cuts) -> Split:
-    """Return the change with its parts as hunks. Raises IndexError for a cut that is not possible."""
-    unknown = sorted(set(cuts) - {hunk.index for hunk in parts.hunks})
+def cut(change: Split, cuts: Cuts) -> Split:
+    """Return the change with its hunks split further. Raises IndexError for a cut that is not possible."""
+    unknown = sorted(set(cuts) - {hunk.index for hunk in change.hunks})
     if unknown:
-        raise IndexError(f"hunk {unknown[0]} cannot be split: there are {len(parts.hunks)} hunks")
-    return Split(parts.old, parts.new, list(cut_hunks(Sides(parts.old, parts.new), parts.hunks, cuts)))
+        raise IndexError(f"hunk {unknown[0]} cannot be split: there are {len(change.hunks)} hunks")
+    return Split(change.old, change.new, list(cut_hunks(Sides(change.old, change.new), change.hunks, cuts)))
 
 
-def finer_cuts(sides: Sides, cuts: Cuts, part: int) -> tuple[int, list[int]] | str:
-    """Return the hunk that this part belongs to, and its cuts after the part was split once more.
+def finer_cuts(sides: Sides, cuts: Cuts, number: int) -> tuple[int, list[int]] | str:
+    """Return which uncut hunk contains the hunk `number`, and its cuts after that hunk was split once more.
 
-    If the part cannot be split, returns the reason as a text.
+    `number` counts the hunks after `cuts`, from 0. If the hunk cannot be split, returns the reason as a text.
     """
     first = 0
     for hunk in sides.compare():
         starts = [0, *cuts.get(hunk.index, ())]
-        if part < first + len(starts):
+        if number < first + len(starts):
             rows = _rows(sides, hunk)
-            end = [*starts[1:], len(rows)][part - first]
-            added = _between(rows, starts[part - first], end)
+            end = [*starts[1:], len(rows)][number - first]
+            added = _between(rows, starts[number - first], end)
             return added if isinstance(added, str) else (hunk.index, sorted({*starts[1:], *added}))
         first += len(starts)
-    return f"there is no hunk {part + 1}"
+    return f"there is no hunk {number + 1}"
 
 
-def apply_parts(before: str, after: str, cuts: Cuts, chosen: Sequence[int]) -> str:
-    """Return the old text with only the chosen parts applied. Raises IndexError for one that does not exist."""
+def apply_cut_hunks(before: str, after: str, cuts: Cuts, chosen: Sequence[int]) -> str:
+    """Return the old text with only the chosen hunks applied. Raises IndexError for one that does not exist."""
     sides = sides_of(before, after)
     return apply_hunks(Split(sides.old, sides.new, list(cut_hunks(sides, sides.compare(), cuts))), chosen)
 
 
 def _between(rows: Sequence[Change], start: int, end: int) -> list[int] | str:
-    """Return the rows between which a part is split: where lines are unchanged, otherwise everywhere."""
+    """Return the rows between which a hunk is split: where lines are unchanged, otherwise everywhere."""
     gaps = [at for at in range(start + 1, end) if rows[at].a1 > rows[at - 1].a2]
     if gaps:
         return gaps
@@ -69,8 +69,8 @@ def _between(rows: Sequence[Change], start: int, end: int) -> list[int] | str:
     return list(range(start + 1, end))
 
 
-def _parts(sides: Sides, hunk: Hunk, starts: Sequence[int]) -> Iterator[tuple[tuple[Change, ...], int, int | None]]:
-    """Yield the changes of each part, and the old lines between which unchanged ones may be shown around it."""
+def _smaller(sides: Sides, hunk: Hunk, starts: Sequence[int]) -> Iterator[tuple[tuple[Change, ...], int, int | None]]:
+    """Yield the changes of each smaller hunk, and the old lines between which unchanged ones may be shown around it."""
     if not starts:
         yield hunk.changes, hunk.floor, hunk.ceiling
         return
@@ -84,7 +84,7 @@ def _parts(sides: Sides, hunk: Hunk, starts: Sequence[int]) -> Iterator[tuple[tu
 
 
 def _joined(rows: Iterable[Change]) -> Iterator[Change]:
-    """Join rows that touch, so that a part that was not split shows its removed lines above its added ones."""
+    """Join rows that touch, so that a hunk that was not split shows its removed lines above its added ones."""
     held: Change | None = None
     for row in rows:
         if held is not None and held.a2 == row.a1 and held.b2 == row.b1:

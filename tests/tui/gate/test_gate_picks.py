@@ -7,7 +7,7 @@ import random
 import pytest
 from fakes.played import proposal
 
-from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_parts
+from rundry.agent import Decide, ProposalOpened, RebaseResult, UserError, apply_cut_hunks
 from rundry.tui.diff.unified import diff_of_text
 from rundry.tui.gate.decision.editing import opened
 from rundry.tui.gate.decision.following import follow
@@ -111,9 +111,9 @@ def test_the_hunks_of_the_screen_are_known_by_the_same_lines_as_those_of_the_gat
 
 def test_taking_hunks_of_an_edited_text_keeps_every_byte_outside_of_them():
     old, new = OLD.replace("\n", "\r\n"), NEW.replace("\n", "\r\n").removesuffix("\r\n")
-    assert apply_parts(old, new, {}, range(3)) == new
-    assert apply_parts(old, new, {}, []) == old
-    assert apply_parts(old, new, {}, [0]) == old.replace("line 5\r\n", "line five\r\n")
+    assert apply_cut_hunks(old, new, {}, range(3)) == new
+    assert apply_cut_hunks(old, new, {}, []) == old
+    assert apply_cut_hunks(old, new, {}, [0]) == old.replace("line 5\r\n", "line five\r\n")
 
 
 @pytest.mark.parametrize(

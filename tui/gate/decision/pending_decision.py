@@ -136,9 +136,9 @@ def approval(shown: Shown, pending: PendingDecision, digest: str) -> Decide | st
     if pending.edited is not None:
         text = pending.edited
         if picks.left_count:
-            from rundry.agent import apply_parts  # the gate costs ~15 ms to import
+            from rundry.agent import apply_cut_hunks  # the gate costs ~15 ms to import
 
-            text = apply_parts(shown.before, text, pending.cuts, picks.taken)
+            text = apply_cut_hunks(shown.before, text, pending.cuts, picks.taken)
         reason = _joined(pending.reason, picks)
         return Decide(proposal_id=proposal.proposal_id, digest=digest, verdict="approve", text=text, reason=reason)
     if picks.left_count:
