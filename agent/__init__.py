@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .model.demo.project_copy import copy_project
     from .model.discovery import KeyMissing, ModelLine, Survey, discover
     from .model.litellm_use.credentials import refuse_missing_key
+    from .model.naming import find_model
     from .protocol import *
     from .protocol.tools.traits import TOOL_TRAITS
     from .reports.by_group import GroupSpend

@@ -20,7 +20,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def serve(flags: Mapping[str, object], folders: Sequence[str]) -> int:
-    """Serve until the client is gone. Ends the process with exit code 0. Raises UserError."""
+    """Serve until the client is gone. Ends the process with exit code 0. Raises RundryError."""
     if (missing := missing_extra("mcp", "mcp")) is not None:
         raise UserError(f"rundry mcp: the MCP SDK is not installed; {missing}")
     allowed = read_allowed(flags, folders)

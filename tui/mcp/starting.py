@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from rundry.agent import GateMode, LimitValue, RunSpec, Sandbox, UserError, ViewState
+from rundry.agent import (
+    GateMode,
+    LimitValue,
+    ModelSpec,
+    RunSpec,
+    Sandbox,
+    UserError,
+    ViewState,
+    find_model,
+    refuse_missing_key,
+)
 
 from ..setup.start import Setup
 from .access import allowed_folder
@@ -23,11 +35,22 @@ _TO_ASK = "handoff"
 
 
 def require_usable(allowed: Allowed) -> None:
-    """Raise UserError for an option or a config with which no run could start in one of the allowed folders."""
+    """Raise RundryError for an option or a config with which no run could start in one of the allowed folders.
+
+    The model is checked only if the command line names it: clients can also use the server without one, to read runs.
+    """
     for folder in allowed.folders:
         setup = Setup({**allowed.flags, "cwd": str(folder), "loop": "goal"}, headless=True)
         if setup.folder.exists() and not setup.folder.is_dir():
             raise UserError(f"--runs-dir {setup.folder}: it is not a folder, so name another one")
+        if allowed.flags.get("model") is not None and setup.model is not None:
+            _require_possible(setup.model)
+
+
+def _require_possible(model: ModelSpec) -> None:
+    """Raise RundryError for a model whose provider is unknown or whose key is missing. Does not connect to it."""
+    refuse_missing_key(model, os.environ)
+    asyncio.run(find_model(model))
 
 
 async def spec_for(allowed: Allowed, asked: StartRun, by: str) -> tuple[RunSpec, list[str]]:

@@ -74,6 +74,18 @@ def test_it_ends_with_its_input_and_writes_nothing_but_the_protocol(home, projec
         assert server.end() == (0, b"", b"")
 
 
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [("nope/nope", "unknown provider in the model name nope/nope"), ("openai/gpt-4o", "no key for openai")],
+)
+def test_a_model_with_which_no_run_could_start_is_refused_before_it_serves(home, project, model, why):
+    ran = home.run("mcp", "--model", model, cwd=project)
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert why in ran.stderr
+    with Raw(home, project, "--model", "nope/nope", "--api-base", "http://127.0.0.1:9") as server:
+        assert server.end() == (0, b"", b"")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_cleanly_although_the_client_keeps_its_pipe_open(home, project, number):
     with Raw(home, project) as server:
