@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from ...protocol import FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..specs.filling import fill
 from ..specs.options import refuse_server, shared_options
 from ..specs.problems import SpecProblem
 from ..specs.reading import SpecText
@@ -43,7 +44,7 @@ def read_finder(
 
 def search_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) -> SearchRequest:
     """Return the search of a file. `given`: None for examples, to check the file. Raises UserError."""
-    file, values = spec.filled(SpecFile, given, workspace)
+    file, values = fill(spec, SpecFile, given, workspace)
     _require_one_way(file)
     worker, recipe = (None, None) if file.worker is None else _worker(file.worker)
     if recipe is Recipe.CRAWL:

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import msgspec
 
 from ...protocol import UserError
 from ..limits import did_you_mean
 from .command_lines import quoted_for, require_no_program
-from .parameters import written
-from .problems import SpecProblem, place_of
+from .parameters import read_values, sample_values, written
+from .problems import SpecProblem, place_of, problem_of
 from .schema import Step, node_at, takes_text
+from .tables import Table
 
 if TYPE_CHECKING:
-    from .tables import ParameterValue, Table
+    from .reading import SpecText
+    from .tables import ParameterValue
 
+Tables = TypeVar("Tables", bound=Table)
 _PLACE = re.compile(r"\{(\{)?set:([^{}]*)\}")
 _KEPT = ("parameters", "kind", "description")
 """Keys at the top level in which nothing is filled in."""
@@ -29,7 +35,29 @@ _ARGUMENTS = (("worker", "command"),)
 """Keys whose values are lists of arguments."""
 
 
-class Filling:
+def fill(
+    spec: SpecText, tables: type[Tables], given: Mapping[str, str] | None, workspace: Path
+) -> tuple[Tables, dict[str, ParameterValue]]:
+    """Return the tables of a file with the values of its parameters, and these values. Raises UserError.
+
+    `given`: texts by name, from `--set`. None: an example of each value, to check the file.
+    """
+    declared = spec.parameters()
+    values = sample_values(declared) if given is None else read_values(declared, given, workspace)
+    filling = _Filling(tables, values)
+    try:
+        made = msgspec.convert(filling.whole(spec.raw), tables)
+    except msgspec.ValidationError as error:
+        raise problem_of(str(error), tables) from None
+    if unused := next((name for name in declared if name not in filling.used), None):
+        raise SpecProblem(
+            f"[parameters.{unused}] is not used: write {{set:{unused}}} where its value belongs, or remove it",
+            ("parameters", unused),
+        )
+    return made, values
+
+
+class _Filling:
     """Fills the values into one file."""
 
     def __init__(self, tables: type[Table], values: Mapping[str, ParameterValue]) -> None:

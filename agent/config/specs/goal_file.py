@@ -10,6 +10,7 @@ import msgspec
 from ...protocol import FilledFile
 from ...protocol.tools.traits import TOOL_TRAITS
 from ..limits import did_you_mean
+from .filling import fill
 from .goal_tables import GoalFile
 from .options import refuse_server, shared_options
 from .problems import SpecProblem
@@ -56,7 +57,7 @@ def read_goal(
 
 def goal_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) -> GoalRequest:
     """Return the goal run of a file. `given`: None for examples, to check the file. Raises UserError."""
-    file, values = spec.filled(GoalFile, given, workspace)
+    file, values = fill(spec, GoalFile, given, workspace)
     for at, tool in enumerate(file.tools):
         if tool not in TOOL_TRAITS:
             raise SpecProblem(f"tools: there is no tool {tool!r}: {did_you_mean(tool, TOOL_TRAITS)}", ("tools", at))

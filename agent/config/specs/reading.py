@@ -8,21 +8,19 @@ import tomllib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from ...protocol import UserError
 from ...system.plain_files import read_plain
-from .filling import Filling
-from .parameters import check_parameters, read_values, sample_values
+from .parameters import check_parameters
 from .problems import SpecProblem, line_of, problem_of
-from .tables import NAME, ParameterTable, ParameterValue, Table
+from .tables import NAME, ParameterTable
 
 if TYPE_CHECKING:
     from .schema import SpecKind
 
-Tables = TypeVar("Tables", bound=Table)
 _LARGEST = 64_000_000
 """Maximum size in bytes: a spec may list many seeds."""
 _COMMANDS: Mapping[SpecKind, str] = {"find": "rundry find", "goal": "rundry run"}
@@ -89,24 +87,3 @@ class SpecText:
                 raise SpecProblem(f"[parameters.{name}] {text}", ("parameters", name, *problem.path)) from None
         check_parameters(found)
         return found
-
-    def filled(
-        self, tables: type[Tables], given: Mapping[str, str] | None, workspace: Path
-    ) -> tuple[Tables, dict[str, ParameterValue]]:
-        """Return the tables with the values of the parameters, and these values. Raises UserError.
-
-        `given`: texts by name, from `--set`. None: an example of each value, to check the file.
-        """
-        declared = self.parameters()
-        values = sample_values(declared) if given is None else read_values(declared, given, workspace)
-        filling = Filling(tables, values)
-        try:
-            made = msgspec.convert(filling.whole(self.raw), tables)
-        except msgspec.ValidationError as error:
-            raise problem_of(str(error), tables) from None
-        if unused := next((name for name in declared if name not in filling.used), None):
-            raise SpecProblem(
-                f"[parameters.{unused}] is not used: write {{set:{unused}}} where its value belongs, or remove it",
-                ("parameters", unused),
-            )
-        return made, values

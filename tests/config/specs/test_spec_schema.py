@@ -17,6 +17,7 @@ from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from rundry.agent.config.finder.tables import TABLES, SpecFile
+from rundry.agent.config.specs.filling import fill
 from rundry.agent.config.specs.goal_tables import GOAL_TABLES, GoalFile
 from rundry.agent.config.specs.published import spec_schema
 from rundry.agent.config.specs.reading import SpecText
@@ -65,7 +66,7 @@ def is_read(raw: dict[str, Any]) -> bool:
     text = SpecText(Path("x.toml"), b"")
     text.raw = raw
     try:
-        text.filled(GoalFile if text.kind == "goal" else SpecFile, None, Path("/"))
+        fill(text, GoalFile if text.kind == "goal" else SpecFile, None, Path("/"))
     except UserError as error:
         return "is not used" in str(error)  # the schema cannot know where a parameter stands
     return True
