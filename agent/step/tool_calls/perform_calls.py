@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,22 +13,21 @@ from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, Tool
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
 from ...stops.quota import OVER_QUOTA
-from ...tools.arguments import EditFile, WriteFile
 from ...tools.execution import read
 from ...tools.mcp_call import parse_call
 from ...tools.result import ToolResult
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import PersonInterrupted
+from .batches import ParsedCall, batches_of, places_of
 from .call_results import CallResults, OnEnding
 from .commands import CommandEnded
 from .gated.at_gate import at_gate
 from .question import ask_person
-from .review import file_identity, perform_as_review, raise_worst
+from .review import perform_as_review, raise_worst
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...tools.context import ToolContext
-    from ...tools.parse import Parsed
     from ...workspace.paths import Workspace
     from ..model_call.stream import Reply
     from ..resources.context import RunContext
@@ -44,14 +41,6 @@ _SKIPPED = {
     "stop": "not run: the person stopped the run",
     "deadline": "not run: the deadline passed",
 }
-PARALLEL_READS = 8
-"""Reads that run in parallel. The time-out of each starts when it starts, not with the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    call: ToolCall
-    parsed: Parsed
 
 
 async def perform_calls(
@@ -70,7 +59,7 @@ async def perform_calls(
     """
     calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
     made, outcome = _parsed(ctx, calls, names), CallResults(work, on_ending)
-    if len(made) == 1 and _ends_work(made[0]):
+    if len(made) == 1 and made[0].effect == "end":
         _end_immediately(ctx, made[0], record, outcome)
         return outcome
     with ctx.events.together():
@@ -79,7 +68,7 @@ async def perform_calls(
     return await _perform(ctx, made, record, outcome)
 
 
-def _end_immediately(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
+def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:
     """Record the call, its result and what follows from it in one commit, so that a crash cannot separate them."""
     refusal = ctx.quotas.take(one.call.tool, ctx.clock.monotonic(), ctx.facts.step)
     with ctx.events.together():
@@ -88,7 +77,7 @@ def _end_immediately(ctx: RunContext, one: _Call, record: Record, outcome: CallR
         _conclude(one, result, 0.0, record, outcome)
 
 
-def _conclude(one: _Call, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+def _conclude(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     """Record the result, and what follows from a call that ended the work. Call it inside a transaction."""
     _finish(one, result, seconds, record, outcome)
     if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.on_ending is not None:
@@ -102,14 +91,14 @@ async def resume_calls(
     return await _perform(ctx, _parsed(ctx, calls, names), record, CallResults())
 
 
-def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[_Call]:
-    return [_Call(call, parse_call(call.tool, call.arguments, names, ctx.tools.mcp)) for call in calls]
+def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[ParsedCall]:
+    return [ParsedCall(call, parse_call(call.tool, call.arguments, names, ctx.tools.mcp)) for call in calls]
 
 
-async def _perform(ctx: RunContext, made: Sequence[_Call], record: Record, outcome: CallResults) -> CallResults:
-    outcome.places = _places(made, ctx.tools.workspace.root)
+async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, outcome: CallResults) -> CallResults:
+    outcome.places = places_of(made, ctx.tools.workspace.root)
     try:
-        for batch in _batches(made, ctx.tools.workspace.root):
+        for batch in batches_of(made, ctx.tools.workspace.root):
             await _together(ctx, batch, record, outcome)
             if outcome.left_open:
                 break
@@ -122,11 +111,11 @@ async def _perform(ctx: RunContext, made: Sequence[_Call], record: Record, outco
     return outcome
 
 
-async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, outcome: CallResults) -> None:
+async def _together(ctx: RunContext, batch: Sequence[ParsedCall], record: Record, outcome: CallResults) -> None:
     """Run several calls in parallel. Each has its result at the end, even after an interrupt."""
     if len(batch) == 1:
         await _answer(ctx, batch[0], record, outcome)
-    elif _is_read(batch[0]):
+    elif batch[0].effect == "read":
         ends = await asyncio.gather(*(_answer(ctx, one, record, outcome) for one in batch), return_exceptions=True)
         raise_worst([end for end in ends if end is not None])
     else:
@@ -135,54 +124,12 @@ async def _together(ctx: RunContext, batch: Sequence[_Call], record: Record, out
         )
 
 
-def _batches(made: Sequence[_Call], root: Path) -> list[list[_Call]]:
-    """Group adjacent reads, and adjacent changes of different files. The call that ends the work comes last."""
-    batches: list[list[_Call]] = []
-    files: set[str] = set()
-    for one in sorted(made, key=_ends):
-        last, file = batches[-1][-1] if batches else None, _file(one, root)
-        if last is not None and _is_read(last) and _is_read(one) and len(batches[-1]) < PARALLEL_READS:
-            batches[-1].append(one)
-        elif file is not None and files and file not in files:
-            batches[-1].append(one)
-            files.add(file)
-        else:
-            batches.append([one])
-            files = set() if file is None else {file}
-    return batches
-
-
-def _places(made: Sequence[_Call], root: Path) -> dict[str, tuple[int, int]]:
-    """Return for each change the number of its file and of all files, if the answer changes several files."""
-    found = {one.call.call_id: file for one in made if (file := _file(one, root)) is not None}
-    files = list(dict.fromkeys(found.values()))
-    return {name: (files.index(file) + 1, len(files)) for name, file in found.items()} if len(files) > 1 else {}
-
-
-def _file(one: _Call, root: Path) -> str | None:
-    """Return the path that a change of one file affects."""
-    given = one.parsed.arguments
-    return file_identity(root, given.path) if isinstance(given, EditFile | WriteFile) else None
-
-
-def _ends(one: _Call) -> bool:
-    return one.parsed.error is None and traits_of(one.call.tool).effect in ("finish", "end")
-
-
-def _ends_work(one: _Call) -> bool:
-    return one.parsed.error is None and traits_of(one.call.tool).effect == "end"
-
-
-def _is_read(one: _Call) -> bool:
-    return one.parsed.error is None and traits_of(one.call.tool).effect == "read"
-
-
-def _called(one: _Call) -> ToolCalled:
+def _called(one: ParsedCall) -> ToolCalled:
     arguments = one.parsed.raw if one.parsed.error is None or one.parsed.raw is not None else one.call.arguments
     return ToolCalled(call_id=one.call.call_id, tool=one.call.tool, arguments=arguments, repaired=one.parsed.repaired)
 
 
-def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
+def _finish(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:
     record(
         ToolFinished(
             call_id=one.call.call_id,
@@ -198,7 +145,7 @@ def _finish(one: _Call, result: ToolResult, seconds: float, record: Record, outc
     outcome.results.append((one.call, one.parsed, result))
 
 
-async def _answer(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> None:
+async def _answer(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:
     """Perform one call and record its result. An error of the program becomes a failed result and a recorded fault."""
     before = ctx.clock.monotonic()
     if one.parsed.error is not None:
@@ -231,7 +178,7 @@ def _interrupted(how: PersonInterrupted) -> ToolResult:
     return ToolResult(ok=False, text=_SKIPPED[str(how)], summary="interrupted")
 
 
-async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _run(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
     if refused := await refused_before_tool(ctx, one.call, one.parsed, record):
         return refused
     match traits_of(one.call.tool).effect:
@@ -252,7 +199,7 @@ async def _run(ctx: RunContext, one: _Call, record: Record, outcome: CallResults
             return await _at_gate(ctx, one, record, outcome)
 
 
-async def _at_gate(ctx: RunContext, one: _Call, record: Record, outcome: CallResults) -> ToolResult | None:
+async def _at_gate(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> ToolResult | None:
     """Return the result, or None if the proposal stays open until someone decides."""
     place, can_stay_open = outcome.places.get(one.call.call_id, (0, 0)), outcome.work is None and ctx.work is None
     gated = await at_gate(ctx, one.call, one.parsed.arguments, record, can_stay_open=can_stay_open, place=place)
@@ -262,7 +209,7 @@ async def _at_gate(ctx: RunContext, one: _Call, record: Record, outcome: CallRes
     return gated.result
 
 
-async def _stop_command(tools: ToolContext, background: Background, one: _Call, record: Record) -> ToolResult:
+async def _stop_command(tools: ToolContext, background: Background, one: ParsedCall, record: Record) -> ToolResult:
     """Stop a background command. It needs no gate, because the model started it."""
     name = tools.command_name(one.parsed.arguments)
     ended = await background.stop(name, "model", record)
@@ -272,13 +219,13 @@ async def _stop_command(tools: ToolContext, background: Background, one: _Call, 
     return ToolResult(ok=True, text=f"`{name}` was ended. Its last lines:\n{ended.output}", summary="ended")
 
 
-def _keep_plan(tools: ToolContext, one: _Call, record: Record) -> ToolResult:
+def _keep_plan(tools: ToolContext, one: ParsedCall, record: Record) -> ToolResult:
     lines = tools.plan(one.parsed.arguments)
     record(PlanChanged(lines=lines))
     return ToolResult(ok=True, text="the plan is kept", summary=f"{len(lines)} lines")
 
 
-def _end_work(one: _Call, outcome: CallResults) -> ToolResult:
+def _end_work(one: ParsedCall, outcome: CallResults) -> ToolResult:
     """End the work. Only the first such call counts."""
     if outcome.ending is not None:
         return ToolResult(ok=False, text="this step already ended with such a call", summary="said already")
@@ -287,7 +234,7 @@ def _end_work(one: _Call, outcome: CallResults) -> ToolResult:
 
 
 def _judge_finish(
-    tools: ToolContext, facts: RunFacts, workspace: Workspace, one: _Call, outcome: CallResults
+    tools: ToolContext, facts: RunFacts, workspace: Workspace, one: ParsedCall, outcome: CallResults
 ) -> ToolResult:
     answer, citations = tools.finish(one.parsed.arguments)
     rejection = reject_finish(answer, citations, workspace, facts.touched())

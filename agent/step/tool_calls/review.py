@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from ...protocol import Event, JournalError, Record, Stamped, Waiting
@@ -43,14 +41,6 @@ def raise_worst(raised: Sequence[BaseException]) -> None:
     """Raise the first error; if there is none, the person's interrupt, if any."""
     for error in sorted(raised, key=lambda error: isinstance(error, PersonInterrupted)):
         raise error
-
-
-def file_identity(root: Path, given: str) -> str | None:
-    """Return one name per file: links resolved, case folded if the file system ignores it. None: not a path."""
-    try:
-        return os.path.realpath(root / given).casefold()
-    except (ValueError, OSError):
-        return None
 
 
 def _until_waiting(record: Record, next_turn: asyncio.Event) -> Record:
