@@ -30,7 +30,6 @@ from .mcp_lists import review_lists
 from .model_call.call import Failed, call, prepare
 from .resources.activity import PersonInterrupted
 from .tool_calls.command_changes import record_background_changes
-from .tool_calls.perform_calls import perform_calls
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
@@ -147,7 +146,9 @@ async def _step(
         runs = "tool"
         await ctx.activity.interruptible(ctx.before_acting())
         names = [spec.name for spec in specs] if constrained is None else TOOLS
-        outcome = await perform_calls(ctx, reply, record, step=number, work=work.work, names=names, on_ending=on_ending)
+        outcome = await ctx.calls.perform(
+            ctx, reply.calls, record, step=number, work=work.work, names=names, on_ending=on_ending
+        )
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         runs = "check"

@@ -34,6 +34,7 @@ from rundry.agent.protocol import (
 from rundry.agent.run.client.start_request import Order
 from rundry.agent.run.setup.assemble import assemble
 from rundry.agent.run.setup.inputs import Inputs, ProcessContext
+from rundry.agent.step.tool_calls.perform_calls import GatedCalls
 
 
 class Held:
@@ -97,6 +98,7 @@ async def search(tmp_path: Path):
                 facts=facts_of(journal),
                 order=order,
                 process=process,
+                calls=GatedCalls(),
                 on_event=lambda stamped: None,
             )
         )

@@ -27,6 +27,7 @@ from ...protocol import (
     UserError,
     WorkResult,
 )
+from ...step.tool_calls.perform_calls import GatedCalls
 from ...view.keeper import ViewKeeper
 from ...view.reading import reading_progress
 from ..children.child_runs import ChildRuns
@@ -52,7 +53,6 @@ from .signals import Signals, received_signals
 from .spans import exported_spans, record_failure
 
 if TYPE_CHECKING:
-    from ...facts.facts import RunFacts
     from ...journal.integrity.damage import Damage
     from ...step.resources.context import RunContext
     from ..client.start_request import Order
@@ -97,7 +97,16 @@ async def _run_claimed(
                 on_event = keeper.listener(on_event)
                 if process.spans is not None:
                     on_event = process.spans.listener(journal, on_event)
-                return await _run(journal, facts, damage, order, on_event, process, signals, tell)
+                inputs = Inputs(
+                    journal=journal,
+                    facts=facts,
+                    order=order,
+                    process=process,
+                    calls=GatedCalls(),
+                    on_event=on_event,
+                    tell=tell,
+                )
+                return await _run(inputs, damage, signals)
         except JournalError as error:
             if journal.has_written:
                 raise JournalUnwritable(str(error)) from error
@@ -106,36 +115,26 @@ async def _run_claimed(
             journal.close()
 
 
-async def _run(
-    journal: Journal,
-    facts: RunFacts,
-    damage: Damage,
-    order: Order,
-    on_event: OnEvent,
-    process: ProcessContext,
-    signals: Signals,
-    tell: Callable[[str], None],
-) -> Outcome:
-    making = asyncio.ensure_future(
-        _assemble(Inputs(journal=journal, facts=facts, order=order, process=process, on_event=on_event, tell=tell))
-    )
+async def _run(inputs: Inputs, damage: Damage, signals: Signals) -> Outcome:
+    order, process = inputs.order, inputs.process
+    making = asyncio.ensure_future(_assemble(inputs))
     signals.on = lambda _: making.cancel()
     try:
         assembled = await making
     except (Refusal, UserError) as refusal:
-        if facts.started:
+        if inputs.facts.started:
             raise  # the run stays as it is
-        return _end_early(journal, facts, order, Finish(reason=Reason.REFUSED, detail=str(refusal)), on_event)
+        return _end_early(inputs, Finish(reason=Reason.REFUSED, detail=str(refusal)))
     except asyncio.CancelledError:
         if not signals.names:
             raise
         detail = f"stopped by {signals.names[0]} before it began"
-        return _end_early(journal, facts, order, Finish(reason=Reason.USER, detail=detail), on_event)
+        return _end_early(inputs, Finish(reason=Reason.USER, detail=detail))
     ctx = with_remote_tools(assembled.ctx, order)
     try:
         if isinstance(ctx.models.of_run, RemoteModel):
             await ctx.models.of_run.encoding_loaded()
-        tools = tools_of(journal.spec)
+        tools = tools_of(inputs.journal.spec)
         finder, passes, children = search_of(ctx, process, order), passes_of(ctx, tools), _children_of(ctx, process)
         run = live_run(ctx, assembled.messages, tools, finder, passes, children)
         begun = Beginning(order, assembled.notes, damage)
@@ -283,8 +282,9 @@ def _unwrap(error: Exception) -> Exception:
     return _unwrap(inner[0]) if len(inner) == 1 else error
 
 
-def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_event: OnEvent) -> Outcome:
+def _end_early(inputs: Inputs, end: Finish) -> Outcome:
     """Record that the run began or resumed, and ended immediately. Nothing else is changed."""
+    journal, facts, order = inputs.journal, inputs.facts, inputs.order
     spec = journal.spec
     first = (
         RunResumed(run_id=spec.run_id, from_seq=facts.last_seq, notes=order.notes)
@@ -292,6 +292,6 @@ def _end_early(journal: Journal, facts: RunFacts, order: Order, end: Finish, on_
         else bare_start(spec, str(journal.path), order.notes)
     )
     outcome = outcome_of(facts, end, answer=None, seconds=0.0, journal=journal.path)
-    on_event(journal.append(first))
-    on_event(journal.append(ended_event(outcome), durable=True))
+    inputs.on_event(journal.append(first))
+    inputs.on_event(journal.append(ended_event(outcome), durable=True))
     return outcome

@@ -25,8 +25,6 @@ from ...protocol import (
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.command_changes import check_lost_command
-from ...step.tool_calls.gated.at_gate import carry_out_ruling
-from ...step.tool_calls.perform_calls import resume_calls
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
@@ -101,7 +99,7 @@ async def _answer(
             _finish(call, text, record)
     if handoff is not None:
         return [WorkResult(steps=1, handoff=handoff)]
-    outcome = await resume_calls(ctx, again, record, names=[*run.tools, *ctx.tools.mcp.names()])
+    outcome = await ctx.calls.resume(ctx, again, record, names=[*run.tools, *ctx.tools.mcp.names()])
     if dangling and not outcome.left_open:
         await ctx.fingerprint.refresh()
         await verify(ctx, record, claim=outcome.ended_with == "finish")
@@ -181,7 +179,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
         return _note_written(run, call, opened, after, record)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))
     arguments = parse_arguments(call.tool, call.arguments, run.tools).arguments
-    gated = await carry_out_ruling(ctx, call, arguments, ruling, record)
+    gated = await ctx.calls.carry_out(ctx, call, arguments, ruling, record)
     result = gated.result
     if result is not None:
         record(

@@ -104,6 +104,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
         dependencies=Dependencies(events, journal, facts, tree.workspace.root),
     )
     ctx = _ctx(inputs, tree, git, core)
+    _remember_outputs(facts, ctx.tools)
     return Assembled(ctx=ctx, messages=core.messages, dependencies=core.dependencies, notes=())
 
 
@@ -115,7 +116,6 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         tree, snapshots, journal, clock, read_only=guarded.read_only, record=events.record, send=core.messages.send
     )
     tools = tool_context(tree, journal, facts, core.models, guarded, background, core.usage)
-    _remember_outputs(facts, tools)
     return RunContext(
         journal=journal,
         facts=facts,
@@ -132,6 +132,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         fingerprint=Fingerprint(facts, snapshots, tree.files),
         sandbox=tree.sandbox,
         tools=tools,
+        calls=inputs.calls,
         guard=tree.guard,
         guarded=guarded,
         quotas=Quotas(lambda: facts.spec.gate.quotas, _used(facts)),

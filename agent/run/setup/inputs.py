@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
     from ...protocol import Clock, Model, ModelSpec
+    from ...step.resources.context import ToolCalls
     from ...step.resources.recorder import Listener
     from ...telemetry.live import Telemetry
     from ..client.start_request import Order
@@ -44,12 +45,13 @@ class ProcessContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The arguments of `assemble`: a run, what is requested of it, and its process."""
+    """The arguments of `assemble`: a run, what is requested of it, its process, and what performs its tool calls."""
 
     journal: Journal
     facts: RunFacts
     order: Order
     process: ProcessContext
+    calls: ToolCalls
     on_event: Listener
     """Called with each event of the run."""
 

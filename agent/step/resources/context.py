@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    import msgspec
+
     from ...facts.facts import RunFacts
     from ...gate.gate import Gate
+    from ...gate.ruling import Ruling
     from ...journal.journal import Journal
-    from ...protocol import Clock, StallEnd
+    from ...protocol import Clock, Record, StallEnd, ToolCall
     from ...stops.guard import Guard
     from ...stops.quota import Quotas
     from ...tools.context import ToolContext
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from ..checks.guarded import Guarded
     from ..constrained import Constrained
     from ..tool_calls.background import Background
+    from ..tool_calls.call_results import CallResults, GateResult, OnEnding
     from ..tool_calls.commits import Commits
     from .activity import Activity
     from .ancestors import Ancestors
@@ -31,6 +35,39 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .stall_watches import StallWatches
     from .usage import Usage
+
+
+class ToolCalls(Protocol):
+    """Performs the tool calls of the model. Each gets one result, unless its proposal stays open.
+
+    The runner passes it in, so that a step does not import the tools.
+    """
+
+    async def perform(
+        self,
+        ctx: RunContext,
+        calls: Sequence[ToolCall],
+        record: Record,
+        *,
+        step: int,
+        work: str | None,
+        names: Sequence[str],
+        on_ending: OnEnding | None,
+    ) -> CallResults:
+        """Record and perform the calls of an answer. `names`: the offered tools. Raises PersonInterrupted."""
+        ...
+
+    async def resume(
+        self, ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+    ) -> CallResults:
+        """Perform calls that are in the journal without a result. Raises PersonInterrupted."""
+        ...
+
+    async def carry_out(
+        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
+    ) -> GateResult:
+        """Carry out a ruling on a file change, after the runner died that should have done it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +94,7 @@ class RunContext:
     fingerprint: Fingerprint
     sandbox: Sandbox
     tools: ToolContext
+    calls: ToolCalls
     guard: Guard
     guarded: Guarded
     """The guarded files, compared by content."""

@@ -1,4 +1,4 @@
-"""The results of a step's tool calls."""
+"""The results of tool calls: of one call at the gate, and of all calls of a step."""
 
 from __future__ import annotations
 
@@ -38,3 +38,15 @@ class CallResults:
     """Why someone has to decide."""
     left_open: set[str] = field(default_factory=set[str])
     """Calls without a result yet, because their proposals stay open."""
+
+
+@dataclass(slots=True)
+class GateResult:
+    """The result of one call at the gate."""
+
+    result: ToolResult | None
+    """None: its proposal stays open."""
+    handoff: str | None = None
+    """Why someone has to decide."""
+    is_rejected: bool = False
+    """Whether a person rejected it."""

@@ -19,19 +19,20 @@ from ...tools.result import ToolResult
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import PersonInterrupted
 from .batches import ParsedCall, batches_of, places_of
-from .call_results import CallResults, OnEnding
+from .call_results import CallResults
 from .commands import CommandEnded
-from .gated.at_gate import at_gate
+from .gated.at_gate import at_gate, carry_out_ruling
 from .question import ask_person
 from .review import perform_as_review, raise_worst
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
+    from ...gate.ruling import Ruling
     from ...tools.context import ToolContext
     from ...workspace.paths import Workspace
-    from ..model_call.stream import Reply
     from ..resources.context import RunContext
     from .background import Background
+    from .call_results import GateResult, OnEnding
 
 _SKIPPED = {
     "interrupt": "not run: the person interrupted the step",
@@ -43,29 +44,46 @@ _SKIPPED = {
 }
 
 
-async def perform_calls(
-    ctx: RunContext,
-    reply: Reply,
-    record: Record,
-    *,
-    step: int,
-    work: str | None,
-    names: Sequence[str],
-    on_ending: OnEnding | None = None,
-) -> CallResults:
-    """Perform all calls: reads in parallel, changes of several files as one review, the rest in order, `finish` last.
+class GatedCalls:
+    """Performs the tool calls of the model. The gate decides about those that change something."""
 
-    If a proposal stays open, its call and those after it have no result. Raises PersonInterrupted at the end.
-    """
-    calls = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(reply.calls, 1)]
-    made, outcome = _parsed(ctx, calls, names), CallResults(work, on_ending)
-    if len(made) == 1 and made[0].effect == "end":
-        _end_immediately(ctx, made[0], record, outcome)
-        return outcome
-    with ctx.events.together():
-        for one in made:
-            record(_called(one))
-    return await _perform(ctx, made, record, outcome)
+    async def perform(
+        self,
+        ctx: RunContext,
+        calls: Sequence[ToolCall],
+        record: Record,
+        *,
+        step: int,
+        work: str | None,
+        names: Sequence[str],
+        on_ending: OnEnding | None,
+    ) -> CallResults:
+        """Perform all calls: reads in parallel, changes of several files as one review, the rest in order.
+
+        A call that ends the work comes last. If a proposal stays open, its call and those after it have no result.
+        Raises PersonInterrupted at the end.
+        """
+        named = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(calls, 1)]
+        made, outcome = _parsed(ctx, named, names), CallResults(work, on_ending)
+        if len(made) == 1 and made[0].effect == "end":
+            _end_immediately(ctx, made[0], record, outcome)
+            return outcome
+        with ctx.events.together():
+            for one in made:
+                record(_called(one))
+        return await _perform(ctx, made, record, outcome)
+
+    async def resume(
+        self, ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
+    ) -> CallResults:
+        """Perform calls that are in the journal without a result, when a run resumes."""
+        return await _perform(ctx, _parsed(ctx, calls, names), record, CallResults())
+
+    async def carry_out(
+        self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
+    ) -> GateResult:
+        """Carry out a ruling on a file change, after the runner died that should have done it."""
+        return await carry_out_ruling(ctx, call, arguments, ruling, record)
 
 
 def _end_immediately(ctx: RunContext, one: ParsedCall, record: Record, outcome: CallResults) -> None:
@@ -82,13 +100,6 @@ def _conclude(one: ParsedCall, result: ToolResult, seconds: float, record: Recor
     _finish(one, result, seconds, record, outcome)
     if outcome.ending is not None and outcome.ended_with == one.call.tool and outcome.on_ending is not None:
         outcome.on_ending(outcome.work, one.call.tool, outcome.ending)
-
-
-async def resume_calls(
-    ctx: RunContext, calls: Sequence[ToolCall], record: Record, *, names: Sequence[str]
-) -> CallResults:
-    """Perform calls that are in the journal without a result, when a run resumes."""
-    return await _perform(ctx, _parsed(ctx, calls, names), record, CallResults())
 
 
 def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[ParsedCall]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +16,7 @@ from ....tools.execution import carry_out, draft_of, plan_again
 from ....tools.result import ToolResult
 from ...hooks.tool_hooks import notes_after_edit
 from ...resources.recorder import with_waiting
+from ..call_results import GateResult
 from ..commands import run_at_gate
 from .mcp_tools import call_tool
 
@@ -28,18 +28,6 @@ Arguments = msgspec.Struct | None
 """The checked arguments of a call."""
 NOT_KEPT_OPEN = "The proposal of {one} does not stay open: {it} is worked again when the run is resumed"
 CANNOT_REOPEN = "it cannot be shown again unchanged"
-
-
-@dataclass(slots=True)
-class GateResult:
-    """The result of one call at the gate."""
-
-    result: ToolResult | None
-    """None: its proposal stays open."""
-    handoff: str | None = None
-    """Why someone has to decide."""
-    is_rejected: bool = False
-    """Whether a person rejected it."""
 
 
 async def at_gate(
