@@ -34,7 +34,8 @@ from acp.schema import (
 from rundry.agent import VERSION, GateMode, RundryError, candidates, list_runs
 
 from ..run_controller import RunController
-from ..setup.start import Setup, folder_of
+from ..setup.folders import folder_of
+from ..setup.start import Setup
 from ..text import one_line
 from .options import modes_of
 from .prompt_text import Block, message_of

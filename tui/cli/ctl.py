@@ -34,7 +34,7 @@ from ..attaching import with_images
 from ..border.json_out import print_json
 from ..deciding.question import Declined
 from ..run.resume_command import raised, way_on
-from ..setup.start import folder_of, workspace_of
+from ..setup.folders import folder_of, workspace_of
 from ..text import one_line
 from .verbs import QUEUED, VERBS, Given, commands_of, near, verb_of
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from rundry.agent import fork_run, plural
 
 from ..border.json_out import print_json
+from ..setup.folders import folder_of
 from ..setup.resuming import find_any
-from ..setup.start import folder_of
 from ..text import one_line, show
 
 _MOST = 12

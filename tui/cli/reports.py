@@ -28,7 +28,7 @@ from ..border.json_out import print_json
 from ..exports.page.report_page import report_page
 from ..exports.report import plot_lines, report_plots, summary
 from ..exports.writing import as_bytes, write_new
-from ..setup.start import folder_of, workspace_of
+from ..setup.folders import folder_of, workspace_of
 from ..text import one_line, path_line
 
 _TASK, _SIGNATURE = 70, 60

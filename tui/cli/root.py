@@ -284,7 +284,7 @@ def _watch(ref: str | None, flags: Mapping[str, object], *, web: bool, port: int
 def _key(kind: ItemKind, text: str, flags: Mapping[str, object]) -> int:
     from rundry.agent import item_key
 
-    from ..setup.start import workspace_of
+    from ..setup.folders import workspace_of
     from ..text import one_line
 
     found = item_key(kind, text, workspace_of(flags), of_user=True)

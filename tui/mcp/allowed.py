@@ -11,7 +11,7 @@ import msgspec
 
 from rundry.agent import Budget, GateMode, UserError, parse_duration, parse_money, parse_number
 
-from ..setup.start import folder_of, workspace_of
+from ..setup.folders import folder_of, workspace_of
 
 Number = TypeVar("Number", int, float)
 

@@ -31,8 +31,9 @@ from rundry.agent import (
     with_search_limits,
 )
 
+from .folders import workspace_of
 from .recipes import is_spec, search_of_word
-from .start import Setup, workspace_of
+from .start import Setup
 
 
 def requested_search(words: Sequence[str], flags: Mapping[str, object]) -> SearchRequest:

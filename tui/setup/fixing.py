@@ -26,7 +26,8 @@ from rundry.agent import (
 )
 
 from ..exports.findings.rows import FoundRow, findings_of
-from .start import Setup, folder_of
+from .folders import folder_of
+from .start import Setup
 
 FIELDS = ("{file}", "{line}", "{key}", "{title}")
 """Fields of a finding that `--until` may contain. Their values are quoted for the shell."""

@@ -23,7 +23,8 @@ from rundry.agent import (
     read_goal,
 )
 
-from .start import Setup, workspace_of
+from .folders import workspace_of
+from .start import Setup
 
 _ENDING = ".toml"
 

@@ -30,7 +30,8 @@ from rundry.agent import (
     run_state,
 )
 
-from .start import Setup, folder_of, workspace_of
+from .folders import folder_of, workspace_of
+from .start import Setup
 
 _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds", "deadline": "deadline"}
 

@@ -16,7 +16,6 @@ from ...tools.reading.fetching import Fetcher
 from ...tools.tool_table import TOOLS
 from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
-from .worktree_preflight import branch_of
 
 
 def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
@@ -29,9 +28,7 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
         raise UserError(f"--loop {spec.loop}: use rundry find FILE.toml --every 6h")
     if spec.loop is LoopKind.FIX and spec.fix is None:
         raise UserError(f"--loop {spec.loop}: use rundry fix RUN --until CMD")
-    branch = branch_of(spec)
-    origin = branch.worktree_of if branch is not None else None
-    validate_predicates(spec.predicates, Path(origin or spec.workspace))
+    validate_predicates(spec.predicates, Path(spec.home))
     require_usable_commands(spec, env)
     target_of(spec.otel, env)
     offered = tools_of(spec)

@@ -88,9 +88,8 @@ async def check_size(spec: RunSpec) -> None:
     branch = branch_of(spec)
     if branch is None and not _is_parallel(spec):
         return
-    origin = branch.worktree_of if branch is not None else None
     try:
-        await asyncio.to_thread(measure, Path(origin or spec.workspace))
+        await asyncio.to_thread(measure, Path(spec.home))
     except TooLarge as error:
         raise Refusal(_no_merge(str(error)) if branch is None else _no_roll_back(str(error))) from None
 
@@ -145,8 +144,7 @@ async def _missing_in_worktrees(spec: RunSpec, env: Mapping[str, str]) -> list[s
     has_tries = spec.improve is not None and spec.improve.tries > 1
     if not has_tries and not _is_parallel(spec):
         return []
-    branch, whose = branch_of(spec), "the tries" if has_tries else "the items"
-    folder = Path((branch.worktree_of if branch is not None else None) or spec.workspace)
+    folder, whose = Path(spec.home), "the tries" if has_tries else "the items"
     try:
         found = await Repository.find(folder, env)
         return [] if found is None else await _note_on_ignored(found, folder, whose)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...border.json_out import print_json
 from ...run.extensions import Extensions
 from ...setup.connected import skill_data, state_words
-from ...setup.start import workspace_of
+from ...setup.folders import workspace_of
 from ...text import one_line
 
 if TYPE_CHECKING:

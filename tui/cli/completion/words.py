@@ -25,8 +25,8 @@ from rundry.agent import (
     load_settings,
 )
 
+from ...setup.folders import folder_of
 from ...setup.recipes import recipes_of
-from ...setup.start import folder_of
 from ...text import one_line
 from ..usage import BARE
 from ..verbs import VERBS
