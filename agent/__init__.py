@@ -88,8 +88,8 @@ if TYPE_CHECKING:
     from .run.handoff.handoff import handoff_after_end
     from .run.process.in_process import begin_in_process, run_in_process
     from .run.process.notify_hook import start_notify_hook
+    from .run.process.refused import refused_events
     from .run.proposals.refresh import refresh_proposals
-    from .run.setup.preflight import refused_events
     from .run.setup.small_window import check_context
     from .run.setup.surroundings.variables import variables_left_out
     from .run.setup.validate_spec import validate_spec

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rundry.agent import ResumeChanges, Session, Settings
 
     from .app import RundryApp, ViewResult
-    from .headless.output import Output
     from .notify import Notifier
     from .run_controller import RunController
     from .setup.start import Setup
@@ -78,16 +77,6 @@ def _open_next(code: int, result: ViewResult, flags: Mapping[str, object]) -> in
             return open_watched(run, kept, came_from_parent=what == "child")
         case _:
             return code
-
-
-def drive_or_open(setup: Setup, task: str, flags: Mapping[str, object], output: Output | None, command: str) -> int:
-    """Drive a run that is set up without a screen, or open its screen. Return the exit code. Raises RundryError."""
-    if output is None:
-        return open_prepared(setup, task, flags, command)
-    with quick_imports():
-        from .headless.plain import drive_new
-
-    return drive_new(setup, task, flags, output)
 
 
 def open_prepared(setup: Setup, task: str, flags: Mapping[str, object], command: str) -> int:

@@ -19,7 +19,6 @@ from .kinds import WholeNumber, Words
 from .options import (
     FIXED,
     LIMITED,
-    LOOKED_AT,
     PLAYED,
     RESUMED,
     SEARCHED,
@@ -34,7 +33,9 @@ from .run_commands import beside_a_run
 from .usage import ABOUT, FIND, FIX, FindCommand, RunCommand, Usage, line_of
 
 if TYPE_CHECKING:
-    from rundry.agent import ItemKind
+    from rundry.agent import ItemKind, ResumeChanges
+
+    from ..setup.start import Setup
 
 
 @click.group(cls=Usage, help=ABOUT, context_settings={"max_content_width": 110, "help_option_names": ["-h", "--help"]})
@@ -116,42 +117,6 @@ def watch(run_: str | None, web: bool, port: int | None, **flags: object) -> Non
     _guarded(lambda: _watch(run_, flags, web=web, port=port))
 
 
-@cli.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--cwd", metavar="DIR", help="Runs of this workspace; default: all.")
-@click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
-def runs(as_json: bool, **flags: object) -> None:
-    """List runs and how they ended."""
-    from .lists import print_runs
-
-    _guarded(lambda: print_runs(flags, as_json=as_json))
-
-
-@cli.command(short_help="List the models that can be reached.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--api-base", metavar="URL", help="Also check this server.")
-@click.option("--all", "all_", is_flag=True, help="Also list providers that need a key, with its variable.")
-def models(as_json: bool, all_: bool, **flags: object) -> None:
-    """List the models that can be reached: keys that are set, local servers that answer."""
-    from .lists import print_models
-
-    _guarded(lambda: print_models(flags, as_json=as_json, whole=all_))
-
-
-@cli.command(short_help="Report what is set up, what is missing and how to fix it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@run_options(LOOKED_AT)
-def doctor(as_json: bool, **flags: object) -> None:
-    """Report what is set up, what is missing and how to fix it.
-
-    Exit code 0: nothing is missing. 1: something is, such as a model or git. 2: an option, the config, a key or a theme
-    is wrong.
-    """
-    from .lists import print_doctor
-
-    _guarded(lambda: print_doctor(flags, as_json=as_json))
-
-
 @cli.command(short_help="Print the key of an item.")
 @click.argument("kind", type=Words(["url", "file", "value"]))
 @click.argument("text")
@@ -178,7 +143,7 @@ def main() -> NoReturn:
             from .completion.shells import prepare
 
             prepare(cli)
-        cli.main(prog_name="rundry", standalone_mode=False)
+        cli.main(prog_name="rundry", standalone_mode=False, obj=_resume_decided)
     except click.ClickException as error:
         _fail(line_of(error))
     except click.Abort:
@@ -196,11 +161,10 @@ def _refuse_what_is_no_text(args: Sequence[str]) -> None:
 
 
 def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
-    from ..opening import drive_or_open
     from .task import goal_of, task_of
 
     if (setup := goal_of(words, flags, output)) is not None:
-        return drive_or_open(setup, setup.wanted.task, flags, output, "run")
+        return _drive_or_open(setup, setup.wanted.task, flags, output, "run")
     task = task_of(words, cli.commands, adds_input=output is Output.ANSWER)
     if flags.get("continue_"):
         from ..setup.resuming import find_continued
@@ -210,25 +174,20 @@ def _run(words: Sequence[str], flags: Mapping[str, object], output: Output | Non
         from ..opening import open_new
 
         return open_new(task, flags)
-    with quick_imports():
-        from ..headless.plain import run_headless
-
-    return run_headless(task, flags, output)
+    return _drive_task(task, flags, output)
 
 
 def _demo(flags: Mapping[str, object], output: Output | None) -> int:
     if output is not None:
-        from ..headless.plain import run_headless
         from ..setup.start import demo_flags
 
-        return run_headless(*demo_flags(flags), output)
+        return _drive_task(*demo_flags(flags), output)
     from ..opening import open_demo
 
     return open_demo(flags)
 
 
 def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, output: Output | None) -> int:
-    from ..opening import drive_or_open
     from ..setup.finding import FindSetup, requested_search, unfinished
 
     if flags.get("every") is not None:
@@ -240,31 +199,68 @@ def _find(words: Sequence[str], flags: Mapping[str, object], *, again: bool, out
     if again:
         kept = {name: flags.get(name) for name in (*RESUMED, *LIMITED, "executor")}
         return _resume(str(unfinished(setup)), kept, hint=None, since=None, output=output)
-    return drive_or_open(setup, setup.wanted.task, flags, output, "find")
+    return _drive_or_open(setup, setup.wanted.task, flags, output, "find")
 
 
 def _fix(words: Sequence[str], flags: Mapping[str, object], output: Output | None) -> int:
-    from ..opening import drive_or_open
     from ..setup.fixing import FixSetup, source_of
     from .task import task_of
 
     if len(words) > 1:  # `rundry fix the tests`: a task that begins with the name of a command
         task_of(["fix", *words], (), adds_input=False)
     setup = FixSetup(source_of(words[0], flags), flags, headless=output is not None)
-    return drive_or_open(setup, setup.task, flags, output, "fix")
+    return _drive_or_open(setup, setup.task, flags, output, "fix")
+
+
+def _drive_or_open(setup: Setup, task: str, flags: Mapping[str, object], output: Output | None, command: str) -> int:
+    if output is None:
+        from ..opening import open_prepared
+
+        return open_prepared(setup, task, flags, command)
+    return _drive(setup, task, flags, output)
+
+
+def _drive_task(task: str | None, flags: Mapping[str, object], output: Output) -> int:
+    with quick_imports():
+        from ..headless.plain import headless_setup
+
+    return _drive(*headless_setup(task, flags, output), flags, output)
+
+
+def _drive(setup: Setup, task: str, flags: Mapping[str, object], output: Output) -> int:
+    with quick_imports():
+        from rundry.agent import begin_in_process  # the runner, which a screen never needs
+
+        from ..headless.plain import drive_new
+
+    return drive_new(setup, task, flags, output, begin_in_process)
 
 
 def _resume(
-    ref: str | None, flags: Mapping[str, object], *, hint: str | None, since: int | None, output: Output | None
+    ref: str | None,
+    flags: Mapping[str, object],
+    *,
+    hint: str | None,
+    since: int | None,
+    output: Output | None,
+    decided: ResumeChanges | None = None,
 ) -> int:
-    if output is not None:
-        with quick_imports():
-            from ..headless.plain import resume_headless
+    if output is None:
+        from ..opening import open_resumed
 
-        return resume_headless(ref, flags, hint=hint, since=since, output=output)
-    from ..opening import open_resumed
+        return open_resumed(ref, flags, hint=hint, decided=decided)
+    with quick_imports():
+        from ..headless.plain import resumption
 
-    return open_resumed(ref, flags, hint=hint)
+    resumed = resumption(ref, flags, hint=hint, since=since, output=output, decided=decided)
+    with quick_imports():
+        from rundry.agent import run_in_process
+
+    return resumed.drive(run_in_process)
+
+
+def _resume_decided(ref: str, flags: Mapping[str, object], decided: ResumeChanges, output: Output | None) -> int:
+    return _resume(ref, flags, hint=decided.hint, since=None, output=output, decided=decided)
 
 
 def _watch(ref: str | None, flags: Mapping[str, object], *, web: bool, port: int | None) -> int:

@@ -16,6 +16,7 @@ from .options import EDITED, RESUMED, headless_options, run_options
 if TYPE_CHECKING:
     from rundry.agent import GateVerdict
 
+    from ..deciding.command import ResumeDecided
     from ..headless.output import Output
 
 _WHERE = (
@@ -26,12 +27,12 @@ _WHERE = (
 
 def beside_a_run(cli: click.Group) -> None:
     """Add these commands to the group."""
-    cli.add_command(acp)
     for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
         for option in reversed(_WHERE):
             option(command)
         cli.add_command(command)
-    cli.add_command(mcp)
+    for command in (acp, mcp, runs):
+        cli.add_command(command)
 
 
 class _Verbs(click.Command):
@@ -96,6 +97,17 @@ def verify(run_: str | None, command: str | None, as_json: bool, **flags: object
     guarded(lambda: check(run_, flags, command=command, as_json=as_json))
 
 
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--cwd", metavar="DIR", help="Runs of this workspace; default: all.")
+@click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
+def runs(as_json: bool, **flags: object) -> None:
+    """List runs and how they ended."""
+    from .lists import print_runs
+
+    guarded(lambda: print_runs(flags, as_json=as_json))
+
+
 @click.command(short_help="List the runs that wait for a person.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def handoffs(as_json: bool, **flags: object) -> None:
@@ -122,27 +134,34 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(short_help="Approve a proposal that waits, then resume its run.")
 @_deciding
 @click.option("--hunks", metavar="1,3", help="Accept only these hunks.")
-def approve(run_: str | None, hunks: str | None, output: Output | None, **flags: object) -> None:
+@click.pass_obj
+def approve(resume: ResumeDecided, run_: str | None, hunks: str | None, output: Output | None, **flags: object) -> None:
     """Apply exactly the proposal of RUN that --digest names, then resume the run. `rundry handoffs` lists proposals.
 
     If its file changed, the proposal is rebased or in conflict: nothing is applied, and it needs a new decision.
     The digest of a suspect check accepts its result. Exit code 75: the decision was not recorded; try later.
     """
-    _decide("approve", run_, hunks, flags, output)
+    _decide("approve", run_, hunks, flags, output, resume)
 
 
 @click.command(short_help="Reject a proposal that waits, then resume its run.")
 @_deciding
-def reject(run_: str | None, output: Output | None, **flags: object) -> None:
+@click.pass_obj
+def reject(resume: ResumeDecided, run_: str | None, output: Output | None, **flags: object) -> None:
     """Reject the proposal, or the suspect check, of RUN that --digest names, then resume the run.
 
     Exit code 75: the decision was not recorded; try later.
     """
-    _decide("reject", run_, None, flags, output)
+    _decide("reject", run_, None, flags, output, resume)
 
 
 def _decide(
-    verdict: GateVerdict, run_: str | None, hunks: str | None, flags: dict[str, object], output: Output | None
+    verdict: GateVerdict,
+    run_: str | None,
+    hunks: str | None,
+    flags: dict[str, object],
+    output: Output | None,
+    resume: ResumeDecided,
 ) -> None:
     from ..deciding.command import decide
 
@@ -156,6 +175,7 @@ def _decide(
             hunks=hunks,
             reason=None if reason is None else str(reason),
             output=output,
+            resume=resume,
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from rundry.agent import (
@@ -27,6 +27,9 @@ from ..setup.resuming import find
 from ..text import one_line, path_line
 from .question import NOT_RECORDED, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
+ResumeDecided = Callable[[str, Mapping[str, object], ResumeChanges, Output | None], int]
+"""Resumes a run with a decision: on the screen, or without one if an output is given. Returns the exit code."""
+
 
 def decide(
     ref: str | None,
@@ -37,6 +40,7 @@ def decide(
     hunks: str | None,
     reason: str | None,
     output: Output | None,
+    resume: ResumeDecided,
 ) -> int:
     """Decide on one proposal, then let the run continue. Return the exit code. Raises RundryError.
 
@@ -55,7 +59,7 @@ def decide(
         if suspect is not None and is_about_result(suspect, state, digest):
             confirm_result(suspect, run_id, verdict, digest)
             changes = _about_result(suspect, verdict, hunks, reason)
-            return _resume(ref or run_id, flags, changes, output)
+            return _resume(ref or run_id, flags, changes, output, resume)
         opened = _proposal(state, suspect, run_id, verdict, digest)
     except Declined:
         print("no decision was made")
@@ -66,7 +70,7 @@ def decide(
 
         return put_decision(path, command, as_json=output is Output.JSON)
     changes = ResumeChanges(decision=command)
-    return _resume(ref or run_id, flags, changes, output)
+    return _resume(ref or run_id, flags, changes, output, resume)
 
 
 def _proposal(
@@ -78,20 +82,16 @@ def _proposal(
     return chosen(state, run_id, verdict, digest)
 
 
-def _resume(ref: str, flags: Mapping[str, object], decided: ResumeChanges, output: Output | None) -> int:
+def _resume(
+    ref: str, flags: Mapping[str, object], decided: ResumeChanges, output: Output | None, resume: ResumeDecided
+) -> int:
     """Resume the run with the decision. Return the exit code. Raises RundryError."""
-    if output is not None or not has_terminal():
-        from ..headless.plain import resume_headless
-
-        try:
-            return resume_headless(
-                ref, flags, hint=decided.hint, since=None, output=output or Output.LINES, decided=decided
-            )
-        except Refusal as refusal:
-            raise Refusal(f"{refusal}; {NOT_RECORDED}") from refusal
-    from ..opening import open_resumed
-
-    return open_resumed(ref, flags, hint=decided.hint, decided=decided)
+    if output is None and has_terminal():
+        return resume(ref, flags, decided, None)
+    try:
+        return resume(ref, flags, decided, output or Output.LINES)
+    except Refusal as refusal:
+        raise Refusal(f"{refusal}; {NOT_RECORDED}") from refusal
 
 
 def _about_result(suspect: SuspectResult, verdict: str, hunks: str | None, reason: str | None) -> ResumeChanges:

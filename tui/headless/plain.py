@@ -6,8 +6,10 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from rundry.agent import (
     Journal,
@@ -18,8 +20,8 @@ from rundry.agent import (
     Unreachable,
     UserError,
     last_end,
-    quick_imports,
     reading_progress,
+    refused_events,
 )
 
 from ..attaching import images_of_task, with_hint_images
@@ -32,40 +34,90 @@ from .output import Output
 from .printing import AnswerPrinter, JsonPrinter, LinePrinter
 from .waits import with_waits
 
+if TYPE_CHECKING:
+    from rundry.agent import Outcome, RunSpec
 
-def run_headless(task: str | None, flags: Mapping[str, object], output: Output) -> int:
-    """Drive a new run in this process. Return the exit code. Raises RundryError."""
+
+class Begins(Protocol):
+    """Creates the journal of a new run, and drives it in this process."""
+
+    def __call__(
+        self,
+        spec: RunSpec,
+        path: Path,
+        *,
+        on_event: Callable[[Stamped], None],
+        tell: Callable[[str], None],
+        notes: Sequence[str],
+        blobs: Sequence[bytes],
+    ) -> Awaitable[Outcome]:
+        """Return the outcome. Raises Refusal or UserError before the journal is created."""
+        ...
+
+
+class Resumes(Protocol):
+    """Resumes the run of a journal, and drives it in this process."""
+
+    def __call__(
+        self, path: Path, *, on_event: Callable[[Stamped], None], changes: ResumeChanges, tell: Callable[[str], None]
+    ) -> Awaitable[Outcome]:
+        """Return the outcome. Raises RundryError if the run cannot continue: it stays unchanged."""
+        ...
+
+
+def headless_setup(task: str | None, flags: Mapping[str, object], output: Output) -> tuple[Setup, str]:
+    """Return the options of a new run, and its task. Raises RundryError."""
     setup = Setup(flags, headless=True, prints_answer=output is Output.ANSWER)
     if not task:
         raise UserError('there is no task: use rundry run --headless "TASK", or - for standard input')
-    return drive_new(setup, task, flags, output)
+    return setup, task
 
 
-def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Output) -> int:
+def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Output, begin: Begins) -> int:
     """Drive the run that these options describe. Return the exit code. Raises RundryError."""
-    with quick_imports():
-        from rundry.agent import begin_in_process, refused_events  # the runner, which a screen never needs
-
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(output, flags)
     show = _shown_by(printer)
+    running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
     try:
-        outcome = asyncio.run(
-            with_waits(
-                begin_in_process(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs),
-                printer.waits,
-            )
-        )
+        return asyncio.run(with_waits(running, printer.waits)).exit_code
     except Refusal as refusal:
         if isinstance(printer, JsonPrinter):
             for stamped in refused_events(spec, str(refusal), time.time()):
                 show(stamped)
         raise
-    return outcome.exit_code
 
 
-def resume_headless(
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A run that is about to be resumed. Its earlier events are printed."""
+
+    path: Path
+    printer: LinePrinter | JsonPrinter
+    changes: ResumeChanges
+    kept: str
+    """What is unchanged if the run cannot continue."""
+    is_complete: bool
+    """Nothing is left to do."""
+
+    def drive(self, resume: Resumes) -> int:
+        """Drive the run. Return the exit code. Raises RundryError.
+
+        If a server does not answer, the run is unchanged and a later retry can succeed, unless nothing is left to do.
+        """
+        show = _shown_by(self.printer)
+        try:
+            running = resume(self.path, on_event=show, changes=self.changes, tell=self.printer.tell)
+            return asyncio.run(with_waits(running, self.printer.waits)).exit_code
+        except Unreachable as error:
+            if self.is_complete:
+                raise
+            print(one_line(f"rundry: {error}; {self.kept}"), file=sys.stderr, flush=True)
+            return LATER
+
+
+def resumption(
     ref: str | None,
     flags: Mapping[str, object],
     *,
@@ -73,8 +125,8 @@ def resume_headless(
     since: int | None,
     output: Output,
     decided: ResumeChanges | None = None,
-) -> int:
-    """Resume a run and drive it in this process. Return the exit code. Raises RundryError."""
+) -> Resumption:
+    """Find the run to resume, and print its earlier events. Raises RundryError."""
     path = find(ref, flags)
     changes = with_decision(changes_from(flags, hint, path), decided)
     printer = _printer(output, flags)
@@ -89,26 +141,7 @@ def resume_headless(
     finally:
         journal.close()
     kept = NOT_RECORDED if decided is not None else "the run is unchanged"
-    return _resume(path, printer, changes, kept, is_complete=ended is not None and ended.complete)
-
-
-def _resume(
-    path: Path, printer: LinePrinter | JsonPrinter, changes: ResumeChanges, kept: str, *, is_complete: bool
-) -> int:
-    """Resume the run.
-
-    If a server does not answer, the run is unchanged and a later retry can succeed, unless nothing is left to do.
-    """
-    from rundry.agent import run_in_process
-
-    try:
-        running = run_in_process(path, on_event=_shown_by(printer), changes=changes, tell=printer.tell)
-        return asyncio.run(with_waits(running, printer.waits)).exit_code
-    except Unreachable as error:
-        if is_complete:
-            raise
-        print(one_line(f"rundry: {error}; {kept}"), file=sys.stderr, flush=True)
-        return LATER
+    return Resumption(path, printer, changes, kept, is_complete=ended is not None and ended.complete)
 
 
 def _printer(output: Output, flags: Mapping[str, object]) -> LinePrinter | JsonPrinter:

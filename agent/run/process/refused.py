@@ -1,4 +1,4 @@
-"""A run that was refused before it did anything leaves no journal behind."""
+"""A run that was refused before it did anything: its events, and the journal that it does not leave behind."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from ...facts.facts import RunFacts
 from ...journal.journal import Journal
-from ...protocol import Outcome, Reason, RunEnded, Stamped, UserError
+from ...protocol import Finish, Outcome, Reason, RunEnded, RunSpec, RunStarted, Stamped, UserError
 from ...reports.runs import delete_run
+from ..outcome import ended_event, outcome_of
 
 
 def is_unused(path: Path) -> bool:
@@ -46,3 +48,29 @@ def without_refused_journal(on_event: Callable[[Stamped], None]) -> Callable[[St
         on_event(stamped)
 
     return heard
+
+
+def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
+    """Return the first event of a run that ends before its model is open."""
+    return RunStarted(
+        run_id=spec.run_id,
+        loop=spec.loop,
+        task=spec.task,
+        workspace=spec.workspace,
+        model=spec.model.name,
+        budget=spec.budget,
+        journal=journal,
+        gate=spec.gate.mode,
+        notes=notes,
+    )
+
+
+def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:
+    """Return the events that `--json` prints for a run that was refused before its journal was created.
+
+    `now`: Unix seconds.
+    """
+    end = Finish(reason=Reason.REFUSED, detail=why)
+    outcome = outcome_of(RunFacts(spec), end, answer=None, seconds=0.0, journal=Path())
+    ended = msgspec.structs.replace(ended_event(outcome), journal="")
+    return [Stamped(1, now, None, None, bare_start(spec, "", [])), Stamped(2, now, None, None, ended)]

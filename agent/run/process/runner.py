@@ -41,7 +41,7 @@ from ..passes.passes import passes_of
 from ..proposals.settle import settle_open
 from ..run_driver import RunDriver
 from ..setup.assemble import assemble
-from ..setup.beginning import Beginning, bare_start, begin, resume
+from ..setup.beginning import Beginning, begin, resume
 from ..setup.inputs import Inputs, ProcessContext
 from ..setup.offered_tools import tools_of
 from ..setup.search import check_executor, search_of, with_remote_tools
@@ -49,6 +49,7 @@ from ..setup.surroundings.mcp import record_servers
 from .inbox import Inbox
 from .notify_hook import notify_of_end
 from .parking import watch_for_parking
+from .refused import bare_start
 from .signals import Signals, received_signals
 from .spans import exported_spans, record_failure
 

@@ -22,7 +22,6 @@ from ...protocol import (
     Reason,
     RunEnded,
     RunResumed,
-    RunSpec,
     RunStarted,
     Said,
     WorkResult,
@@ -107,21 +106,6 @@ def _record_prompts(run: LiveRun) -> None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
     if spec.task:
         ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
-
-
-def bare_start(spec: RunSpec, journal: str, notes: list[str]) -> RunStarted:
-    """Return the first event of a run that ends before its model is open."""
-    return RunStarted(
-        run_id=spec.run_id,
-        loop=spec.loop,
-        task=spec.task,
-        workspace=spec.workspace,
-        model=spec.model.name,
-        budget=spec.budget,
-        journal=journal,
-        gate=spec.gate.mode,
-        notes=notes,
-    )
 
 
 async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:

@@ -7,22 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ...facts.facts import RunFacts
 from ...finder.checking import no_file_matches, unmatched
 from ...model.lanes.closing import close_connections
 from ...model.litellm_use.credentials import refuse_missing_key
 from ...model.naming import is_direct
 from ...model.remote import RemoteModel
-from ...protocol import Finish, Model, ModelSpec, Reason, Refusal, RunSpec, Stamped, UserError
+from ...protocol import Model, ModelSpec, Refusal, RunSpec, UserError
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
 from ..children.kinds import searching
-from ..outcome import ended_event, outcome_of
 from .assemble import unpriced
 from .attachments import refuse_images_of_search, refuse_unsupported_images
-from .beginning import bare_start
 from .progress import Tell, with_progress
 from .search import check_executor
 from .small_window import refuse_window
@@ -106,14 +102,3 @@ def _waits_for(spec: ModelSpec) -> str:
     if spec.api_base is not None:
         return f"checking the model server at {spec.api_base}"
     return f"checking whether {spec.name} can be reached" if is_direct(spec.name) else loading(spec)
-
-
-def refused_events(spec: RunSpec, why: str, now: float) -> list[Stamped]:
-    """Return the events that `--json` prints for a run that was refused before its journal was created.
-
-    `now`: Unix seconds.
-    """
-    end = Finish(reason=Reason.REFUSED, detail=why)
-    outcome = outcome_of(RunFacts(spec), end, answer=None, seconds=0.0, journal=Path())
-    ended = msgspec.structs.replace(ended_event(outcome), journal="")
-    return [Stamped(1, now, None, None, bare_start(spec, "", [])), Stamped(2, now, None, None, ended)]

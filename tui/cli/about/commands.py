@@ -1,4 +1,4 @@
-"""Commands about rundry itself: settings, keys, help, man page, completion. Imports only click."""
+"""Commands about rundry itself: settings, what is set up, help, man page, completion. Imports only click."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..options import LOOKED_AT, run_options
 
 def about_the_program(cli: click.Group) -> None:
     """Add these commands to the group."""
-    for command in (config, help_, completion, man, skills):
+    for command in (config, doctor, models, help_, completion, man, skills):
         cli.add_command(command)
 
 
@@ -32,6 +32,31 @@ def config(what: str | None, as_json: bool, **flags: object) -> None:
 
     prints = {None: print_config, "keys": print_keys, "themes": print_themes, "check": print_check}[what]
     guarded(lambda: prints(flags, as_json=as_json))
+
+
+@click.command(short_help="List the models that can be reached.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--api-base", metavar="URL", help="Also check this server.")
+@click.option("--all", "all_", is_flag=True, help="Also list providers that need a key, with its variable.")
+def models(as_json: bool, all_: bool, **flags: object) -> None:
+    """List the models that can be reached: keys that are set, local servers that answer."""
+    from ..lists import print_models
+
+    guarded(lambda: print_models(flags, as_json=as_json, whole=all_))
+
+
+@click.command(short_help="Report what is set up, what is missing and how to fix it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@run_options(LOOKED_AT)
+def doctor(as_json: bool, **flags: object) -> None:
+    """Report what is set up, what is missing and how to fix it.
+
+    Exit code 0: nothing is missing. 1: something is, such as a model or git. 2: an option, the config, a key or a theme
+    is wrong.
+    """
+    from ..lists import print_doctor
+
+    guarded(lambda: print_doctor(flags, as_json=as_json))
 
 
 @click.command(short_help="List skills and slash commands.")
