@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .protocol import *
     from .protocol.tools.traits import TOOL_TRAITS
     from .reports.by_group import GroupSpend
+    from .reports.by_hook import HookCount
     from .reports.changed_files import RunFile, changed_files
     from .reports.check import check_journal
     from .reports.context_costs import ContextCost, context_costs

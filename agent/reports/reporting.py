@@ -15,6 +15,7 @@ from ..facts.common.spending import ModelUsage
 from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
+from .by_hook import HookCount, by_hook
 from .listing.folder import RunsFolder
 from .listing.tally import LIMITS, RunTally
 
@@ -123,6 +124,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Each day of the period, oldest first; a run counts on the day on which it began."""
     by_loop: list[GroupSpend] = []
     """Most expensive first."""
+    hooks: list[HookCount] = []
+    """Most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,7 @@ def report(folder: Path, days: float, now: float) -> Report:
         evidenced=_evidenced(runs),
         by_day=by_day(parts, since, now),
         by_loop=by_loop(parts),
+        hooks=by_hook(run.tally.hooks for run in runs),
         searches=[run.tally.search for run in runs if run.tally.search is not None],
     )
 

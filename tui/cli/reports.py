@@ -6,11 +6,12 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rundry.agent import (
     Advice,
+    HookCount,
     PendingProposal,
     Report,
     Share,
@@ -145,6 +146,7 @@ def _print_besides(told: Report) -> None:
             room = max(12, min(_SIGNATURE, _width() - 44))
             name, signature = stall_name(each.kind), _cut(each.signature, room)
             _say(f"{each.firings:>6}x  {name:<12} {signature:<{room}}  {plural(each.runs, 'run')}  {did}")
+    _print_hooks(told.hooks[:_MOST])
     if told.handoffs:
         _say("hand-offs", gap=True)
         for handed in told.handoffs[:_MOST]:
@@ -162,6 +164,16 @@ def _print_besides(told: Report) -> None:
             usd = "no price" if model.usd is None else f"{'~' if model.estimated else ''}{model.usd:.4f}"
             used = f"{model.calls:>8}{short(model.tokens_in):>10}{short(model.tokens_out):>10}{usd:>14}"
             _say(f"{_cut(model.model, name - 2):<{name}}{used}")
+
+
+def _print_hooks(hooks: Sequence[HookCount]) -> None:
+    """Print how often each hook ran, refused and failed; nothing if no hook ran."""
+    if hooks:
+        _say("hooks", gap=True)
+    for hook in hooks:
+        results = (("refused", hook.refused), ("failed", hook.failed))
+        did = "".join(f", {word} {count}" for word, count in results if count)
+        _say(f"{hook.times:>6}x  {hook.on:<14} {_cut(hook.command, _SIGNATURE)}  {plural(hook.runs, 'run')}{did}")
 
 
 def _share(share: Share | None, *, is_short: bool) -> str:

@@ -17,7 +17,7 @@ from .line import RunLine
 from .tally import RunTally
 
 _NAME = "runs.index"
-_FORMAT = 5
+_FORMAT = 6
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0

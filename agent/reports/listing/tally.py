@@ -12,6 +12,9 @@ from ...protocol import (
     Budget,
     BudgetChanged,
     HandoffOpened,
+    HookPoint,
+    HookRan,
+    HookResult,
     Reason,
     RunEnded,
     RunResumed,
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
 
 LIMITS = ("steps", "tokens", "usd", "seconds")
-_COUNTED = (SPENDING_EVENTS | {BudgetChanged, HandoffOpened, StallDetected}) - {Unknown}
+_COUNTED = (SPENDING_EVENTS | {BudgetChanged, HandoffOpened, HookRan, StallDetected}) - {Unknown}
 """The types of events to read, without `Unknown`, as which damaged events are read."""
 
 
@@ -36,6 +39,14 @@ class RunStallCount(msgspec.Struct):
     kind: StallKind
     signature: str
     responses: dict[str, int]
+
+
+class RunHookCount(msgspec.Struct):
+    """How often one hook ran in one run, by result."""
+
+    on: HookPoint
+    command: str
+    results: dict[HookResult, int]
 
 
 class RunTally(msgspec.Struct):
@@ -50,6 +61,7 @@ class RunTally(msgspec.Struct):
     reason: Reason | None = None
     """Reason of the outcome; None: the run has not ended."""
     detail: str = ""
+    hooks: list[RunHookCount] = []
     search: SearchResult | None = None
     """The result of a search with lenses that ended."""
 
@@ -69,6 +81,8 @@ class RunTally(msgspec.Struct):
                 self._stall(event)
             case HandoffOpened(reason=reason):
                 self.handoffs.append(reason)
+            case HookRan() as event:
+                self._hook(event)
             case RunResumed():
                 self.reason, self.detail, self.search = None, "", None
             case RunEnded() as event:
@@ -82,6 +96,13 @@ class RunTally(msgspec.Struct):
                 known.responses[event.response] = known.responses.get(event.response, 0) + 1
                 return
         self.stalls.append(RunStallCount(event.kind, event.signature, {event.response: 1}))
+
+    def _hook(self, event: HookRan) -> None:
+        for known in self.hooks:
+            if (known.on, known.command) == (event.on, event.command):
+                known.results[event.result] = known.results.get(event.result, 0) + 1
+                return
+        self.hooks.append(RunHookCount(event.on, event.command, {event.result: 1}))
 
 
 def tally_of(journal: Journal, known: RunTally | None = None) -> RunTally:

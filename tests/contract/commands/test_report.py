@@ -16,6 +16,7 @@ from rundry.agent.protocol import (
     Charged,
     Event,
     HandoffOpened,
+    HookRan,
     LoopKind,
     ModelSpec,
     ProposalOpened,
@@ -123,6 +124,25 @@ def test_a_report_adds_up_exits_shares_detectors_and_spend_and_names_the_limit_t
     assert shown.stdout.startswith("5 runs in 30 days, 1 damaged")
     assert "\x1b" not in shown.stdout
     assert "too tight" in shown.stdout
+
+
+def test_a_report_counts_how_often_each_hook_ran_refused_and_failed(home: Home, project: Path, tmp_path: Path):
+    ran = HookRan(on="before-tool", command="./guard <b>.sh", result="passed")
+    refuses = HookRan(on="before-tool", command="./guard <b>.sh", result="refused", reason="no")
+    failed = HookRan(on="after-edit", command="./format.sh", result="failed")
+    record(home, project, "a1", *steps(1), ran, refuses, failed, ended(Reason.DONE, complete=True))
+    record(home, project, "a2", *steps(1), ran, refuses, ended(Reason.DONE, complete=True))
+    record(home, project, "a3", *steps(1), ended(Reason.DONE, complete=True))
+    told = json.loads(home.run("report", "--json", cwd=project).stdout)
+    guard = {"on": "before-tool", "command": "./guard <b>.sh", "times": 4, "refused": 2, "failed": 0, "runs": 2}
+    form = {"on": "after-edit", "command": "./format.sh", "times": 1, "refused": 0, "failed": 1, "runs": 1}
+    assert told["hooks"] == [guard, form]
+    lines = [line.split() for line in home.run("report", cwd=project).stdout.splitlines()]
+    assert ["4x", "before-tool", "./guard", "<b>.sh", "2", "runs,", "refused", "2"] in lines
+    assert ["1x", "after-edit", "./format.sh", "1", "run,", "failed", "1"] in lines
+    target = tmp_path / "report.html"
+    assert home.run("report", "--html", str(target), cwd=project).exit_code == 0
+    assert "./guard &lt;b&gt;.sh" in target.read_text()
 
 
 def test_a_report_adds_up_days_and_loops_also_as_a_page(home: Home, project: Path, tmp_path: Path):

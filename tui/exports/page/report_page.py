@@ -90,6 +90,13 @@ def _besides(told: Report) -> Iterator[str]:
             yield f'<tr><td class="num">{each.firings}</td><td>{escaped(stall_name(each.kind))}</td>'
             yield f'<td class="mono">{escaped(one_line(each.signature))}</td></tr>'
         yield "</table>"
+    if told.hooks:
+        yield '<h2>Hooks</h2><table><tr><th class="num">ran</th><th class="num">refused</th><th class="num">failed</th>'
+        yield "<th>on</th><th>command</th></tr>"
+        for hook in told.hooks:
+            yield "<tr>" + "".join(f'<td class="num">{n}</td>' for n in (hook.times, hook.refused, hook.failed))
+            yield f'<td>{hook.on}</td><td class="mono">{escaped(one_line(hook.command))}</td></tr>'
+        yield "</table>"
     if told.handoffs:
         yield "<h2>Hand-offs</h2><table>"
         for handed in told.handoffs:
