@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Wait, Work
-from ..step.detect_stalls import stall_hint
+from ..stops.stall.hint import stall_hint
 from .state import LoopState, common_end, is_silent
 
 

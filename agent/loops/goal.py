@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from ..protocol import CONSTRAINED, Again, Confirm, Decision, Finish, PromptKind, Reason, Work
-from ..step.checks.feedback import feedback, unconfirmed_feedback
-from ..step.constrained import NO_EDIT
-from ..step.detect_stalls import stall_hint
-from .state import LoopState, common_end, failing_checks, is_answered, is_silent, met, never_started, suspect_handoff
-
-if TYPE_CHECKING:
-    from ..facts.facts import RunFacts
-
-NUDGE = (
-    "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
-    "if not, take the next step with a tool. If you need an answer from a person, call `ask_person`."
-)
-CUT = (
-    "Your answer exceeded the maximum length and was cut off, so no tool was called. "
-    "Write less text and call the next tool immediately; write a long file in several shorter edits."
-)
+from ..protocol import Again, Confirm, Decision, Finish, Reason, Work
+from .state import LoopState, common_end, is_answered, met, never_started, suspect_handoff
+from .steps.next_words import next_words
 
 
 def decide(state: LoopState) -> Decision:
@@ -45,36 +28,3 @@ def decide(state: LoopState) -> Decision:
         return end
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
-
-
-def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
-    """Return the kind and the text of the message to send to the model before the next step; the text may be None."""
-    parts: list[tuple[PromptKind, str]] = []
-    claimed = facts.finish is not None and facts.finish_seq > facts.verdicts.prompted_seq
-    if facts.verdicts.checked_seq > facts.verdicts.prompted_seq:
-        parts += _checks(
-            feedback(check, facts.verdicts.sent_outputs.get(check.command)) for check in failing_checks(facts)
-        )
-    failed = facts.verdicts.confirmation
-    if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
-        parts.append(("check", unconfirmed_feedback(failed)))
-    parts += _checks(
-        f"Not met yet: {judged.name}: {judged.detail}"
-        for judged in facts.verdicts.predicates.values()
-        if not judged.passed and (claimed or is_silent(facts))
-    )
-    if claimed:
-        parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
-    if is_silent(facts):
-        was_cut = facts.reply is not None and facts.reply.finish == "length"
-        said = NO_EDIT if facts.spec.edit_format == CONSTRAINED else NUDGE
-        parts.append(("nudge", CUT if was_cut else said))
-    if facts.stall is not None and facts.stall.response == "hint":
-        parts.append(("hint", stall_hint(facts.stall.kind, facts.stall.signature)))
-    if not parts:
-        return "task", None
-    return parts[-1][0], "\n\n".join(text for _, text in parts)
-
-
-def _checks(texts: Iterable[str]) -> list[tuple[PromptKind, str]]:
-    return [("check", text) for text in texts]

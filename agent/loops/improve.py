@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
 from .pass_runs import are_too_small, decide_run, end_between
-from .passes import BEGIN, MEASURE, budget_end, continue_pass, pass_facts
+from .passes import BEGIN, MEASURE, budget_end, pass_facts
 from .state import LoopState, common_end
+from .steps.continue_pass import continue_pass
 from .tries import decide_tries
 
 if TYPE_CHECKING:

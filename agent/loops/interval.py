@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
-from .passes import BEGIN, budget_end, continue_pass, pass_facts
+from .passes import BEGIN, budget_end, pass_facts
 from .state import LoopState, common_end, never_started
+from .steps.continue_pass import continue_pass
 
 if TYPE_CHECKING:
     from ..facts.passes import PassFacts

@@ -33,10 +33,6 @@ SCHEMA: dict[str, Any] = {
 }
 TOOLS = ("edit_file", "write_file")
 """Tools into which an answer can be turned."""
-NO_EDIT = (
-    "Your answer contained no edit, and the goal is not met yet. Answer with one JSON object and nothing else: "
-    '{"find": ..., "replace": ..., "done": ...}.'
-)
 NO_FILE = (
     "--edit-format constrained: there is no text file here that may be edited; create one, or use --edit-format tools"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import Record, StallDetected, StallKind
+from ..protocol import Record, StallDetected
 from ..stops.stall.argument_paths import normalise_paths
 from ..stops.stall.observation import Call, Observation
 from ..tools.tool_table import TOOLS
@@ -50,14 +50,6 @@ def detect_stalls(
     stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
     record(stall)
     return stall
-
-
-def stall_hint(kind: StallKind, signature: str) -> str:
-    """Return the hint that the model gets before a stall ends anything."""
-    return (
-        f"You are repeating yourself ({kind}: {signature}). Doing the same again will not bring anything new. "
-        "Say in one sentence what you learned, then try a different approach."
-    )
 
 
 def _failing(facts: RunFacts) -> float | None:

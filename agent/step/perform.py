@@ -19,11 +19,12 @@ from ..protocol import (
     WorkResult,
 )
 from ..stops.budget import Exhausted, Grant
+from ..stops.stall.hint import stall_hint
 from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .constrained import NO_FILE, TOOLS, Constrained
-from .detect_stalls import detect_stalls, stall_hint
+from .detect_stalls import detect_stalls
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
 from .mcp_lists import review_lists

@@ -1,0 +1,1 @@
+"""The next step of a conversation: the message to the model, and whether the open pass continues."""
