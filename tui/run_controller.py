@@ -193,17 +193,9 @@ class RunController:
         """Run a command line with the model's own tool, while the user is in control. Raises RundryError."""
         self.put(Act(tool="run_command", arguments={"command": command}))
 
-    def rewind(self, command: Rewind) -> None:
-        """Go back to before a message or step, with or without a runner. Raises RundryError."""
-        self.put_anywhere(command)
-
     def is_the_task(self, text: str) -> bool:
         """Return whether a text is the task of a run that is not a chat; rewinding it restarts the run."""
         return self.state.loop is not LoopKind.CHAT and text == self.state.task
-
-    def undo(self, command: Undo) -> None:
-        """Undo changes, with or without a runner. Raises RundryError."""
-        self.put_anywhere(command)
 
     def put_anywhere(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Put a command that also works without a runner. Return its id. Raises RundryError."""

@@ -48,7 +48,7 @@ class ConversationHandlers:
             if point is None:
                 return
             try:
-                controller.rewind(Rewind(seq=point.seq))
+                controller.put_anywhere(Rewind(seq=point.seq))
             except RundryError as error:
                 self._prompt.tell(str(error))
                 return

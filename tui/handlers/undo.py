@@ -31,7 +31,7 @@ class UndoHandlers:
     def _undo(self, argument: str) -> None:
         changes, step = _wanted(argument)
         if step is None and changes == 1:
-            self._controller.undo(Undo())
+            self._controller.put_anywhere(Undo())
         else:
             self._undo_when_confirmed(changes, step)
 
@@ -80,7 +80,7 @@ class UndoHandlers:
         def decided(yes: bool | None) -> None:
             try:
                 if yes:
-                    self._controller.undo(command)
+                    self._controller.put_anywhere(command)
             except RundryError as error:
                 self._prompt.tell(str(error))
 

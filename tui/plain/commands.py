@@ -121,7 +121,7 @@ class Commands:
 
     def _undo_when(self, word: str, command: Undo) -> None:
         if word.lower() in ("yes", "y"):
-            self._controller.undo(command)
+            self._controller.put_anywhere(command)
         else:
             self._say("nothing was undone")
 

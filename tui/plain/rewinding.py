@@ -63,6 +63,6 @@ class Rewinding:
         if not number.isdecimal() or not 1 <= int(number) <= len(points):
             raise RundryError(f"/rewind {number}: type /rewind, then a number from 1 to {len(points)}")
         point = points[int(number) - 1]
-        self._controller.rewind(Rewind(seq=point.seq))
+        self._controller.put_anywhere(Rewind(seq=point.seq))
         if point.text is not None and not self._controller.is_the_task(point.text):
             self._say(f"Your message was: {one_line(point.text)}")
