@@ -39,7 +39,7 @@ class UndoHandlers:
         from ..screens.dialogs.changes import ChangesScreen
 
         reader, controller = self._controller.reader, self._controller
-        undo = None if controller.is_read_only else controller.undo
+        undo = None if controller.is_read_only else controller.put_anywhere
         self._services.open(ChangesScreen(reader.changed_files, reader.content, undo, lambda: controller.state))
 
     def _undo_last(self, _argument: str) -> None:

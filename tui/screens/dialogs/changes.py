@@ -51,7 +51,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
         self,
         files: Callable[[], Sequence[RunFile]],
         content: Callable[[str | None], bytes | None],
-        undo: Callable[[Undo], None] | None,
+        undo: Callable[[Undo], object] | None,
         state: Callable[[], ViewState],
     ) -> None:
         """`files` reads the changes of the run, `content` a blob; `undo` raises RundryError.
@@ -189,7 +189,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             "changes_around": pane.action_unfold,
         }
 
-    def _undo_pressed(self, name: str, undo: Callable[[Undo], None]) -> None:
+    def _undo_pressed(self, name: str, undo: Callable[[Undo], object]) -> None:
         """Ask first; on the second press undo the marked file, or all that is not undone."""
         key = keymap_of(self).shown(name)
         file, standing = self.marked, [file for file in self._files if not file.is_undone]
