@@ -73,14 +73,16 @@ if TYPE_CHECKING:
     from .reports.check import check_journal
     from .reports.context_costs import ContextCost, context_costs
     from .reports.export import exported, exported_lines
+    from .reports.find_run import find_run
     from .reports.handoffs import SHORT_DIGEST, decision_commands, digests_of, handoff_markdown
+    from .reports.listing.index import list_runs
     from .reports.listing.line import RunLine
     from .reports.listing.tree import as_tree, is_left_to_parent
     from .reports.pending import PendingProposal, SuspectResult, pending, suspect_result
     from .reports.points import Point, earlier_points
     from .reports.reporting import Advice, Report, Share, report
     from .reports.run_state import RunState, run_state
-    from .reports.runs import delete_run, find_run, list_runs, new_run_id, runs_dir
+    from .reports.runs import delete_run, new_run_id, runs_dir
     from .run.client.session import Session
     from .run.client.start_request import ResumeChanges
     from .run.confirming.after_end import verify_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,6 @@ from ..protocol import JournalError, ProposalOpened, Reason
 from .handoffs import SHORT_DIGEST
 from .listing.line import RunLine, RunLineState
 from .run_state import RunState, run_state
-from .runs import list_runs
 
 PersonNeed = Literal["handoff", "gate", "question"]
 """Why a run waits for a person."""
@@ -73,13 +72,13 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     """A suspect result that a person can accept or reject."""
 
 
-def pending(folder: Path, workspace: str | None = None) -> list[Pending]:
-    """Return the runs that wait for a person, newest first. `workspace`: only the runs of this workspace."""
-    return list(_found(folder, workspace))
+def pending(runs: Iterable[RunLine], workspace: str | None = None) -> list[Pending]:
+    """Return those of the runs that wait for a person. `workspace`: only the runs of this workspace."""
+    return list(_found(runs, workspace))
 
 
-def _found(folder: Path, workspace: str | None) -> Iterator[Pending]:
-    for line in list_runs(folder):
+def _found(runs: Iterable[RunLine], workspace: str | None) -> Iterator[Pending]:
+    for line in runs:
         is_over = line.is_unreadable or (line.state == "ended" and line.complete)
         if is_over or workspace not in (None, line.workspace):
             continue

@@ -16,7 +16,7 @@ from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .by_hook import HookCount, by_hook
-from .listing.folder import RunsFolder
+from .listing.index import RunsFolder
 from .listing.tally import LIMITS, RunTally
 
 if TYPE_CHECKING:

@@ -24,8 +24,10 @@ from rundry.agent.protocol import (
     StepStarted,
     UserError,
 )
+from rundry.agent.reports.find_run import find_run
+from rundry.agent.reports.listing.index import list_runs
 from rundry.agent.reports.reporting import report
-from rundry.agent.reports.runs import find_run, journal_path, list_runs, new_run_id, runs_dir
+from rundry.agent.reports.runs import journal_path, new_run_id, runs_dir
 
 MakeRun = Callable[..., Path]
 

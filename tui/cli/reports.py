@@ -18,6 +18,7 @@ from rundry.agent import (
     clock,
     coverage_words,
     estimate_words,
+    list_runs,
     pending,
     plural,
     report,
@@ -41,7 +42,7 @@ _SIGNS = {"too tight": "!", "too loose": "~", "fits": " ", "unknown": "?"}
 
 def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
     """Print each run that waits for a person, the newest first. Return 0."""
-    waiting_runs = pending(folder_of(flags), str(workspace_of(flags)) if flags.get("cwd") else None)
+    waiting_runs = pending(list_runs(folder_of(flags)), str(workspace_of(flags)) if flags.get("cwd") else None)
     if as_json:
         print_json(waiting_runs)
         return 0

@@ -1,4 +1,4 @@
-"""The index of a runs folder: the line and the totals of each journal that has not changed since it was read.
+"""The runs of a folder, with an index: the line and the totals of each journal that has not changed since it was read.
 
 The index is a cache: the journals contain everything. Without it, or if it cannot be written, lists only take longer.
 """
@@ -8,13 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
+from ...journal.claim import holder
+from ...journal.journal import Journal
+from ...protocol import JournalError, UserError
 from ...system.plain_files import read_plain
-from .line import RunLine
-from .tally import RunTally
+from .line import RunLine, line_of
+from .tally import RunTally, tally_of
 
 _NAME = "runs.index"
 _FORMAT = 6
@@ -25,17 +31,17 @@ _RACY = 2.0
 _STALE = 60.0
 """Age in seconds after which a partly written index counts as left behind by a process that died."""
 
-Key = tuple[int, ...]
+_Key = tuple[int, ...]
 """Inode, size and change time of the journal, then size and change time of its write-ahead log, in nanoseconds."""
 
 
-class Entry(msgspec.Struct):
+class _Entry(msgspec.Struct):
     """What the index stores about a journal. It is valid while the journal has this key."""
 
-    key: Key
+    key: _Key
     line: RunLine
     tally: RunTally | None = None
-    tally_key: Key = ()
+    tally_key: _Key = ()
     """Key of the journal when the totals were computed."""
 
     @property
@@ -46,11 +52,83 @@ class Entry(msgspec.Struct):
 
 class _File(msgspec.Struct):
     format: int
-    entries: dict[str, Entry]
+    entries: dict[str, _Entry]
     """Entries by file name of the journal."""
 
 
-class Index:
+def list_runs(folder: Path) -> list[RunLine]:
+    """Return all runs, newest first; for an unreadable run, the line says why. Empty if the folder does not exist."""
+    with RunsFolder(folder) as runs:
+        return list(runs.lines())
+
+
+def journals(folder: Path) -> list[Path]:
+    """Return the paths of all journals, newest first. Raises UserError if the folder cannot be listed."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix == ".db" and path.is_file()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UserError(f"the runs in {folder} cannot be listed: {error.strerror}") from error
+    return sorted(found, key=lambda path: path.name, reverse=True)
+
+
+class RunsFolder:
+    """Context manager for a folder of runs. On exit it stores in the index what it read from journals."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises UserError if the folder cannot be listed."""
+        self._paths = journals(folder)
+        self._index = _Index(folder)
+
+    def lines(self) -> Iterator[RunLine]:
+        """Yield a line per run, newest first; for an unreadable run, the line says why."""
+        for path in self._paths:
+            known = self._index.entry(path)
+            yield self._read(path) if known is None else _as_of_now(known.line, path)
+
+    def tally(self, line: RunLine) -> RunTally:
+        """Return the totals of the run for a report. Raises JournalError."""
+        if line.is_unreadable:
+            raise JournalError(line.error or line.state)
+        path = Path(line.path)
+        known = self._index.entry(path)
+        if known is not None and known.current is not None:
+            return known.current
+        key = _key_of(path)
+        journal = Journal.open_for_reading(path)
+        try:
+            tally = tally_of(journal, self._index.older(path))
+        finally:
+            journal.close()
+        self._index.put(path, key, line, tally)
+        return tally
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._index.save({path.name for path in self._paths})
+
+    def _read(self, path: Path) -> RunLine:
+        key = _key_of(path)
+        line = line_of(path)
+        self._index.put(path, key, line)
+        return line
+
+
+def _as_of_now(line: RunLine, path: Path) -> RunLine:
+    """Add to a line from the index what the journal does not contain: whether it has a runner, and its present path."""
+    try:
+        state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
+    except JournalError:
+        return line_of(path)
+    return msgspec.structs.replace(line, state=state, path=str(path))
+
+
+class _Index:
     """The index of a folder, read on creation. `save` writes it if entries were added or removed."""
 
     def __init__(self, folder: Path) -> None:
@@ -58,28 +136,28 @@ class Index:
         self._entries = self._read()
         self._changed = False
 
-    def entry(self, path: Path) -> Entry | None:
+    def entry(self, path: Path) -> _Entry | None:
         """Return the entry of the journal, or None if there is none or the journal has changed since."""
         found = self._entries.get(path.name)
-        return found if found is not None and found.key == key_of(path) else None
+        return found if found is not None and found.key == _key_of(path) else None
 
     def older(self, path: Path) -> RunTally | None:
         """Return the stored totals of the journal, which may have grown since, or None."""
         found = self._entries.get(path.name)
-        return found.tally if found is not None and found.key[:1] == key_of(path)[:1] else None
+        return found.tally if found is not None and found.key[:1] == _key_of(path)[:1] else None
 
-    def put(self, path: Path, key: Key, line: RunLine, tally: RunTally | None = None) -> None:
-        """Add an entry. `key`: result of `key_of` before the journal was read."""
+    def put(self, path: Path, key: _Key, line: RunLine, tally: RunTally | None = None) -> None:
+        """Add an entry. `key`: result of `_key_of` before the journal was read."""
         newest = max(key[2::2], default=0)
-        if line.is_unreadable or key != key_of(path) or time.time() - newest / 1e9 < _RACY:
+        if line.is_unreadable or key != _key_of(path) or time.time() - newest / 1e9 < _RACY:
             return
         known = self._entries.get(path.name)
         if tally is not None:
-            entry = Entry(key, line, tally, key)
+            entry = _Entry(key, line, tally, key)
         elif known is not None and known.key[:1] == key[:1]:
-            entry = Entry(key, line, known.tally, known.tally_key)
+            entry = _Entry(key, line, known.tally, known.tally_key)
         else:
-            entry = Entry(key, line)
+            entry = _Entry(key, line)
         self._entries[path.name] = entry
         self._changed = True
 
@@ -98,7 +176,7 @@ class Index:
             new.replace(self._path)
             self._changed = False
 
-    def _read(self) -> dict[str, Entry]:
+    def _read(self) -> dict[str, _Entry]:
         try:
             found = msgspec.msgpack.decode(read_plain(self._path, _LARGEST), type=_File)
         except (OSError, msgspec.DecodeError, ValueError):
@@ -106,7 +184,7 @@ class Index:
         return found.entries if found.format == _FORMAT else {}
 
 
-def key_of(path: Path) -> Key:
+def _key_of(path: Path) -> _Key:
     """Return the key of a journal; empty if the journal no longer exists."""
     try:
         status = path.stat()

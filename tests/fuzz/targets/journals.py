@@ -23,8 +23,8 @@ from rundry.agent.protocol import (
 )
 from rundry.agent.reports.check import check_journal
 from rundry.agent.reports.export import exported_lines
+from rundry.agent.reports.listing.index import list_runs
 from rundry.agent.reports.run_state import run_state
-from rundry.agent.reports.runs import list_runs
 
 from ..target import Target
 
