@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from .config.specs.published import spec_schema
     from .config.trust import Trust
     from .config.values import parse_deadline, parse_duration, parse_money, parse_number
-    from .facts.changes import Changes, RecordedChange, standing_changes
+    from .facts.changes import Changes, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
+    from .facts.logs.change_log import RecordedChange
     from .facts.search.cited_line import CitedLine, cited_line, is_address
     from .facts.search.cited_place import line_of_place
     from .facts.search.finder_facts import FinderFacts

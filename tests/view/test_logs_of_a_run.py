@@ -9,10 +9,11 @@ import pytest
 from fakes.played import spec
 
 from rundry.agent import Journal
-from rundry.agent.facts.changes import Changes, FileEffect, RecordedChange, standing_changes
+from rundry.agent.facts.changes import Changes, standing_changes
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.facts.common.person_requests import PersonRequests, next_proposal_id
 from rundry.agent.facts.facts import RunFacts
+from rundry.agent.facts.logs.change_log import FileEffect, RecordedChange
 from rundry.agent.protocol import (
     Event,
     FileChanged,

@@ -14,8 +14,8 @@ from ...workspace.snapshots.restore import Restorer
 from .undo_plan import FileRestore, RestorePlan
 
 if TYPE_CHECKING:
-    from ...facts.changes import RecordedChange
     from ...facts.facts import RunFacts
+    from ...facts.logs.change_log import RecordedChange
     from ...journal.journal import Journal
     from ...workspace.paths import Workspace
     from ...workspace.snapshots.snapshots import Snapshots

@@ -13,7 +13,7 @@ from ...workspace.snapshots.objects import blob_id
 from ...workspace.snapshots.restore import FileVersion, same_content
 
 if TYPE_CHECKING:
-    from ...facts.changes import FileEffect, RecordedChange
+    from ...facts.logs.change_log import FileEffect, RecordedChange
     from ...journal.journal import Journal
     from ...workspace.snapshots.snapshots import Snapshots
 

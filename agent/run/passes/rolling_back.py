@@ -11,8 +11,8 @@ from ..item_trees.write_merge import finish_merges
 from ..tries.worktrees import remove_all
 
 if TYPE_CHECKING:
-    from ...facts.changes import RecordedChange
     from ...facts.facts import RunFacts
+    from ...facts.logs.change_log import RecordedChange
     from ...journal.journal import Journal
     from ...step.resources.context import RunContext
     from ...workspace.paths import Workspace

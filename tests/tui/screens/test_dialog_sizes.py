@@ -8,7 +8,7 @@ from fakes.screens import Stage
 from painted import shows
 
 from rundry.agent import Charged, RecordedChange, StepStarted
-from rundry.agent.facts.changes import FileEffect
+from rundry.agent.facts.logs.change_log import FileEffect
 from rundry.tui.screens.dialogs.leave import LeaveScreen
 from rundry.tui.screens.dialogs.spend import SpendScreen
 from rundry.tui.screens.dialogs.undo import UndoScreen

@@ -1,0 +1,67 @@
+"""The changes of a run as a log: edits of files, and commands with the files that they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
+
+import msgspec
+
+from .packed import PackedLog
+
+
+@dataclass(frozen=True, slots=True)
+class FileEffect:
+    """Effect of a change on one file."""
+
+    before: str | None
+    """Blob of the old content; None: there was no file, or it was too large to store."""
+    after: str | None
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(slots=True)
+class RecordedChange:
+    """One change: an edit of one file, or a command with all files that it changed."""
+
+    seq: int
+    step: int | None
+    command: str | None
+    """The command line; None: an edit."""
+    world: str | None
+    """Snapshot of the workspace before the change: the last one before an edit, or a new one right before a command."""
+    world_after: str | None = None
+    """Snapshot right after a command."""
+    files: dict[str, FileEffect] = field(default_factory=dict[str, FileEffect])
+    """Changed files by path. Empty for a command in a workspace that is too large for snapshots."""
+    is_background: bool = False
+    """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
+
+    @property
+    def title(self) -> str:
+        """Title for people: `edit src/calc.py`, or the command line."""
+        return f"edit {', '.join(self.files)}" if self.command is None else self.command.strip()
+
+
+@dataclass(slots=True, eq=False)
+class ChangeLog(PackedLog[RecordedChange]):
+    """List of changes with older ones packed."""
+
+    packed: list[bytes | None] = field(default_factory=list[bytes | None])
+    newest: list[RecordedChange] = field(default_factory=list[RecordedChange])
+
+    def decoder(self) -> msgspec.msgpack.Decoder[list[RecordedChange]]:
+        """Return the decoder for the changes of a chunk."""
+        return _decoder()
+
+    def after(self, seq: int) -> Sequence[RecordedChange]:
+        """Return the changes after that position in the journal."""
+        return [*takewhile(lambda change: change.seq > seq, reversed(self))][::-1]
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[list[RecordedChange]]:
+    return msgspec.msgpack.Decoder(list[RecordedChange])
