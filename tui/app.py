@@ -30,30 +30,13 @@ from .setup.remaps import check_keys, one_line_about
 from .text import one_line
 from .theming.depth import TRUE_COLOR, Depth
 from .theming.live import Themes
+from .view_result import ViewResult
 
 if TYPE_CHECKING:
     from rundry.agent import StopHow
 
     from .actions.action import Action
     from .run_controller import RunController
-
-
-@dataclass(frozen=True, slots=True)
-class ViewResult:
-    """Result of the view: how the user left it."""
-
-    stop: StopHow | None = None
-    """The run is being stopped; None: it continues or has ended."""
-    signal: int = 0
-    """The signal that ended the view."""
-    failed: bool = False
-    """The screen itself failed."""
-    refused: str = ""
-    """Why the run could not start or continue."""
-    later: bool = False
-    """A later retry can succeed."""
-    next: str = ""
-    """The view to open next: `demo`, `resume RUN` or `watch RUN`."""
 
 
 _TOUCHES = (events.InputEvent, events.Paste, events.Resize, events.AppFocus, events.AppBlur)

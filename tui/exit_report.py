@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .app import ViewResult
     from .run_controller import RunController
+    from .view_result import ViewResult
 
 LAST_SECONDS = 5.0
 """Seconds to wait for the end of a run that is being stopped."""

@@ -16,10 +16,11 @@ from .first_frame import FirstFrame, Typed, default_colors, write_to_terminal
 if TYPE_CHECKING:
     from rundry.agent import ResumeChanges, Session, Settings
 
-    from .app import RundryApp, ViewResult
+    from .app import RundryApp
     from .notify import Notifier
     from .run_controller import RunController
     from .setup.start import Setup
+    from .view_result import ViewResult
 
 
 def open_new(task: str | None, flags: Mapping[str, object]) -> int:
@@ -244,7 +245,7 @@ def _show(controller: RunController, frame: FirstFrame, setup: Setup, flags: Map
         frame.close()
     if app.crash:
         report_crash(app.crash, setup.folder / "view.log")
-    from .app import ViewResult
+    from .view_result import ViewResult
 
     return result if result is not None else ViewResult(failed=bool(app.crash))
 

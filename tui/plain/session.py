@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from rundry.agent import Interrupt, Refusal, RundryError, StopHow, Unreachable
 
-from ..app import ViewResult
 from ..headless.waits import WaitLines
 from ..screens.follower import BEAT_SECONDS, STILL_SECONDS
 from ..screens.leaving import Leaving
 from ..text import one_line, show
+from ..view_result import ViewResult
 from ..wrapping import terminal_width, wrapped
 from .commands import Commands
 from .models import ModelChoice

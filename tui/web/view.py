@@ -12,11 +12,12 @@ from pathlib import Path
 
 from rundry.agent import Session, StopHow
 
-from ..app import RundryApp, ViewResult
+from ..app import RundryApp
 from ..exit_report import report_crash
 from ..notify import Notifier
 from ..run_controller import RunController
 from ..setup.start import Setup
+from ..view_result import ViewResult
 from .read_only import ReadOnlyLink
 
 LOOK_SECONDS = 0.5

@@ -29,8 +29,8 @@ from rundry.agent import (
     TextArrived,
     Waiting,
 )
-from rundry.tui.app import ViewResult
 from rundry.tui.exit_report import report_exit
+from rundry.tui.view_result import ViewResult
 
 SIZE = (100, 30)
 RUN = (

@@ -1,0 +1,27 @@
+"""How the user left a view of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rundry.agent import StopHow
+
+
+@dataclass(frozen=True, slots=True)
+class ViewResult:
+    """Result of the view: how the user left it."""
+
+    stop: StopHow | None = None
+    """The run is being stopped; None: it continues or has ended."""
+    signal: int = 0
+    """The signal that ended the view."""
+    failed: bool = False
+    """The screen itself failed."""
+    refused: str = ""
+    """Why the run could not start or continue."""
+    later: bool = False
+    """A later retry can succeed."""
+    next: str = ""
+    """The view to open next: `demo`, `resume RUN` or `watch RUN`."""
