@@ -24,7 +24,7 @@ from .items.item_intake import ItemIntake
 from .items.item_passes import ItemPasses
 from .items.item_state import Candidate, Item, State
 from .items.working import ItemWorks
-from .lenses.findings import duplicate_in, verdict_of
+from .lenses.findings import answer_of, duplicate_in, verdict_of
 from .lenses.leads import Leads
 from .lenses.model_work import ModelWork
 from .lenses.scope import Scope
@@ -152,13 +152,7 @@ class Finder:
 
     def answer(self) -> str | None:
         """Return the confirmed findings as a text, or None if there is nothing to report."""
-        found = self.facts.findings.values()
-        confirmed = [f for f in found if f.verdict == "confirmed" and (f.by != "none" or f.is_dead_link)]
-        open_ = [f for f in found if f.verdict is None or (f.by == "none" and not f.is_dead_link)]
-        lines = [f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in confirmed]
-        if open_:
-            lines += ["", "Not judged:", *(f"- {f.title}" + (f" ({f.evidence})" if f.evidence else "") for f in open_)]
-        return "\n".join(lines).strip() or None
+        return answer_of(self.facts.findings.values())
 
     def failed_items(self) -> Sequence[str]:
         """Return the keys of the items that failed permanently."""

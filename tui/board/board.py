@@ -119,8 +119,7 @@ class Board(Canvas, can_focus=True):
 
     def _renew(self, clock: float) -> None:
         if not self.view.is_open:
-            flights = self.data.facts.flights.values() if self.data is not None else ()
-            worked = {flight.about for flight in flights if flight.kind == "item"}
+            worked = self.data.worked_items if self.data is not None else set[str]()
             self._source.renew(clock, worked, is_at_top=self.view.spot.top == 0)
 
     @property

@@ -77,6 +77,11 @@ class BoardData:
         return any(is_paused_between_steps(self.state, flight) for flight in named)
 
     @property
+    def worked_items(self) -> set[str]:
+        """Return the keys of the items that are being worked."""
+        return {flight.about for flight in self.facts.flights.values() if flight.kind == "item"}
+
+    @property
     def tabs(self) -> tuple[Tab, ...]:
         """Return the views in the order of the number keys."""
         if self.by_lenses:

@@ -61,6 +61,11 @@ class ProposalBody(Vertical):
         yield self.diff
         yield self.command
 
+    def other_hunk(self, hunk: int | None) -> str:
+        """Return the name of a hunk that is not the current one; empty: there is no such hunk."""
+        hunks = self.diff.hunks
+        return "" if hunk is None or hunk == self.diff.current or hunk >= len(hunks) else hunks[hunk].name
+
     def on_mount(self) -> None:
         """Report when the command pane is scrolled."""
         self.watch(self.command, "scroll_y", self._say_scrolled, init=False)

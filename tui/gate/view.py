@@ -265,11 +265,10 @@ class ProposalView:
         self._place = self.review.place
         width = max(20, self._panel.size.width - 2 if self._panel.size else self._panel.screen.size.width - 4)
         is_edited = self.editing is not None
-        pane = self.body.diff if self.body.diff.display else None
         self.head.show_title(
             self.review,
             shown,
-            pane,
+            self.body.diff if self.body.diff.display else None,
             editing=is_edited,
             full=self.takes_all,
             explained=self.is_explained,
@@ -290,14 +289,12 @@ class ProposalView:
             return asking(None if pending.target is None else pane.hunks[pending.target].name)
         if self.arming.painted is None:
             return []
-        just_left = self.just_left
-        is_other = just_left is not None and just_left != pane.current and just_left < len(pane.hunks)
         return keys(
             shown,
             pending,
             asked=self.asked,
             current=pane.current,
-            left=pane.hunks[just_left].name if just_left is not None and is_other else "",
+            left=self.body.other_hunk(self.just_left),
             hunks=len(pane.hunks) if pane.display else 0,
             files=len(self.review.rest_of_answer()),
         )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..screens.areas import Areas
     from ..screens.prompt import Prompt
     from ..screens.services import Services
+    from ..transcript.search import Found
 
 CONTINUES = "{next_match} and {previous_match} continue, {to_message} returns"
 """What can be done after something was found."""
@@ -73,7 +74,7 @@ class ViewHandlers:
         if not found.total and transcript.is_searching:
             self._prompt.tell("searching older entries")
         elif found.total:
-            self._prompt.tell(f"{found.current} of {found.total}; {self._prompt.named(CONTINUES)}")
+            self._prompt.tell(search_progress(found, 1, self._prompt.named(CONTINUES)))
             self._areas.read_transcript()
         else:
             self._prompt.tell(f"nothing found for {argument}")
@@ -90,3 +91,11 @@ class ViewHandlers:
         """Return the model's newest text without any formatting."""
         blocks = self._controller.state.blocks
         return next((block.text for block in reversed(blocks) if block.kind in ("text", "outcome") and block.text), "")
+
+
+def search_progress(found: Found, share: float, continues: str) -> str:
+    """Return what a search of the transcript found in a share of the entries. `continues`: what can be done then."""
+    place = f"{found.current} of {found.total}"
+    if share < 1:
+        return f"{place}; searching older entries: {share:.0%}"
+    return f"{place}; {continues}" if found.total else "nothing found"

@@ -20,7 +20,7 @@ from ..first_screen.welcome import Welcome
 from ..gate.panel import GatePanel
 from ..handlers.all_handlers import handlers
 from ..handlers.choosing import ChoiceHandlers
-from ..handlers.view import CONTINUES
+from ..handlers.view import CONTINUES, search_progress
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap
 from ..message.files import FileList
@@ -240,19 +240,17 @@ class MainScreen(Screen[None]):
 
     def on_transcript_searched(self, event: Transcript.Searched) -> None:
         """Show how much of the older entries was searched."""
-        place = f"{event.found.current} of {event.found.total}"
-        if event.share < 1:
-            self.prompt.tell(f"{place}; searching older entries: {event.share:.0%}")
-        elif event.found.total:
-            self.prompt.tell(f"{place}; {self.prompt.named(CONTINUES)}")
+        self.prompt.tell(search_progress(event.found, event.share, self.prompt.named(CONTINUES)))
+        if event.share >= 1 and event.found.total:
             self._areas.read_transcript()
-        else:
-            self.prompt.tell("nothing found")
 
     def on_click(self, event: events.Click) -> None:
         """Run the action of the clicked word, or press the key that it names."""
         name, _, argument = clicked_action(event).partition(" ")
-        self.action_do(name, argument) if name else press_clicked_key(self, event)
+        if name:
+            self.action_do(name, argument)
+        else:
+            press_clicked_key(self, event)
 
     def copy_or_leave(self) -> None:
         """Copy the selection; without one, the second time in two seconds leaves."""

@@ -74,8 +74,6 @@ class Transcript(LineView):
         """Index of the first block that changed since the last flush; None: none did."""
         self._flush_timer = FlushTimer(self, self._flush)
 
-    # what is shown
-
     def let_key_first(self) -> None:
         """Draw the echo of a key that was just pressed before what streams."""
         self._flush_timer.delay_for_key()
@@ -108,8 +106,6 @@ class Transcript(LineView):
         """Whether a block is unfolded."""
         return self._parts.is_open(index, self._blocks[index])
 
-    # folding
-
     def toggle(self, index: int) -> None:
         """Fold or unfold one block."""
         if not 0 <= index < len(self._blocks) or not can_unfold(self._blocks[index]):
@@ -136,8 +132,6 @@ class Transcript(LineView):
             block = self._blocks[index]
             self.copy("\n".join(part for part in (block.title, block.text, block.whole_detail) if part))
 
-    # searching
-
     @property
     def is_searching(self) -> bool:
         """Whether older entries are still being searched."""
@@ -150,8 +144,6 @@ class Transcript(LineView):
     def find_next(self, by: int = 1) -> Found:
         """Go to the next match below, or above with -1. After the last match comes the first."""
         return self._finder.step(by)
-
-    # keys
 
     def do(self, name: str) -> None:
         """Carry out an action of the transcript."""
@@ -173,8 +165,6 @@ class Transcript(LineView):
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         self.keyboard.leave(event.text)
-
-    # drawing
 
     def build(self, item: int) -> list[Part]:
         """Return the parts of a block."""

@@ -1,4 +1,4 @@
-"""Decide which findings are the same, and when a finding is confirmed."""
+"""Decide which findings are the same, when a finding is confirmed, and list them as the answer of a search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from ...system.plain_files import read_plain
 from ..items.keys import item_key
 
 if TYPE_CHECKING:
+    from ...facts.search.finding import Finding
     from ...protocol import Judgement, VoteCast
 
 _PLACE = re.compile(r"(.+?):(\d+)(?:[:-]\d+)*\Z", re.DOTALL)
@@ -122,3 +123,17 @@ def _windows(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
         here = after
     if here is not None:
         yield before, here, _END
+
+
+def answer_of(found: Collection[Finding]) -> str | None:
+    """Return the confirmed findings and those without a verdict as a text; None: there are none."""
+    confirmed = [f for f in found if f.verdict == "confirmed" and (f.by != "none" or f.is_dead_link)]
+    open_ = [f for f in found if f.verdict is None or (f.by == "none" and not f.is_dead_link)]
+    lines = [_listed(f) for f in confirmed]
+    if open_:
+        lines += ["", "Not judged:", *map(_listed, open_)]
+    return "\n".join(lines).strip() or None
+
+
+def _listed(finding: Finding) -> str:
+    return f"- {finding.title}" + (f" ({finding.evidence})" if finding.evidence else "")
