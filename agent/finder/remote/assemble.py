@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from ...step.resources.context import RunContext
     from ...workspace.sandbox.sandbox import Sandbox
     from ..crawl.crawler import Crawler
+    from .order import WorkerFunctions
 
 
 def remote_worker(
-    ctx: RunContext, spec: FinderSpec, *, crawler: Crawler | None, provider_key_names: Iterable[str]
+    ctx: RunContext,
+    spec: FinderSpec,
+    functions: WorkerFunctions,
+    *,
+    crawler: Crawler | None,
+    provider_key_names: Iterable[str],
 ) -> RemoteWorker:
     """Return the worker for a search with an executor. Raises UserError if the executor cannot be parsed.
 
@@ -41,10 +47,12 @@ def remote_worker(
         encoded = msgspec.json.encode(job)
     except UnicodeEncodeError:
         raise UserError(f"--executor {executor.text}: a path of this search is not UTF-8; rename it") from None
-    return RemoteWorker(_pool(ctx, executor), encoded, crawler)
+    return RemoteWorker(_pool(ctx, executor, functions), encoded, crawler)
 
 
-def remote_checks(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iterable[str]) -> RemoteChecks:
+def remote_checks(
+    ctx: RunContext, spec: FinderSpec, functions: WorkerFunctions, *, provider_key_names: Iterable[str]
+) -> RemoteChecks:
     """Return what runs the checks of a migration with an executor. Raises UserError if it cannot be parsed.
 
     The workers of a local cluster share the workspace. Others get its files.
@@ -54,10 +62,12 @@ def remote_checks(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iter
     def job_of(used: RunContext) -> Job:
         return msgspec.structs.replace(_job_as_here(used, keys, executor), checks=True)
 
-    return RemoteChecks(_pool(ctx, executor), job_of, is_shared=executor.address is None)
+    return RemoteChecks(_pool(ctx, executor, functions), job_of, is_shared=executor.address is None)
 
 
-def remote_tools(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Iterable[str]) -> RemoteTools:
+def remote_tools(
+    ctx: RunContext, spec: FinderSpec, functions: WorkerFunctions, *, provider_key_names: Iterable[str]
+) -> RemoteTools:
     """Return what runs the reading tools of a search by models. Raises UserError if the executor cannot be parsed."""
     executor, keys = read_executor(spec.executor or ""), sorted(provider_key_names)
 
@@ -71,7 +81,7 @@ def remote_tools(ctx: RunContext, spec: FinderSpec, *, provider_key_names: Itera
         return [*sandbox.hidden_below(root), *(root / path for path in denied_paths(ctx.facts.rules, root))]
 
     reader = None if executor.address is None else TreeReader(ctx.workspace, hidden, lists_withheld=True)
-    return RemoteTools(_pool(ctx, executor), job, reader)
+    return RemoteTools(_pool(ctx, executor, functions), job, reader)
 
 
 def _job_as_here(ctx: RunContext, keys: Sequence[str], executor: Executor) -> Job:
@@ -82,11 +92,11 @@ def _job_as_here(ctx: RunContext, keys: Sequence[str], executor: Executor) -> Jo
     return msgspec.structs.replace(job, sandbox=sandbox, is_shared=executor.address is None)
 
 
-def _pool(ctx: RunContext, executor: Executor) -> BatchPool:
+def _pool(ctx: RunContext, executor: Executor, functions: WorkerFunctions) -> BatchPool:
     def seen(workers: list[ClusterWorker]) -> None:
         ctx.events.record(WorkersSeen(workers=workers))
 
-    return BatchPool(Cluster(executor, ctx.env, ctx.workspace.root), seen)
+    return BatchPool(Cluster(executor, functions, ctx.env, ctx.workspace.root), seen)
 
 
 def _page_job(ctx: RunContext, spec: FinderSpec, crawler: Crawler) -> Job:

@@ -20,6 +20,7 @@ from .order import Versions, own_versions
 if TYPE_CHECKING:
     from ...config.finder.executor import Executor
     from .loads import WorkerLoad
+    from .order import WorkerFunctions
 
 _CONNECT_SECONDS = 5.0
 """Seconds for one attempt to connect."""
@@ -40,7 +41,7 @@ def require_dask(executor: Executor) -> None:
         raise UserError(f"--executor {executor.text}: Dask is not installed; {missing}")
 
 
-async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> None:
+async def check_cluster(executor: Executor, functions: WorkerFunctions, sandbox: bytes | None = None) -> None:
     """Raise UserError if the cluster cannot work: it does not answer, or it has other versions.
 
     `sandbox`: an encoded `SandboxJob` that each worker must hold.
@@ -49,7 +50,7 @@ async def check_cluster(executor: Executor, sandbox: bytes | None = None) -> Non
     if executor.address is None:
         return
     try:
-        connection = await Connection.open(executor, None, _CONNECT_SECONDS)
+        connection = await Connection.open(executor, None, functions, _CONNECT_SECONDS)
         try:
             await _require_same(executor, connection)
             if sandbox is not None:
@@ -117,9 +118,9 @@ class _Joined:
 class Cluster:
     """The connection to the cluster, made when it is first needed and again after each loss."""
 
-    def __init__(self, executor: Executor, env: Mapping[str, str], workspace: Path) -> None:
+    def __init__(self, executor: Executor, functions: WorkerFunctions, env: Mapping[str, str], workspace: Path) -> None:
         """`env`: the environment of a local cluster."""
-        self._executor, self._env, self._workspace = executor, env, workspace
+        self._executor, self._functions, self._env, self._workspace = executor, functions, env, workspace
         self._joined = _Joined(executor)
         self._connection: Connection | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -168,7 +169,7 @@ class Cluster:
         if self._executor.address is None and (self._process is None or self._process.returncode is not None):
             await self._start_local()
         try:
-            connection = await Connection.open(self._executor, self._local, _CONNECT_SECONDS)
+            connection = await Connection.open(self._executor, self._local, self._functions, _CONNECT_SECONDS)
         except ConnectionLost:
             await self._end_local()  # a local cluster that does not answer is replaced
             raise

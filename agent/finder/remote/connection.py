@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from ...config.finder.executor import Executor, is_loopback
 from ...protocol import UserError
 from .loads import WorkerLoad
-from .on_worker import cancel_batches, check_sandbox, lacking_pieces, put_pieces, work_batch
 from .order import Versions
 
 if TYPE_CHECKING:
     from .local_cluster import Started
+    from .order import WorkerFunctions
 
 T = TypeVar("T")
 
@@ -76,11 +76,11 @@ class _Client(Protocol):
 class Connection:
     """A client of one scheduler. Once the connection is lost, each call raises ConnectionLost."""
 
-    def __init__(self, client: _Client, executor: Executor) -> None:
-        self._client, self._executor = client, executor
+    def __init__(self, client: _Client, executor: Executor, functions: WorkerFunctions) -> None:
+        self._client, self._executor, self._functions = client, executor, functions
 
     @staticmethod
-    async def open(executor: Executor, local: Started | None, seconds: float) -> Connection:
+    async def open(executor: Executor, local: Started | None, functions: WorkerFunctions, seconds: float) -> Connection:
         """Connect to the scheduler within `seconds`. Raises ConnectionLost, or UserError without certificates.
 
         `local`: the local cluster, if the executor is one.
@@ -104,7 +104,7 @@ class Connection:
         except BaseException:
             await _close(client)
             raise
-        return Connection(client, executor)
+        return Connection(client, executor, functions)
 
     async def versions(self) -> Mapping[str, Versions]:
         """Return the versions of the scheduler and of each worker that answers, by address. Raises ConnectionLost."""
@@ -132,7 +132,7 @@ class Connection:
     async def submit(
         self, batch: str, job: bytes, orders: bytes, tree: str = "", workers: Sequence[str] | None = None
     ) -> bytes:
-        """Return the result of `work_batch`, on one of these workers, or on any. Raises ConnectionLost, WorkerDied.
+        """Return the results of a batch, worked on one of these workers, or on any. Raises ConnectionLost, WorkerDied.
 
         If all of them die, it waits until it is cancelled.
         """
@@ -141,7 +141,7 @@ class Connection:
 
         try:
             future = self._client.submit(
-                *(work_batch, job, orders, batch, tree),
+                *(self._functions.work, job, orders, batch, tree),
                 key=f"{_KEY}{batch}",
                 pure=False,
                 workers=workers,
@@ -165,18 +165,18 @@ class Connection:
 
     async def lacking(self, worker: str, digests: Sequence[str]) -> list[str]:
         """Return which of these pieces the worker lacks. Raises WorkerDied."""
-        return cast("list[str]", await self._on(worker, lacking_pieces, list(digests)))
+        return cast("list[str]", await self._on(worker, self._functions.lacking, list(digests)))
 
     async def put(self, worker: str, pieces: Sequence[tuple[str, bytes]]) -> None:
         """Store pieces on the worker. Raises WorkerDied."""
-        await self._on(worker, put_pieces, list(pieces))
+        await self._on(worker, self._functions.put, list(pieces))
 
     async def refused(self, sandbox: bytes) -> dict[str, str]:
         """Return for each worker why its sandbox cannot be used for this `SandboxJob`; empty if it can.
 
         Raises ConnectionLost.
         """
-        return await self._ask(self._client.run(check_sandbox, sandbox, on_error="raise"))
+        return await self._ask(self._client.run(self._functions.check_sandbox, sandbox, on_error="raise"))
 
     async def _on(self, worker: str, function: object, argument: object) -> object:
         """Call a function on one worker. Raises WorkerDied, also if the connection is lost."""
@@ -193,7 +193,7 @@ class Connection:
         """End these batches wherever they are, as far as the cluster answers in a few seconds."""
         with suppress(Exception):  # what a lost cluster still works is of no use to anyone, and is not waited for
             async with asyncio.timeout(_CLOSING):
-                await self._client.run(cancel_batches, list(batches), on_error="ignore")
+                await self._client.run(self._functions.cancel, list(batches), on_error="ignore")
 
     async def close(self) -> None:
         """Close the connection. May be called twice."""

@@ -20,6 +20,7 @@ from .order import (
     NOT_BEGUN,
     Job,
     SandboxJob,
+    WorkerFunctions,
     encode_error,
     join_answers,
     split_orders,
@@ -68,6 +69,12 @@ def check_sandbox(sandbox: bytes) -> str:
     """Return why the sandbox of this machine cannot be used for an encoded `SandboxJob`; empty if it can."""
     order_loop = OrderLoop.of_process()
     return asyncio.run_coroutine_threadsafe(order_loop.refused(sandbox), order_loop.loop).result()
+
+
+WORKER_FUNCTIONS = WorkerFunctions(
+    work=work_batch, cancel=cancel_batches, lacking=lacking_pieces, put=put_pieces, check_sandbox=check_sandbox
+)
+"""The functions of this module that a connection calls on a worker."""
 
 
 class OrderLoop:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
@@ -186,3 +187,19 @@ def join_answers(by: str, answers: Sequence[bytes], needs: Sequence[str] = (), r
     head = b'{"by":' + msgspec.json.encode(by) + b',"needs":' + msgspec.json.encode(list(needs))
     head += b',"refuses":' + json.dumps(refuses).encode()
     return head + b',"answers":[' + b",".join(answers) + b"]}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFunctions:
+    """The functions that a Dask worker calls. Dask sends their names only, and the worker imports them."""
+
+    work: Callable[[bytes, bytes, str, str], bytes]
+    """Works a batch: the job, the orders, the name of the batch, and the digest of its files."""
+    cancel: Callable[[Sequence[str]], None]
+    """Ends these batches."""
+    lacking: Callable[[Sequence[str]], list[str]]
+    """Returns which of these pieces the worker lacks."""
+    put: Callable[[Sequence[tuple[str, bytes]]], None]
+    """Stores pieces."""
+    check_sandbox: Callable[[bytes], str]
+    """Returns why the sandbox of the worker cannot be used for an encoded `SandboxJob`; empty if it can."""

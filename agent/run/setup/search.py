@@ -33,9 +33,10 @@ def with_remote_tools(ctx: RunContext, order: Order) -> RunContext:
     if finder is None or finder.executor is None or finder.check is not None or not _is_confined_as_here(finder):
         return ctx
     from ...finder.remote.assemble import remote_tools
+    from ...finder.remote.on_worker import WORKER_FUNCTIONS
 
     keys = key_names(spec.model, ctx.facts.model_spec)
-    tools = replace(ctx.tools, elsewhere=remote_tools(ctx, finder, provider_key_names=keys))
+    tools = replace(ctx.tools, elsewhere=remote_tools(ctx, finder, WORKER_FUNCTIONS, provider_key_names=keys))
     return replace(ctx, tools=tools)
 
 
@@ -111,15 +112,16 @@ async def check_executor(spec: RunSpec, executor: str | None = None) -> None:
         return
     from ...config.finder.executor import read_executor
     from ...finder.remote.cluster import check_cluster, require_dask
+    from ...finder.remote.on_worker import WORKER_FUNCTIONS
 
     cluster = read_executor(spec.finder.executor)
     require_dask(cluster)
     if not _is_confined_as_here(spec.finder):
-        await check_cluster(cluster)
+        await check_cluster(cluster, WORKER_FUNCTIONS)
         return
     if cluster.address is not None:
         await asyncio.to_thread(_check_size, Path(spec.workspace))
-        await check_cluster(cluster, await _wanted_sandbox(spec))
+        await check_cluster(cluster, WORKER_FUNCTIONS, await _wanted_sandbox(spec))
 
 
 def _is_confined_as_here(finder: FinderSpec) -> bool:
@@ -150,13 +152,16 @@ def _remote_checks(ctx: RunContext, spec: FinderSpec) -> CheckRunner | None:
     if spec.executor is None or spec.check is None:
         return None
     from ...finder.remote.assemble import remote_checks
+    from ...finder.remote.on_worker import WORKER_FUNCTIONS
 
-    return remote_checks(ctx, spec, provider_key_names=key_names(ctx.facts.spec.model, ctx.facts.model_spec))
+    names = key_names(ctx.facts.spec.model, ctx.facts.model_spec)
+    return remote_checks(ctx, spec, WORKER_FUNCTIONS, provider_key_names=names)
 
 
 def _remote(ctx: RunContext, spec: FinderSpec, crawler: Crawler | None) -> Worker:
     """Return the worker that sends the items to a Dask cluster."""
     from ...finder.remote.assemble import remote_worker
+    from ...finder.remote.on_worker import WORKER_FUNCTIONS
 
     names = key_names(ctx.facts.spec.model, ctx.facts.model_spec)
-    return remote_worker(ctx, spec, crawler=crawler, provider_key_names=names)
+    return remote_worker(ctx, spec, WORKER_FUNCTIONS, crawler=crawler, provider_key_names=names)

@@ -18,6 +18,7 @@ from rundry.agent.config.finder.executor import read_executor
 from rundry.agent.finder.remote.batch_pool import BatchPool
 from rundry.agent.finder.remote.batches import Order
 from rundry.agent.finder.remote.cluster import Cluster
+from rundry.agent.finder.remote.on_worker import WORKER_FUNCTIONS
 from rundry.agent.finder.remote.order import Job, SandboxJob, own_versions
 from rundry.agent.finder.remote.remote_tools import RemoteTools
 from rundry.agent.finder.remote.trees.scan import TreeReader
@@ -106,7 +107,7 @@ def tools_of(executor: str, project: Path, tools: ToolContext) -> tuple[RemoteTo
         is_required=True, network=False, hosts=[], own=[], hide=[], show=[], rules=[DENIED], not_held=None
     )
     job = Job(versions=own_versions(), workspace=str(project), is_shared=is_shared, reads=True, sandbox=sandbox)
-    pool = CountingPool(Cluster(read_executor(executor), {"PATH": "/usr/bin:/bin"}, project))
+    pool = CountingPool(Cluster(read_executor(executor), WORKER_FUNCTIONS, {"PATH": "/usr/bin:/bin"}, project))
     reader = TreeReader(tools.workspace, lambda: [project / "closed" / "secret.txt"], lists_withheld=True)
     return RemoteTools(pool, lambda: job, None if is_shared else reader), pool
 
