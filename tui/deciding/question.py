@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rundry.agent import SHORT_DIGEST, ProposalOpened, RunState, SuspectResult, UserError, plural
+from rundry.agent import SHORT_DIGEST, UserError, plural
 
 from ..text import one_line, path_line, show
+
+if TYPE_CHECKING:
+    from rundry.agent import ProposalOpened, RunState, SuspectResult
 
 NOT_RECORDED = "the decision was not recorded, and you can give it again"
 """Added to the error if the run cannot be resumed."""

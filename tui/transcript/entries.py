@@ -17,6 +17,7 @@ from ..diff.unified import diff_of_text
 from ..lines.draw import fold, marked, to_strip, width_of
 from ..lines.parts import Part
 from ..text import one_line, show, strip
+from .gutter import MARGIN, gutter_of, with_gutter
 from .headline import duration, fact_runs, headline, seconds_field, title_runs
 from .markdown import MEASURE, draw_code, draw_markdown
 from .pieces import Pieces
@@ -29,11 +30,8 @@ if TYPE_CHECKING:
     from .markdown import Rows
     from .pieces import Piece
 
-MARGIN = 6
-"""The gutter: a cursor, the number of the step, two blanks."""
 _SAID = ("task", "say", "steer", "question")
 _APART = (*_SAID, "outcome")
-_SIGNS = {"task": "›", "say": "›", "steer": "»", "question": "?"}
 LINE = 120
 _DETAIL_LINES = 40
 _LIVE_REASONING = 3
@@ -54,7 +52,7 @@ class Entries:
 
     def build(self, block: Block, before: Block | None, *, is_open: bool) -> list[Part]:
         """Return the parts of a block that follows `before`."""
-        gutter = _gutter(block, before, self.palette)
+        gutter = gutter_of(block, before, self.palette)
         lead = self._lead(block, before)
         match block.kind:
             case "text":
@@ -69,18 +67,18 @@ class Entries:
                 body = self._remark(block, is_open=is_open)
             case _:
                 body = self._happened(block, is_open=is_open)
-        return [*lead, *_with_gutter(body, gutter)]
+        return [*lead, *with_gutter(body, gutter)]
 
     def grown(self, block: Block, before: Block | None, pieces: Pieces, kept: list[Part]) -> list[Part]:
         """Return the parts of a growing text. `kept` has those that will not change again, and is extended."""
-        gutter = _gutter(block, before, self.palette)
+        gutter = gutter_of(block, before, self.palette)
         lead = self._lead(block, before)
         tail = pieces.feed(block.text)
         for index in range(len(kept), len(pieces.done)):
-            kept.extend(_with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
+            kept.extend(with_gutter([self._piece(pieces.done[index], index)], gutter if index == 0 else None))
         if tail is None:
             return [*lead, *kept]
-        growing = _with_gutter([self._piece(tail, len(kept), grows=True)], gutter if not kept else None)
+        growing = with_gutter([self._piece(tail, len(kept), grows=True)], gutter if not kept else None)
         return [*lead, *kept, *growing]
 
     def _lead(self, block: Block, before: Block | None) -> list[Part]:
@@ -88,7 +86,7 @@ class Entries:
         lead = [_given([Strip.blank(MARGIN)])] if _stands_apart(block, before) else []
         who = try_label(block.work) if block.kind in ("text", "reasoning") else ""
         if who:
-            lead += _with_gutter([self._rows(lambda: [[(who, self.palette.dim)]], 1)], None)
+            lead += with_gutter([self._rows(lambda: [[(who, self.palette.dim)]], 1)], None)
         return lead
 
     def _markdown(self, block: Block, pieces: Pieces) -> list[Part]:
@@ -260,30 +258,6 @@ def _stands_apart(block: Block, before: Block | None) -> bool:
 
 def _is_tall(block: Block) -> bool:
     return len(block.text) > _TALL or "\n" in block.text.strip()
-
-
-def _gutter(block: Block, before: Block | None, palette: Palette) -> list[Run] | None:
-    if block.kind in _SIGNS:
-        style = palette.needs_you if block.kind == "question" else palette.cursor
-        return [(f"   {_SIGNS[block.kind]}  ", style)]
-    if block.step is None or (before is not None and before.step == block.step and before.kind not in _SIGNS):
-        return None
-    number = str(block.step)
-    return [((number.rjust(4) + "  ") if len(number) < 5 else number + " ", palette.faint)]
-
-
-def _with_gutter(parts: list[Part], gutter: list[Run] | None) -> list[Part]:
-    if gutter is None or not parts:
-        return parts
-    first = parts[0]
-
-    def draw() -> list[Strip]:
-        rows = first.rows
-        if not rows:
-            return []
-        return [Strip.join([to_strip(gutter), rows[0].crop(MARGIN)]), *rows[1:]]
-
-    return [Part(draw, first.guess), *parts[1:]]
 
 
 def _given(rows: list[Strip]) -> Part:

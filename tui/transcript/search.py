@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..lines.parts import Part, Place
 from ..text import show
-from .entries import MARGIN
+from .gutter import MARGIN
 
 if TYPE_CHECKING:
     from rundry.agent import Block

@@ -18,9 +18,10 @@ from rundry.agent import Block, Blocks
 from ..lines.parts import Line, Part, Place
 from ..lines.view import LineView
 from .block_parts import BlockParts
-from .entries import MARGIN, Entries, can_unfold, guess
+from .entries import Entries, can_unfold, guess
 from .finder import Finder
 from .flushing import FlushTimer
+from .gutter import MARGIN
 from .markdown import prepare
 from .reading import ReadingKeyboard
 
