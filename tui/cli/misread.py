@@ -41,7 +41,7 @@ OTHERS: Mapping[str, str] = {
     "setup": "`rundry doctor` reports what is set up",
 }
 """Commands of comparable programs, with what does the same here."""
-_NOT_HERE = ("mcp", "serve", "server", "plugin", "plugins", "agents", "usage", "rm", "delete", "remove", "install")
+_NOT_HERE = ("serve", "server", "plugin", "plugins", "agents", "usage", "rm", "delete", "remove", "install")
 """Commands of comparable programs for which there is no replacement."""
 
 
