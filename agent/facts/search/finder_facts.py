@@ -37,8 +37,8 @@ from ...protocol import (
     WorkStarted,
 )
 from .finding import Flight, LensFacts, backoff
+from .findings import ReadingFacts
 from .item_counts import FORBIDDEN_PAGE
-from .reading import ReadingFacts
 from .suspects import SuspectItems
 from .worktrees import WORKTREE_EVENTS, WorktreeEvent, WorktreeFacts
 
