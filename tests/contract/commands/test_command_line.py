@@ -31,7 +31,7 @@ def model_of(server: ScriptedServer) -> list[str]:
         (["login"], "rundry models --all"),
         (["update"], "pipx upgrade rundry"),
         (["sessions"], "`rundry runs`"),
-        (["mcp"], "`rundry help`"),
+        (["serve"], "`rundry help`"),
         (["steer"], "`rundry ctl steer`"),
         (["/model"], "then type /model"),
         (["."], "--cwd"),
