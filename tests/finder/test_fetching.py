@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +23,6 @@ from rundry.agent.tools.parse import parse_arguments
 from rundry.agent.tools.reading.fetching import Fetched, Fetcher
 from rundry.agent.web.readable import readable
 from rundry.agent.workspace.paths import Workspace
-from rundry.agent.workspace.sandbox.confined.environment import command_env
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
@@ -248,7 +246,7 @@ def make_context(tmp_path: Path) -> Callable[[Fetcher | None], ToolContext]:
     def make(fetcher: Fetcher | None) -> ToolContext:
         return ToolContext(
             workspace=Workspace(tmp_path),
-            env=command_env(os.environ),
+            env={},  # no command runs
             sandbox=Sandbox(),
             keep=keep,
             load=blobs.__getitem__,
