@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Wait, Work
 from ..stops.stall.hint import stall_hint
-from .state import LoopState, common_end, is_silent
+from .shared.state import LoopState, common_end, is_silent
 
 
 def decide(state: LoopState) -> Decision:

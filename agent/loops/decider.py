@@ -9,27 +9,28 @@ from ..protocol import Decision, LoopKind
 from . import chat, fix, goal_tries, improve, interval, naive, paced, repeat, until_dry
 
 if TYPE_CHECKING:
-    from .state import LoopState
+    from .shared.state import LoopState
 
 
 def decider(kind: LoopKind) -> Callable[[LoopState], Decision]:
     """Return the `decide` function of a loop kind."""
     match kind:
         case LoopKind.CHAT:
-            return chat.decide
+            decide = chat.decide
         case LoopKind.GOAL:
-            return goal_tries.decide
+            decide = goal_tries.decide
         case LoopKind.NAIVE:
-            return naive.decide
+            decide = naive.decide
         case LoopKind.UNTIL_DRY:
-            return until_dry.decide
+            decide = until_dry.decide
         case LoopKind.INTERVAL:
-            return interval.decide
+            decide = interval.decide
         case LoopKind.PACED:
-            return paced.decide
+            decide = paced.decide
         case LoopKind.IMPROVE:
-            return improve.decide
+            decide = improve.decide
         case LoopKind.FIX:
-            return fix.decide
+            decide = fix.decide
         case LoopKind.REPEAT:
-            return repeat.decide
+            decide = repeat.decide
+    return decide

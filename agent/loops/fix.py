@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, FixSpec, Reason, Work, child_name
-from .passes import budget_end
+from .shared.passes import budget_end
 
 if TYPE_CHECKING:
     from ..facts.common.children import Children
-    from .state import LoopState
+    from .shared.state import LoopState
 
 
 def decide(state: LoopState) -> Decision:

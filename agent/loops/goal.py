@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..protocol import Again, Confirm, Decision, Finish, Reason, Work
-from .state import LoopState, common_end, is_answered, met, never_started, suspect_handoff
-from .steps.next_words import next_words
+from .shared.next_words import next_words
+from .shared.state import LoopState, common_end, is_answered, met, never_started, suspect_handoff
 
 
 def decide(state: LoopState) -> Decision:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, GoalTries, PassFinished, PassStarted, Reason, Work, try_name
 from . import goal
-from .passes import BEGIN, CLOSE, TRY, budget_end, pass_facts
-from .state import LoopState, common_end, met, never_started
-from .tries import all_failed
+from .shared.passes import BEGIN, CLOSE, TRY, budget_end, pass_facts
+from .shared.state import LoopState, common_end, met, never_started
+from .shared.tries import all_failed
 
 if TYPE_CHECKING:
     from ..facts.passes import PassFacts

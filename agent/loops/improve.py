@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
-from .pass_runs import are_too_small, decide_run, end_between
-from .passes import BEGIN, MEASURE, budget_end, pass_facts
-from .state import LoopState, common_end
-from .steps.continue_pass import continue_pass
-from .tries import decide_tries
+from .shared.continue_pass import continue_pass
+from .shared.pass_runs import are_too_small, decide_run, end_between
+from .shared.passes import BEGIN, MEASURE, budget_end, pass_facts
+from .shared.state import LoopState, common_end
+from .shared.tries import decide_tries
 
 if TYPE_CHECKING:
     from ..facts.passes import PassFacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
-from .passes import BEGIN, budget_end, pass_facts
-from .state import LoopState, common_end, never_started
-from .steps.continue_pass import continue_pass
+from .shared.continue_pass import continue_pass
+from .shared.passes import BEGIN, budget_end, pass_facts
+from .shared.state import LoopState, common_end, never_started
 
 if TYPE_CHECKING:
     from ..facts.passes import PassFacts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Again, Decision, Finish, Reason, Work
-from .state import LoopState, common_end, failing_checks, is_silent, met
+from .shared.state import LoopState, common_end, failing_checks, is_silent, met
 
 
 def decide(state: LoopState) -> Decision:

@@ -7,8 +7,8 @@ import msgspec
 from ..protocol import Again, Decision, Price, Sleeping, Wait
 from ..stops.pacing import lifetime, pace, prices, saves_money
 from . import goal
-from .passes import pass_facts
-from .state import LoopState, common_end, met, suspect_handoff
+from .shared.passes import pass_facts
+from .shared.state import LoopState, common_end, met, suspect_handoff
 
 _NUDGE = "If there is nothing to do before some time has passed, call `wake_after`."
 _HOW = {"person": "the person woke you", "message": "a message woke you"}

@@ -6,11 +6,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, Reason, RepeatSpec, Sleeping, Wait, Work, child_name
-from .passes import budget_end
+from .shared.passes import budget_end
 
 if TYPE_CHECKING:
     from ..facts.common.children import Child, Children
-    from .state import LoopState
+    from .shared.state import LoopState
 
 FAILURES = 3
 """The run ends after this many searches in a row that failed."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..finder.state import FinderState, works
 from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
-from .state import LoopState, handoff_with_suspects
+from .shared.state import LoopState, handoff_with_suspects
 
 RECHECK_SECONDS = 5.0
 """Maximum seconds between two decisions while all workers are busy."""

@@ -99,18 +99,20 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
     """Return the row of a loop kind."""
     match kind:
         case LoopKind.CHAT:
-            return LoopTraits(prompt=_CHAT, budget=SMALL, tools=(), has_one_conversation=True)
+            traits = LoopTraits(prompt=_CHAT, budget=SMALL, tools=(), has_one_conversation=True)
         case LoopKind.GOAL:
-            return LoopTraits(prompt=_GOAL, budget=SMALL, has_one_conversation=True, ends_on_predicates=True)
+            traits = LoopTraits(prompt=_GOAL, budget=SMALL, has_one_conversation=True, ends_on_predicates=True)
         case LoopKind.NAIVE:
-            return LoopTraits(budget=SMALL, has_one_conversation=True)
+            traits = LoopTraits(budget=SMALL, has_one_conversation=True)
         case LoopKind.UNTIL_DRY:
-            return LoopTraits(has_search=True)
+            traits = LoopTraits(has_search=True)
         case LoopKind.INTERVAL:
             hint = "say how often, with --every 5m"
-            return LoopTraits(prompt=_INTERVAL, has_passes=True, commits_passes=True, option="every", option_hint=hint)
+            traits = LoopTraits(
+                prompt=_INTERVAL, has_passes=True, commits_passes=True, option="every", option_hint=hint
+            )
         case LoopKind.PACED:
-            return LoopTraits(
+            traits = LoopTraits(
                 prompt=f"{_GOAL}\n\n{_PACED}",
                 tools=(WAKE, "finish"),
                 has_one_conversation=True,
@@ -119,9 +121,10 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
             )
         case LoopKind.IMPROVE:
             hint = "say what prints the number, with --score CMD"
-            return LoopTraits(prompt=_IMPROVE, has_passes=True, commits_passes=True, option="score", option_hint=hint)
+            traits = LoopTraits(prompt=_IMPROVE, has_passes=True, commits_passes=True, option="score", option_hint=hint)
         case LoopKind.FIX | LoopKind.REPEAT:
-            return LoopTraits(has_children=True)
+            traits = LoopTraits(has_children=True)
+    return traits
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):

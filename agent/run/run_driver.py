@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..loops.state import undecided_handoff
+from ..loops.shared.state import undecided_handoff
 from ..protocol import (
     PERSON,
     Again,

@@ -2,7 +2,7 @@ import pytest
 
 from rundry.agent.facts.facts import RunFacts
 from rundry.agent.loops.decider import decider
-from rundry.agent.loops.state import LoopState
+from rundry.agent.loops.shared.state import LoopState
 from rundry.agent.protocol import (
     Again,
     CheckFinished,

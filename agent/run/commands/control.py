@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...gate.draft import CommandDraft, FileDraft
-from ...loops.state import met
+from ...loops.shared.state import met
 from ...protocol import (
     Act,
     FileChanged,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...facts.common.handoff import ESCALATE
-from ...loops.state import stall_reason
+from ...loops.shared.state import stall_reason
 from ...protocol import Fault, Finish, HandoffRecord, MessageKind, Prompted, Reason, StallDetected, StallEnd
 from ...view.reducer.titles import stall_name
 from ..commands.reconfigure import OpenModel, hand_to_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...loops.state import LoopState
+from ...loops.shared.state import LoopState
 
 if TYPE_CHECKING:
     from ...finder.finder import Finder

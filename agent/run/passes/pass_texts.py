@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.actions import arguments_of
 from ...facts.conversation import last_text
-from ...loops.state import failing_checks
+from ...loops.shared.state import failing_checks
 from ...step.checks.feedback import feedback
 
 if TYPE_CHECKING:

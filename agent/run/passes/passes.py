@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.verdicts import result_of
-from ...loops.passes import BEGIN, CLOSE, TRY
-from ...loops.state import LoopState, met, suspects_left
+from ...loops.shared.passes import BEGIN, CLOSE, TRY
+from ...loops.shared.state import LoopState, met, suspects_left
 from ...protocol import (
     Branch,
     GoalTries,

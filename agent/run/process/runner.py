@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from ...facts.checkpoint import facts_of
 from ...journal.claim import claim
 from ...journal.journal import Journal
-from ...loops.state import never_started
+from ...loops.shared.state import never_started
 from ...model.lanes.closing import close_connections
 from ...model.remote import RemoteModel
 from ...protocol import (

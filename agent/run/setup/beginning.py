@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...loops.state import LoopState, suspect_handoff
+from ...loops.shared.state import LoopState, suspect_handoff
 from ...protocol import (
     BUDGET,
     Budget,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...loops.passes import CLOSE
-from ...loops.state import LoopState
-from ...loops.steps.continue_pass import continue_pass
+from ...loops.shared.continue_pass import continue_pass
+from ...loops.shared.passes import CLOSE
+from ...loops.shared.state import LoopState
 from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step.perform import perform
 from ...workspace.snapshots.patches import change_hash, patch_of

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...loops.passes import steps_used
+from ...loops.shared.passes import steps_used
 from ...protocol import ImproveSpec, PassStarted, Reason, TryFinished, TryMeasured
 from ...stops.score import is_better
 from ...workspace.snapshots.patches import changed_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...loops.state import failing_checks
+from ...loops.shared.state import failing_checks
 from ...step.checks.feedback import feedback
 from ...step.prompt import system_prompt
 from ..passes.pass_texts import first_message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...loops.state import LoopState, met
+from ...loops.shared.state import LoopState, met
 from ...step.checks.verify import verify
 from ..passes.pass_texts import describe_failure
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import Finish, Reason, WorkKind
-from ..stops.budget import Exhausted, admit
-from ..stops.margin import Margin
-from ..stops.reserve import Reserve
+from ...protocol import Finish, Reason, WorkKind
+from ...stops.budget import Exhausted, admit
+from ...stops.margin import Margin
+from ...stops.reserve import Reserve
 
 if TYPE_CHECKING:
-    from ..facts.passes import PassFacts
+    from ...facts.passes import PassFacts
     from .state import LoopState
 
 BEGIN: WorkKind = "begin"

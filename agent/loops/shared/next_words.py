@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...protocol import CONSTRAINED, PromptKind
 from ...step.checks.feedback import feedback, unconfirmed_feedback
 from ...stops.stall.hint import stall_hint
-from ..state import failing_checks, is_silent
+from .state import failing_checks, is_silent
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...protocol import Again, Decision, Work
-from ..passes import CLOSE, steps_used
-from ..state import LoopState, common_end, met, undecided_handoff
 from .next_words import next_words
+from .passes import CLOSE, steps_used
+from .state import LoopState, common_end, met, undecided_handoff
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts

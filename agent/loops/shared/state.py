@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..facts.verdicts import cannot_start, result_of
-from ..protocol import CheckFinished, Finish, Price, Reason, StallKind, Wait, WorkResult
-from ..view.reducer.titles import stall_name
+from ...facts.verdicts import cannot_start, result_of
+from ...protocol import CheckFinished, Finish, Price, Reason, StallKind, Wait, WorkResult
+from ...view.reducer.titles import stall_name
 
 if TYPE_CHECKING:
-    from ..facts.facts import RunFacts
-    from ..finder.state import FinderState
+    from ...facts.facts import RunFacts
+    from ...finder.state import FinderState
 
 _NAMED = 3
 """Number of missing tests named in a reason."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import Again, Decision, Finish, ImproveSpec, PassStarted, Reason, Work, try_name
+from ...protocol import Again, Decision, Finish, ImproveSpec, PassStarted, Reason, Work, try_name
 from .passes import CLOSE, TRY
 from .state import LoopState, common_end
 
 if TYPE_CHECKING:
-    from ..facts.passes import PassFacts
+    from ...facts.passes import PassFacts
 
 
 def decide_tries(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:

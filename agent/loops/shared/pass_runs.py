@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import (
-    Again,
-    ChildFinished,
-    Decision,
-    Finish,
-    ImproveSpec,
-    PassStarted,
-    Reason,
-    Wait,
-    Work,
-    child_name,
-)
+from ...protocol import Again, ChildFinished, Decision, Finish, ImproveSpec, PassStarted, Reason, Wait, Work, child_name
 from .passes import CLOSE, budget_end
 from .state import LoopState, common_end, undecided_handoff
 
 if TYPE_CHECKING:
-    from ..facts.common.children import Child
-    from ..facts.passes import PassFacts
+    from ...facts.common.children import Child
+    from ...facts.passes import PassFacts
 
 
 def decide_run(state: LoopState, passing: PassFacts, started: PassStarted) -> Decision:

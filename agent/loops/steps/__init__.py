@@ -1,1 +1,0 @@
-"""The next step of a conversation: the message to the model, and whether the open pass continues."""
