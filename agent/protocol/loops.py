@@ -120,8 +120,13 @@ def loop_traits(kind: LoopKind) -> LoopTraits:
                 has_passes=True,
             )
         case LoopKind.IMPROVE:
-            hint = "say what prints the number, with --score CMD"
-            traits = LoopTraits(prompt=_IMPROVE, has_passes=True, commits_passes=True, option="score", option_hint=hint)
+            traits = LoopTraits(
+                prompt=_IMPROVE,
+                has_passes=True,
+                commits_passes=True,
+                option="score",
+                option_hint="say what prints the number, with --score CMD",
+            )
         case LoopKind.FIX | LoopKind.REPEAT:
             traits = LoopTraits(has_children=True)
     return traits

@@ -71,8 +71,7 @@ Links:
 - a link: {site.url}/x
 - away: https://elsewhere.example/"""
     )
-    asked = site.asked[0].headers
-    assert asked["user-agent"].endswith("(+fetch_url)")
+    assert (asked := site.asked[0].headers)["user-agent"].endswith("(+fetch_url)")
     assert not {"cookie", "authorization", "referer"} & set(asked)
 
 
@@ -295,6 +294,5 @@ async def test_cancelling_a_fetch_closes_its_connection(site: Site) -> None:
 
 
 def test_a_page_nested_deeper_than_the_stack_is_read() -> None:
-    page = readable(b"<span>" * 12_000 + b"deep", "http://h.example/")
-    assert page.text == "deep"
+    assert readable(b"<span>" * 12_000 + b"deep", "http://h.example/").text == "deep"
     assert readable(html("/x"), "http://h.example/").links == [("http://h.example/x", "this one")]
