@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
     from .facts.logs.change_log import RecordedChange
+    from .facts.reached_limit import limit_in, reached_limit
     from .facts.search.cited_line import CitedLine, cited_line, is_address
     from .facts.search.cited_place import line_of_place
     from .facts.search.finder_facts import FinderFacts

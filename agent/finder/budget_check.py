@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import Spent
-from ..stops.budget import Exhausted, admit
+from ..protocol import Exhausted, Spent
+from ..stops.budget import admit
 from ..stops.margin import Margin
 from ..stops.reserve import reserve_for
 
 if TYPE_CHECKING:
     from ..step.resources.context import RunContext
 
-OUT_OF_TIME = "time budget: it ran out while items were worked"
+OUT_OF_TIME = Exhausted(resource="seconds", detail="time budget: it ran out while items were worked")
 
 
-def no_room(ctx: RunContext, more: int = 0) -> str | None:
-    """Return why no further work fits the budget, or None if it fits. Only steps and time count: nothing is billed.
+def no_room(ctx: RunContext, more: int = 0) -> Exhausted | None:
+    """Return the limit that no further work fits, or None if it fits. Only steps and time count: nothing is billed.
 
     `more`: steps that begin now and are not recorded yet.
     """
@@ -34,4 +34,4 @@ def no_room(ctx: RunContext, more: int = 0) -> str | None:
         max_output=None,
         now=ctx.clock.now(),
     )
-    return end.detail if isinstance(end, Exhausted) else None
+    return end if isinstance(end, Exhausted) else None

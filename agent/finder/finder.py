@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol import (
     CriticSpoke,
+    Exhausted,
     FinderSpec,
     FindingJudged,
     ItemQueued,
@@ -120,7 +121,7 @@ class Finder:
             text = f"{', '.join(names)} failed before: one more attempt, because the run was resumed"
             self.ctx.events.record(CriticSpoke(half="code", lenses=names, text=text))
 
-    def state(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
+    def state(self, busy: frozenset[str], exhausted: Exhausted | None) -> FinderState:
         """Record what has happened, then return the state that the loop decides from."""
         state = self._look(busy, None)
         seq = self.ctx.facts.last_seq
@@ -165,7 +166,7 @@ class Finder:
             if one is not None:
                 await one.close()
 
-    def _look(self, busy: frozenset[str], exhausted: str | None) -> FinderState:
+    def _look(self, busy: frozenset[str], exhausted: Exhausted | None) -> FinderState:
         now = self.ctx.clock.now()
         ready = self._ready(max(0, self.spec.concurrency - len(busy)), now)
         waits = self.facts.queued and (self.leads.count_that_fit() or not self.facts.lenses)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from ..protocol import FinderSpec, Work, WorkKind
+from ..protocol import Exhausted, FinderSpec, Work, WorkKind
 
 if TYPE_CHECKING:
     from ..facts.search.finder_facts import FinderFacts
@@ -30,8 +30,8 @@ class FinderState:
     busy: frozenset[str] = frozenset()
     """Names of the work orders that run."""
     has_model: bool = True
-    exhausted: str | None = None
-    """The budget that had no room for the next call or item, as text for the user."""
+    exhausted: Exhausted | None = None
+    """The limit that had no room for the next call or item."""
     broken: str | None = None
     """Why the search cannot continue."""
     retryable: bool = False

@@ -31,7 +31,7 @@ def decide(state: LoopState) -> Decision:
     if end := budget_end(state):
         left = len(spec.targets) - sum(not child.is_open for child in children.by_number.values())
         detail = f"{end.detail}; {_findings(left)} left"
-        return Finish(reason=Reason.BUDGET, detail=detail)
+        return Finish(reason=Reason.BUDGET, detail=detail, limit=end.limit)
     return Again([Work(work=child_name(number), kind="child", about=spec.targets[number - 1].key)])
 
 

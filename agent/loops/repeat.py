@@ -33,7 +33,7 @@ def decide(state: LoopState) -> Decision:
     if newest is not None and newest.is_open:
         return Again([Work(work=child_name(newest.number), kind="child")])
     if end := _failed(children, steps=state.facts.spent.steps) or budget_end(state) or _starved(newest):
-        return Finish(reason=end.reason, detail=end.detail, retryable=end.retryable)
+        return Finish(reason=end.reason, detail=end.detail, limit=end.limit, retryable=end.retryable)
     left = seconds_to_next(state, children, spec)
     if left <= 0:
         return Again([Work(work=child_name(number), kind="child")])
@@ -54,9 +54,9 @@ def _starved(newest: Child | None) -> Finish | None:
     ended = None if newest is None else newest.finished
     if newest is None or ended is None or ended.reason is not Reason.BUDGET or newest.spent.counted_tokens:
         return None
-    return (
-        None if newest.spent.steps else Finish(reason=Reason.BUDGET, detail=f"search {newest.number}: {ended.detail}")
-    )
+    if newest.spent.steps:
+        return None
+    return Finish(reason=Reason.BUDGET, detail=f"search {newest.number}: {ended.detail}", limit=ended.limit)
 
 
 def _failed(children: Children, *, steps: int) -> Finish | None:

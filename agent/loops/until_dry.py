@@ -28,7 +28,7 @@ def decide(state: LoopState) -> Decision:
         deadline = state.facts.budget.deadline
         if deadline is not None and finder.now + finder.due_in >= deadline:
             detail = f"time budget: the next attempt is due in {finder.due_in:,.0f} s, after the deadline"
-            return Finish(reason=Reason.BUDGET, detail=detail + _left(finder))
+            return Finish(reason=Reason.BUDGET, detail=detail + _left(finder), limit="deadline")
         return Wait(max(0.01, finder.due_in), "retry")
     if found := finder.facts.suspects.checks:
         return handoff_with_suspects(found)
@@ -42,7 +42,8 @@ def _within(finder: FinderState) -> float | None:
 def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
     """Return the end of a search that ends before it is dry, or None."""
     if finder.exhausted is not None:
-        return Finish(reason=Reason.BUDGET, detail=finder.exhausted + _left(finder))
+        end = finder.exhausted
+        return Finish(reason=Reason.BUDGET, detail=end.detail + _left(finder), limit=end.resource)
     for result in results:
         if result.fault is not None:
             reason = Reason.ERROR if finder.facts.seen else Reason.REFUSED

@@ -6,6 +6,8 @@ The names that other folders use. Each is stated once: `X as X` exports it.
 from .budget import (
     FREE as FREE,
     Budget as Budget,
+    Exhausted as Exhausted,
+    LimitName as LimitName,
     Price as Price,
     Rates as Rates,
     Spent as Spent,

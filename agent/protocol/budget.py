@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
+
+LimitName = Literal["steps", "tokens", "usd", "seconds", "deadline", "quota"]
+"""A limit that can end a run: one of the budget, or a quota of a tool."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +21,14 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Time in which a model, a tool or a check runs. Waiting for a person does not count."""
     deadline: float | None = None
     """Unix time at which the run must end, or None."""
+
+
+class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit that leaves no room for a useful call."""
+
+    resource: LimitName
+    detail: str
+    """Text for people, such as `cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
 
 
 class Used(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .budget import Tokens
+from .budget import LimitName, Tokens
 from .coverage import Coverage, Estimate
 from .evidence import Evidence
 
@@ -102,6 +102,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     exit_code: int
     retryable: bool = False
+    limit: LimitName | None = None
+    """The limit that ended a run with the reason `budget`; None in others, or if it was more than one limit."""
     answer: str | None = None
     citations: list[Any] = []
     """Citations as the model passed them to `finish`: "path", "path:line" or {path, line?, quote?}."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .budget import Exhausted, LimitName
 from .events.finder import WorkKind
 from .events.passes import Sleeping
 from .events.step import PromptKind
@@ -46,8 +47,8 @@ class WorkResult(msgspec.Struct, frozen=True, kw_only=True):
     """A later attempt may succeed."""
     stalled: bool = False
     """The work failed because the model repeated itself, so other work is not affected."""
-    exhausted: str | None = None
-    """The budget that did not admit the next call, as text for a person; None: the call was admitted."""
+    exhausted: Exhausted | None = None
+    """The limit that did not admit the next call; None: the call was admitted."""
     handoff: str | None = None
     """Why a person or another model is needed, if so."""
     interrupted: bool = False
@@ -83,6 +84,8 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """Only suspect checks are left: if a person is present, the run asks whether to accept them."""
     wrap_up: bool = False
     retryable: bool = False
+    limit: LimitName | None = None
+    """With the reason `budget`: the limit that ends the run; None: not one alone."""
     complete: bool | None = None
     """Whether the work is complete; None: the reason decides."""
 

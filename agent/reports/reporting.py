@@ -13,7 +13,7 @@ import msgspec
 
 from ..facts.common.spending import ModelUsage
 from ..facts.search.search_result import SearchResult
-from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, Reason, StallKind
+from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .by_hook import HookCount, by_hook
 from .listing.index import RunsFolder
@@ -22,8 +22,6 @@ from .listing.tally import LIMITS, RunTally
 if TYPE_CHECKING:
     from .listing.line import RunLine
 
-_BUDGETS = {"step": "steps", "token": "tokens", "cost": "usd", "time": "seconds"}
-"""Maps the first word of the detail of a budget end (stops/budget.py) to the limit."""
 ENOUGH = 3
 """Minimum number of runs with a limit for advice about it."""
 TIGHT = 0.25
@@ -136,13 +134,6 @@ class _Run:
     @property
     def reason(self) -> str:
         return self.tally.reason.value if self.tally.reason is not None else self.line.state
-
-    @property
-    def ended_on(self) -> str:
-        """The limit that ended the run, or an empty text."""
-        if self.tally.reason is not Reason.BUDGET:
-            return ""
-        return _BUDGETS.get(self.tally.detail.split(" budget", 1)[0], "")
 
     def share(self, limit: str) -> float | None:
         most = getattr(self.tally.budget, limit)
@@ -271,7 +262,7 @@ def _runs(count: int) -> str:
 
 def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
     having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
-    ended_on = sum(1 for run in runs if run.ended_on == limit)
+    ended_on = sum(1 for run in runs if run.tally.limit == limit)
     if len(having) < ENOUGH:
         return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few for advice")
     if ended_on / len(having) >= TIGHT:

@@ -38,9 +38,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a run.
 
-    `answer`: the text of a wrap-up; None: the text of the accepted `finish`, or the newest text. `seconds`: busy
-    seconds that no event has recorded yet. `evidence`: None: collect it from the facts, without the present guarded
-    files.
+    `answer`: the text of a wrap-up; None: that of the accepted `finish`, or the newest text. `seconds`: busy seconds
+    that no event has recorded yet. `evidence`: None: collect it from the facts, without the present guarded files.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
@@ -51,6 +50,7 @@ def outcome_of(
         complete=complete,
         exit_code=exit_code(end.reason, complete=complete, retryable=end.retryable),
         retryable=end.retryable,
+        limit=end.limit,
         answer=answer or facts.answer,
         citations=cast("list[Any]", finish.get("citations", [])) if facts.finish is not None else [],
         steps=spent.steps,

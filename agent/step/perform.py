@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..protocol import (
+    Exhausted,
     Interrupted,
     Interruptible,
     Prompted,
@@ -18,7 +19,6 @@ from ..protocol import (
     Work,
     WorkResult,
 )
-from ..stops.budget import Exhausted, Grant
 from ..stops.stall.hint import stall_hint
 from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
@@ -34,6 +34,7 @@ from .tool_calls.command_changes import record_background_changes
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
+    from ..stops.budget import Grant
     from ..stops.quota import Quotas
     from .fitting.context import Fitted
     from .model_call.stream import Reply
@@ -71,7 +72,7 @@ async def perform(
             ctx.events.record(Prompted(kind="note", text=_continue_message(work)), work=work.work)
             fitted, grant = prepare(ctx, work.work, specs, constrained)
         if isinstance(grant, Exhausted):
-            return WorkResult(work=work.work, steps=done, exhausted=grant.detail)
+            return WorkResult(work=work.work, steps=done, exhausted=grant)
         if not fitted.fits:
             return WorkResult(
                 work=work.work,
@@ -143,7 +144,7 @@ async def _step(
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
-            return WorkResult(work=work.work, steps=1, exhausted=reply.detail)
+            return WorkResult(work=work.work, steps=1, exhausted=reply)
         runs = "tool"
         await ctx.activity.interruptible(ctx.before_acting())
         names = [spec.name for spec in specs] if constrained is None else TOOLS
@@ -167,7 +168,7 @@ def _handed_off(quotas: Quotas, work: Work, outcome: CallResults) -> WorkResult 
     if outcome.handoff is not None:
         return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
     if (over := quotas.end()) is not None:
-        return WorkResult(work=work.work, steps=1, exhausted=over)
+        return WorkResult(work=work.work, steps=1, exhausted=Exhausted(resource="quota", detail=over))
     return None
 
 

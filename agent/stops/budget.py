@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf, isinf
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..protocol import Exhausted
 from .reserve import Reserve
 
 if TYPE_CHECKING:
@@ -37,14 +38,6 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt with its margin, plus `max_tokens`."""
     seconds: float | None
     """Seconds after which the stream is cut; None: no limit."""
-
-
-class Exhausted(msgspec.Struct, frozen=True, kw_only=True):
-    """A limit that leaves no room for a useful call."""
-
-    resource: Literal["steps", "tokens", "usd", "seconds", "deadline"]
-    detail: str
-    """Text for people, such as `cost budget: 0.498 of 0.500 USD, the next call could cost 0.011`."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):

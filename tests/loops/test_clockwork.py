@@ -11,6 +11,7 @@ from rundry.agent.protocol import (
     Again,
     Budget,
     Charged,
+    Exhausted,
     IntervalSpec,
     LoopKind,
     PacedSpec,
@@ -77,7 +78,7 @@ def test_a_pass_is_over_after_its_steps_after_two_silences_and_not_before():
 
 def test_a_pass_that_is_being_rolled_back_is_rolled_back_whatever_else_happened():
     told = opened(interval()).step().tell(PatchKept(number=1, why="red", patch="b", world="w"))
-    assert kinds(told.decide(WorkResult(exhausted="step budget"))) == ["close"]
+    assert kinds(told.decide(WorkResult(exhausted=Exhausted(resource="steps", detail="step budget")))) == ["close"]
 
 
 def test_silence_never_ends_an_interval_run_and_an_empty_budget_does_before_it_sleeps():

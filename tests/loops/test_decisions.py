@@ -6,6 +6,7 @@ from rundry.agent.loops.shared.state import LoopState
 from rundry.agent.protocol import (
     Again,
     CheckFinished,
+    Exhausted,
     Finish,
     LoopKind,
     ModelSpec,
@@ -147,9 +148,10 @@ def test_a_check_that_could_not_start_says_so():
     assert "could not be started: no such folder" in text_of(story.decide())
 
 
-def test_an_empty_budget_ends_with_a_wrap_up_and_its_detail():
-    decision = Story().task().decide(WorkResult(exhausted="step budget: 40 of 40 steps"))
-    assert decision == Finish(reason=Reason.BUDGET, detail="step budget: 40 of 40 steps", wrap_up=True)
+def test_an_empty_budget_ends_with_a_wrap_up_its_limit_and_its_detail():
+    end = Exhausted(resource="steps", detail="step budget: 40 of 40 steps")
+    decision = Story().task().decide(WorkResult(exhausted=end))
+    assert decision == Finish(reason=Reason.BUDGET, detail=end.detail, limit="steps", wrap_up=True)
 
 
 def test_a_permanent_fault_is_an_error_that_says_whether_later_can_help():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from rundry.agent.protocol import Budget, Price, Reason, RunEnded, Spent, Tokens
-from rundry.agent.stops.budget import Exhausted, admit
+from rundry.agent.protocol import Budget, Exhausted, Price, Reason, RunEnded, Spent, Tokens
+from rundry.agent.stops.budget import admit
 from rundry.agent.stops.margin import Margin
 from rundry.agent.stops.reserve import Reserve
 from rundry.tui.run.resume_command import way_on
@@ -36,14 +36,25 @@ def test_after_a_budget_the_option_that_raises_it_is_named(budget: Budget, spent
         budget, spent, 1_000, price=price, margin=Margin(), reserve=Reserve(), window=200_000, max_output=None, now=1e3
     )
     assert isinstance(end, Exhausted)
-    line = way_on(ended(Reason.BUDGET, end.detail), "r1", budget, {})
-    assert line == f"resume with: rundry resume r1 {option} --headless"
+    old = ended(Reason.BUDGET, end.detail)
+    new = msgspec.structs.replace(ended(Reason.BUDGET, "in other words"), limit=end.resource)
+    for one in (old, new):
+        assert way_on(one, "r1", budget, {}) == f"resume with: rundry resume r1 {option} --headless"
 
 
 def test_a_limit_that_was_lowered_below_what_was_used_is_raised_above_that():
     budget = Budget(steps=3, tokens=None, usd=None, seconds=None)
     end = msgspec.structs.replace(ended(Reason.BUDGET, "step budget: 20 of 3 steps"), steps=20)
     assert way_on(end, "r1", budget, {}) == "resume with: rundry resume r1 --steps 30 --headless"
+
+
+def test_the_limit_that_ended_a_child_run_is_read_from_the_detail_of_an_old_journal():
+    budget = Budget(steps=None, tokens=9_000, usd=None, seconds=None)
+    end = ended(Reason.BUDGET, "search 2: token budget: 9,000 of 9,000 tokens")
+    assert way_on(end, "r1", budget, {}) == "resume with: rundry resume r1 --tokens 18000 --headless"
+    assert (
+        way_on(ended(Reason.USER, "token budget: full"), "r1", budget, {}) == "resume with: rundry resume r1 --headless"
+    )
 
 
 def test_each_unfinished_end_has_a_way_on_and_no_other():

@@ -14,6 +14,7 @@ from rundry.agent import (
     HandoffOpened,
     Interrupt,
     JournalError,
+    LimitName,
     Pause,
     Paused,
     QuestionAsked,
@@ -24,6 +25,8 @@ from rundry.agent import (
     Stamped,
     Stop,
     Waiting,
+    limit_in,
+    reached_limit,
 )
 
 if TYPE_CHECKING:
@@ -146,10 +149,10 @@ class Turn:
         state = self.controller.state
         if self.is_cancelled:
             return "cancelled"
-        if state.outcome is not None:
-            return _limit_reason(state.outcome.detail) if state.outcome.reason is Reason.BUDGET else self._of_reply()
+        if (ended := state.outcome) is not None:
+            return _limit_reason(reached_limit(ended)) if ended.reason is Reason.BUDGET else self._of_reply()
         if state.waiting == "message" and self.rest.limit:
-            return _limit_reason(self.rest.limit)
+            return _limit_reason(limit_in(self.rest.limit))
         return self._of_reply()
 
     def _of_reply(self) -> StopReason:
@@ -162,6 +165,5 @@ class Turn:
                 return "end_turn"
 
 
-def _limit_reason(detail: str) -> StopReason:
-    """Return the stop reason for a limit; the details are those of `agent/stops/budget.py`."""
-    return "max_tokens" if detail.startswith("token") else "max_turn_requests"
+def _limit_reason(limit: LimitName | None) -> StopReason:
+    return "max_tokens" if limit == "tokens" else "max_turn_requests"

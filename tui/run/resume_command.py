@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import SHORT_DIGEST, Reason
+from rundry.agent import SHORT_DIGEST, Reason, reached_limit
 
 if TYPE_CHECKING:
     from rundry.agent import Budget, Outcome, ProposalOpened, RunEnded, ViewState
@@ -48,19 +48,19 @@ def way_on(
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
     """Return the limit that was reached, and a value above it and above what was used; None if no limit ended the run.
 
-    The words of the detail are those of stops/budget.py. The limit may have been lowered below what was used.
+    The limit may have been lowered below what was used.
     """
-    if "until the deadline" in ended.detail:
-        return "deadline", "10m"
-    match ended.detail.split(" budget", 1)[0]:
-        case "step" if budget.steps is not None:
+    match reached_limit(ended):
+        case "deadline":
+            return "deadline", "10m"
+        case "steps" if budget.steps is not None:
             most = max(budget.steps, ended.steps)
             return "steps", str(max(most + 1, math.ceil(most * 1.5)))
-        case "token" if budget.tokens is not None:
+        case "tokens" if budget.tokens is not None:
             return "tokens", str(max(2 * budget.tokens, 2 * ended.tokens.total, 10_000))
-        case "cost" if budget.usd is not None:
+        case "usd" if budget.usd is not None:
             return "usd", f"{max(2 * budget.usd, 2 * (ended.usd or 0.0), 0.1):g}"
-        case "time" if budget.seconds is not None:
+        case "seconds" if budget.seconds is not None:
             seconds = max(60, math.ceil(2 * max(budget.seconds, ended.seconds)))
             return "time", f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
         case _:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...journal.event_writer import Entry
-from ...protocol import Event, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
+from ...protocol import Event, Exhausted, StepFinished, StepStarted, Work, WorkFinished, WorkResult, WorkStarted
 from ...step.resources.activity import PersonInterrupted
 from ..budget_check import OUT_OF_TIME, no_room
 from ..workers.worker import ItemResult, Worker, WorkItem
@@ -77,11 +77,11 @@ class ItemWorks:
         """Return the item of a work order, or None if a person skipped it before the work began."""
         return self.offered.pop(work.about, None)
 
-    def _begin_all(self, works: Sequence[Work]) -> list[_Step | str | None]:
+    def _begin_all(self, works: Sequence[Work]) -> list[_Step | Exhausted | None]:
         """Record each item's step as begun. Returns the step, the budget that has no room for it, or None if it was
         skipped.
         """
-        begun: list[_Step | str | None] = []
+        begun: list[_Step | Exhausted | None] = []
         steps: list[_Step] = []
         is_roomy = no_room(self._ctx, len(works)) is None
         for work in works:

@@ -34,7 +34,7 @@ def end_between(state: LoopState, passing: PassFacts) -> Finish | Wait | None:
     if end := common_end(state):
         return end
     if end := budget_end(state):
-        return Finish(reason=end.reason, detail=end.detail)
+        return Finish(reason=end.reason, detail=end.detail, limit=end.limit)
     return _starved(state.facts.common.children.by_number.get(passing.number))
 
 
@@ -45,7 +45,7 @@ def _starved(newest: Child | None) -> Finish | None:
         return None
     if newest.spent.steps or newest.spent.counted_tokens:
         return None
-    return Finish(reason=Reason.BUDGET, detail=f"pass {newest.number}: {ended.detail}")
+    return Finish(reason=Reason.BUDGET, detail=f"pass {newest.number}: {ended.detail}", limit=ended.limit)
 
 
 def are_too_small(state: LoopState, spec: ImproveSpec) -> bool:

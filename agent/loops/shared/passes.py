@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import Finish, Reason, WorkKind
-from ...stops.budget import Exhausted, admit
+from ...protocol import Exhausted, Finish, Reason, WorkKind
+from ...stops.budget import admit
 from ...stops.margin import Margin
 from ...stops.reserve import Reserve
 
@@ -48,4 +48,6 @@ def budget_end(state: LoopState) -> Finish | None:
         max_output=None,
         now=state.now,
     )
-    return Finish(reason=Reason.BUDGET, detail=found.detail, wrap_up=True) if isinstance(found, Exhausted) else None
+    if not isinstance(found, Exhausted):
+        return None
+    return Finish(reason=Reason.BUDGET, detail=found.detail, limit=found.resource, wrap_up=True)

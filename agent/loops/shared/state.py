@@ -43,7 +43,8 @@ def common_end(state: LoopState) -> Finish | Wait | None:
     """Return the end of the run for a reason that all loops share (a permanent fault, a budget, a stall), or None."""
     for result in state.results:
         if result.exhausted is not None:
-            return Finish(reason=Reason.BUDGET, detail=result.exhausted, wrap_up=True)
+            end = result.exhausted
+            return Finish(reason=Reason.BUDGET, detail=end.detail, limit=end.resource, wrap_up=True)
         if result.handoff is not None:
             return Finish(reason=Reason.HANDOFF, detail=result.handoff)
         if result.fault is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..budget import Budget, Spent
+from ..budget import Budget, LimitName, Spent
 from ..loops import LoopKind
 from ..outcome import Reason
 from .base import EventBase, WaitsFor
@@ -56,6 +56,8 @@ class ChildFinished(EventBase, frozen=True, kw_only=True):
     detail: str
     complete: bool
     exit_code: int
+    limit: LimitName | None = None
+    """The limit that ended the child, as in `run_ended`."""
     resumes: bool = False
     """The child did not finish its work, and continues when this run is resumed."""
     files_changed: list[str] = []

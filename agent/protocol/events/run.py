@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..budget import Budget, Tokens
+from ..budget import Budget, LimitName, Tokens
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
 from ..finder import FinderSpec, RepeatSpec
@@ -235,6 +235,8 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     complete: bool
     exit_code: int
     retryable: bool = False
+    limit: LimitName | None = None
+    """The limit that ended a run with the reason `budget`; None in journals of versions without this field."""
     answer: str | None = None
     citations: list[Any] = []
     steps: int = 0

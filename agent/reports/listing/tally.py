@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...facts.common.spending import SPENDING_EVENTS, Spending
+from ...facts.reached_limit import reached_limit
 from ...facts.search.search_result import SearchResult, search_result
 from ...protocol import (
     Budget,
@@ -15,6 +16,7 @@ from ...protocol import (
     HookPoint,
     HookRan,
     HookResult,
+    LimitName,
     Reason,
     RunEnded,
     RunResumed,
@@ -60,7 +62,8 @@ class RunTally(msgspec.Struct):
     """The reason of each hand-off."""
     reason: Reason | None = None
     """Reason of the outcome; None: the run has not ended."""
-    detail: str = ""
+    limit: LimitName | None = None
+    """The limit that ended the run, or None."""
     hooks: list[RunHookCount] = []
     search: SearchResult | None = None
     """The result of a search with lenses that ended."""
@@ -84,9 +87,9 @@ class RunTally(msgspec.Struct):
             case HookRan() as event:
                 self._hook(event)
             case RunResumed():
-                self.reason, self.detail, self.search = None, "", None
+                self.reason, self.limit, self.search = None, None, None
             case RunEnded() as event:
-                self.reason, self.detail, self.search = event.reason, event.detail, search_result(run_id, event)
+                self.reason, self.limit, self.search = event.reason, reached_limit(event), search_result(run_id, event)
             case _:
                 pass
 

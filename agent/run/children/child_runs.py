@@ -287,6 +287,7 @@ def _finished(child: Child, ended: RunEnded, *, resumes: bool) -> ChildFinished:
         detail=ended.detail,
         complete=ended.complete,
         exit_code=ended.exit_code,
+        limit=ended.limit,
         resumes=resumes,
         files_changed=ended.files_changed,
         said=cut((ended.answer or "").strip().split("\n", 1)[0], LINE),

@@ -9,7 +9,7 @@ from ...loops.shared.state import LoopState
 
 if TYPE_CHECKING:
     from ...finder.finder import Finder
-    from ...protocol import Budget, WorkResult
+    from ...protocol import Budget, Exhausted, WorkResult
     from ...step.resources.context import RunContext
     from .pool import Pool
 
@@ -19,7 +19,7 @@ class LoopStates:
 
     def __init__(self, ctx: RunContext, finder: Finder | None, pool: Pool) -> None:
         self._ctx, self._finder, self._pool = ctx, finder, pool
-        self._exhausted: tuple[Budget | None, str | None] = (None, None)
+        self._exhausted: tuple[Budget | None, Exhausted | None] = (None, None)
         self._ending: list[WorkResult] = []
         """Results that end a search; they are kept until its other work has ended."""
 
@@ -30,8 +30,8 @@ class LoopStates:
             self._pool.take_request()
             results = [*self._ending, *results]
             self._ending = [one for one in results if one.fault or one.handoff] if self._pool.busy else []
-            budget, detail = self._exhausted
-            finder = self._finder.state(self._pool.busy, detail if budget == ctx.facts.budget else None)
+            budget, end = self._exhausted
+            finder = self._finder.state(self._pool.busy, end if budget == ctx.facts.budget else None)
         now, price = ctx.clock.now(), ctx.models.current.price
         return LoopState(ctx.facts, results, ctx.watched(), finder, self._pool.busy, now, price)
 

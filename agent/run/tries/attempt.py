@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...loops.shared.continue_pass import continue_pass
 from ...loops.shared.passes import CLOSE
 from ...loops.shared.state import LoopState
-from ...protocol import Again, Finish, Prompted, Reason, TryFinished, WorkResult
+from ...protocol import Again, Exhausted, Finish, Prompted, Reason, TryFinished, WorkResult
 from ...step.perform import perform
 from ...workspace.snapshots.patches import change_hash, patch_of
 from ..passes.pass_texts import model_summary
@@ -27,8 +27,8 @@ class TryEnd:
     why: str
     fault: str | None = None
     retryable: bool = False
-    exhausted: str | None = None
-    """The limit that ended it, as a detail for people; None: no limit did."""
+    exhausted: Exhausted | None = None
+    """The limit that ended it; None: no limit did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class Attempt:
         decision = continue_pass(LoopState(self.facts, results), passing, self._most_steps())
         if isinstance(decision, Finish):
             fault = next((one for one in results if one.fault is not None), None)
-            exhausted = decision.detail if decision.reason is Reason.BUDGET else None
+            over = next((one.exhausted for one in results if one.exhausted is not None), None)
             if fault is not None:
                 return TryEnd(decision.detail, fault=fault.fault, retryable=fault.retryable)
-            return TryEnd(decision.detail, exhausted=exhausted)
+            return TryEnd(decision.detail, exhausted=over if decision.reason is Reason.BUDGET else None)
         assert isinstance(decision, Again)  # a pass does not wait in the middle
         closing = next((work for work in decision.works if work.kind == CLOSE), None)
         return decision if closing is None else TryEnd(closing.about)

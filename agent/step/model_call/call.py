@@ -13,6 +13,7 @@ from ...protocol import (
     Budget,
     CallAdmitted,
     ContextTrimmed,
+    Exhausted,
     Fault,
     ImagesRefused,
     Message,
@@ -22,7 +23,7 @@ from ...protocol import (
     Spent,
     ToolSpec,
 )
-from ...stops.budget import Exhausted, Grant, admit, tighter
+from ...stops.budget import Grant, admit, tighter
 from ...stops.margin import Margin
 from ...stops.reserve import Reserve, reserve_for
 from ..constrained import SCHEMA, Constrained, plain_messages

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...facts.conversation import Conversation
-from ...protocol import ConversationCut, Interrupted, Message, Prompted
-from ...stops.budget import Exhausted
+from ...protocol import ConversationCut, Exhausted, Interrupted, Message, Prompted
 from ..fitting.context import fit
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...facts.conversation import last_text
-from ...protocol import Interrupted, Prompted
-from ...stops.budget import Exhausted, Grant
+from ...protocol import Exhausted, Interrupted, Prompted
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
 from .call import admit_call, call
@@ -14,6 +13,7 @@ from .images_shown import with_accepted_images
 from .stream import Reply
 
 if TYPE_CHECKING:
+    from ...stops.budget import Grant
     from ..resources.context import RunContext
 
 _PROMPT = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...facts.common.spending import USAGE_EVENTS
 from ...journal.journal import Journal
-from ...protocol import Budget, CallAdmitted, ParentRef, RunSpec, Spent, Stamped
-from ...stops.budget import Exhausted, over
+from ...protocol import Budget, CallAdmitted, Exhausted, ParentRef, RunSpec, Spent, Stamped
+from ...stops.budget import over
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts

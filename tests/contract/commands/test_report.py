@@ -126,6 +126,14 @@ def test_a_report_adds_up_exits_shares_detectors_and_spend_and_names_the_limit_t
     assert "too tight" in shown.stdout
 
 
+def test_a_limit_that_ended_runs_is_known_by_the_field_of_their_end(home: Home, project: Path):
+    end = RunEnded(reason=Reason.BUDGET, detail="in other words", complete=False, exit_code=3, limit="tokens")
+    for name in ("t1", "t2", "t3"):
+        record(home, project, name, *steps(4), end)
+    told = json.loads(home.run("report", "--json", cwd=project).stdout)
+    assert [each["limit"] for each in told["advice"] if each["verdict"] == "too tight"] == ["tokens"]
+
+
 def test_a_report_counts_how_often_each_hook_ran_refused_and_failed(home: Home, project: Path, tmp_path: Path):
     ran = HookRan(on="before-tool", command="./guard <b>.sh", result="passed")
     refuses = HookRan(on="before-tool", command="./guard <b>.sh", result="refused", reason="no")

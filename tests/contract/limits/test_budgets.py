@@ -23,7 +23,7 @@ async def test_a_token_limit_is_never_passed_and_the_wrap_up_fits_inside(runs: P
     with ScriptedServer(turns) as server:
         ran = await play(runs, server, project, until=[CHECK], budget=Budget(tokens=10_000))
     outcome = ran.outcome
-    assert (outcome["reason"], ran.exit_code) == ("budget", 3), ran.story()
+    assert (outcome["reason"], outcome["limit"], ran.exit_code) == ("budget", "tokens", 3), ran.story()
     assert "token" in outcome["detail"]
     assert "10,000" in outcome["detail"] or "10000" in outcome["detail"]
     billed = sum(r.usage["total_tokens"] for r in server.requests)
@@ -37,7 +37,7 @@ async def test_a_dollar_limit_is_never_passed_and_the_reason_names_the_sums(runs
     with ScriptedServer([*READS, *READS, Turn(tokens=300)]) as server:
         ran = await play(runs, server, project, until=[CHECK], budget=Budget(usd=0.05), price=(5.0, 15.0))
     outcome = ran.outcome
-    assert outcome["reason"] == "budget", ran.story()
+    assert (outcome["reason"], outcome["limit"]) == ("budget", "usd"), ran.story()
     assert "0.05" in outcome["detail"]
     assert 0 < outcome["usd"] <= 0.05
     assert outcome["usd"] == pytest.approx(sum(c["usd"] for c in ran.of("charged")))
@@ -49,6 +49,7 @@ async def test_a_time_limit_cuts_the_stream_and_still_leaves_a_last_word(runs: P
         ran = await play(runs, server, project, until=["false"], budget=Budget(seconds=3.0))
     outcome = ran.outcome
     assert (outcome["reason"], outcome["answer"]) == ("budget", "I ran out of time."), ran.story()
+    assert outcome["limit"] == "seconds"
     assert "time" in outcome["detail"] or "second" in outcome["detail"]
     assert outcome["seconds"] < 6
     assert server.requests[0].closed_early
@@ -72,7 +73,7 @@ async def test_a_limit_that_allows_not_even_one_call_stops_before_it(runs: Path,
 async def test_a_run_that_stopped_on_a_budget_continues_once_the_limit_is_raised(runs: Path, project: Path):
     with ScriptedServer([*READS[:2], say("two steps were not enough")]) as server:
         first = await play(runs, server, project, until=["test -f done"], budget=Budget(steps=2))
-    assert first.outcome["reason"] == "budget", first.story()
+    assert (first.outcome["reason"], first.outcome["limit"]) == ("budget", "steps"), first.story()
     last = first.events[-1]["seq"]
     turns = [call("write_file", path="done", content="yes\n")]
     with ScriptedServer(turns, port=server.port) as again:

@@ -1,7 +1,7 @@
 """Questions to a budget."""
 
-from rundry.agent.protocol import Budget, Price, Spent
-from rundry.agent.stops.budget import Exhausted, Grant, admit
+from rundry.agent.protocol import Budget, Exhausted, Price, Spent
+from rundry.agent.stops.budget import Grant, admit
 from rundry.agent.stops.margin import Margin
 from rundry.agent.stops.reserve import Reserve
 

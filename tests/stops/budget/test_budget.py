@@ -3,8 +3,8 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 from stops.budget.asked import PRICE, UNLIMITED, ask, limits
 
-from rundry.agent.protocol import FREE, Budget, Price, Spent, Tokens
-from rundry.agent.stops.budget import Exhausted, Grant, share
+from rundry.agent.protocol import FREE, Budget, Exhausted, Price, Spent, Tokens
+from rundry.agent.stops.budget import Grant, share
 from rundry.agent.stops.margin import Margin
 from rundry.agent.stops.reserve import reserve_for
 

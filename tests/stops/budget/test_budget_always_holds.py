@@ -4,8 +4,8 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 from stops.budget.asked import ask, limits
 
-from rundry.agent.protocol import FREE, Budget, Price, Spent, Tokens
-from rundry.agent.stops.budget import Exhausted, Grant, admit
+from rundry.agent.protocol import FREE, Budget, Exhausted, Price, Spent, Tokens
+from rundry.agent.stops.budget import Grant, admit
 from rundry.agent.stops.margin import Margin
 from rundry.agent.stops.reserve import Reserve, reserve_for
 

@@ -11,6 +11,7 @@ from rundry.agent import (
     CriticSpoke,
     FindingJudged,
     FindingReopened,
+    LimitName,
     PassStarted,
     Progress,
     Reason,
@@ -201,6 +202,21 @@ def test_a_run_that_ended_on_a_limit_names_the_limit_that_mends_it():
     whole = shown(board_data(ended("step budget: 200 of 200 steps", complete=False, reason=Reason.BUDGET)))
     assert "budget   step budget: 200 of 200 steps" in whole
     assert "/limit steps N to continue" in whole
+
+
+@pytest.mark.parametrize(
+    ("limit", "fix"),
+    [
+        ("tokens", "tokens N"),
+        ("usd", "usd N"),
+        ("seconds", "time 1h"),
+        ("deadline", "deadline 1h"),
+        ("steps", "steps N"),
+    ],
+)
+def test_the_limit_to_raise_is_that_of_the_end_whatever_its_detail_says(limit: LimitName, fix: str):
+    end = RunEnded(reason=Reason.BUDGET, detail="token, cost, time", complete=False, exit_code=3, limit=limit)
+    assert f"/limit {fix} to continue" in shown(board_data(seen(Search().stamp(lens_search(), end))))
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (106, 30), (105, 30), (80, 17), (60, 12), (40, 8), (20, 3)])

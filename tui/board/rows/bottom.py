@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import Reason, RunEnded
+from rundry.agent import LimitName, Reason, RunEnded, reached_limit
 
 from ...lines.draw import fold, width_of
 from ...text import one_line
@@ -13,7 +13,12 @@ from .cells import Row, blank, foreign, grouped, left, since
 if TYPE_CHECKING:
     from ..board_data import BoardData
 
-_FIXES = (("token", "/limit tokens N"), ("cost", "/limit usd N"), ("time", "/limit time 1h"))
+_FIXES: dict[LimitName | None, str] = {
+    "tokens": "/limit tokens N",
+    "usd": "/limit usd N",
+    "seconds": "/limit time 1h",
+    "deadline": "/limit deadline 1h",
+}
 
 
 def bottom(data: BoardData, width: int, height: int) -> list[Row]:
@@ -97,10 +102,7 @@ def _open(data: BoardData) -> list[str]:
 
 
 def _fix(outcome: RunEnded) -> str:
-    detail = outcome.detail
-    if outcome.reason is not Reason.BUDGET:
-        return ""
-    return next((fix for word, fix in _FIXES if word in detail), "/limit steps N")
+    return _FIXES.get(reached_limit(outcome), "/limit steps N") if outcome.reason is Reason.BUDGET else ""
 
 
 def _next(data: BoardData, fix: str) -> Row:
