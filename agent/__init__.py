@@ -101,7 +101,6 @@ if TYPE_CHECKING:
     from .system.extras import missing_extra
     from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target
-    from .tools.tool_table import TOOLS
     from .version import VERSION
     from .view.block import Block, BlockStatus
     from .view.checkpoints import ViewCheckpoints

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Record, StallDetected
+from ..protocol.tools.traits import TOOL_TRAITS
 from ..stops.stall.argument_paths import normalise_paths
 from ..stops.stall.observation import Call, Observation
-from ..tools.tool_table import TOOLS
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
@@ -33,7 +33,7 @@ def detect_stalls(
                     result=result.text,
                     ok=result.ok,
                     refused=call.call_id in outcome.rejected,
-                    is_note=call.tool in TOOLS and TOOLS[call.tool].traits.effect == "plan",
+                    is_note=call.tool in TOOL_TRAITS and TOOL_TRAITS[call.tool].effect == "plan",
                 )
                 for call, parsed, result in outcome.results
             ],

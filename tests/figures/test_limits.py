@@ -14,14 +14,17 @@ from pathlib import Path
 
 import pytest
 
+from .imports import circles, import_graph, longest_chain
 from .prose import texts_of
 from .ratchet import allowed, grown, refusals, sizes_today, wording_today
-from .source import ROOT, Place, Source, read_tree
+from .source import ROOT, Place, Source, code_of, read_tree
 from .suite import files_of_tests, fixed_pauses, private_names, unasserted
 from .walks import walks
 from .wording import Hit, patterns
 
 HOW = "cd tests && python -m figures.ratchet"
+LONGEST_CHAIN = 20
+"""Modules of which each imports the next, without imports for annotations."""
 RULES = {"C901", "PLR0911", "PLR0912", "PLR0913", "PLR0915"}
 
 
@@ -38,6 +41,12 @@ def test_no_folder_file_or_function_outgrows_its_limit(kind: str):
 @pytest.mark.parametrize("kind", ["folders", "files", "functions"])
 def test_an_exception_to_a_size_limit_is_deleted_once_it_is_not_needed(kind: str):
     assert sorted(set(allowed()[kind]) - set(sizes_today(sources())[kind])) == [], HOW
+
+
+def test_no_chain_of_imports_outgrows_its_limit_and_no_circle_exists():
+    code = code_of(sources())
+    assert len(chain := longest_chain(import_graph(code, types=False))) <= LONGEST_CHAIN, "\n".join(chain)
+    assert circles(import_graph(code)) == []
 
 
 def test_no_package_gains_forbidden_wording_and_the_list_follows_each_rewrite():

@@ -26,7 +26,8 @@ from rundry.agent import (
     refuse_missing_key,
 )
 
-from ..setup.start import NO_MODEL, Setup
+from ..setup.start import Setup
+from ..setup.survey import NO_MODEL
 from ..text import one_line
 
 _PAGE = 50

@@ -23,8 +23,8 @@ from rundry.agent import (
 from ..border.json_out import print_json
 from ..setup.doctor import check_up
 from ..setup.folders import folder_of, workspace_of
-from ..setup.start import NO_MODEL, Setup
-from ..setup.survey import survey_lines
+from ..setup.start import Setup
+from ..setup.survey import NO_MODEL, survey_lines
 from ..text import one_line
 from .about.config import MISTAKES, setting_lines, settings_as_data
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rundry.agent import Sandbox, Settings, Survey, config_file, discover, variables_left_out
 
@@ -14,8 +15,10 @@ from ..text import one_line
 from ..theming.user import theme_mistakes
 from .connected import Surroundings, surroundings_of
 from .remaps import check_keys
-from .start import NO_MODEL, Setup
-from .survey import survey_lines
+from .survey import NO_MODEL, survey_lines
+
+if TYPE_CHECKING:
+    from .start import Setup
 
 
 @dataclass(frozen=True, slots=True)

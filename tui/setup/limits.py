@@ -23,9 +23,9 @@ def parse_limit(name: str, value: str) -> tuple[str, LimitValue]:
     try:
         if parse is not None:
             return "seconds" if name == "time" else name, parse(value.strip())
-        from rundry.agent import TOOLS, read_limit  # 40 ms that a screen need not spend at its start
+        from rundry.agent import TOOL_TRAITS, read_limit  # 40 ms that a screen need not spend at its start
 
         name = name.replace("-", "_")
-        return name, read_limit(name, value.strip(), TOOLS)
+        return name, read_limit(name, value.strip(), TOOL_TRAITS)
     except UserError as error:
         raise UserError(f"limit {name}: {error}") from None

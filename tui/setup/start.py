@@ -33,11 +33,8 @@ from ..keyboard.keymap import Keymap
 from ..run.extensions import Extensions
 from .folders import workspace_of
 from .remaps import check_keys
+from .survey import NO_MODEL
 
-NO_MODEL = (
-    "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "
-    "or try `rundry demo`; `rundry models` lists the available models"
-)
 _NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
 
 

@@ -10,6 +10,11 @@ from ..text import one_line
 if TYPE_CHECKING:
     from rundry.agent import Survey
 
+NO_MODEL = (
+    "no model is set up: name one with --model, for example --model ollama_chat/qwen3:8b, "
+    "or try `rundry demo`; `rundry models` lists the available models"
+)
+
 
 def survey_lines(survey: Survey) -> list[str]:
     """Return a line for each thing that was looked for."""

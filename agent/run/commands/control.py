@@ -27,7 +27,6 @@ from ...step.tool_calls.command_changes import record_lost_command
 from ...tools.execution import carry_out, draft_of, read
 from ...tools.parse import parse_arguments
 from ...tools.result import ToolResult
-from ...tools.tool_table import TOOLS
 from ...workspace.sandbox.access import Access
 from .control_report import end_control
 
@@ -134,7 +133,7 @@ class _UserAction:
         return None
 
     async def _do(self, call: ToolCall, arguments: Any, command: Act) -> ToolResult:  # noqa: ANN401 - a tool's own struct
-        match TOOLS[call.tool].traits.effect:
+        match TOOL_TRAITS[call.tool].effect:
             case "read":
                 return await self._ctx.activity.interruptible(read(call.tool, arguments, self._tools))
             case "finish":

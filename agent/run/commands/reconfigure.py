@@ -31,9 +31,10 @@ from ...protocol import (
     bill,
     misfit,
 )
+from ...protocol.tools.traits import TOOL_TRAITS
 from ...step.model_call.images_shown import with_accepted_images
 from ...stops.budget import replace_budget
-from ...tools.tool_table import TOOLS, tool_specs
+from ...tools.tool_table import tool_specs
 from ..setup.small_window import refuse_window
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def set_limit(run: LiveRun, name: str, value: LimitValue) -> str | None:
 
 def _set_other(run: LiveRun, name: str, value: LimitValue) -> str | None:
     try:
-        limits = {name: read_limit(name, value, TOOLS)}
+        limits = {name: read_limit(name, value, TOOL_TRAITS)}
     except UserError as error:
         return str(error)
     if why := misfit(run.facts.spec, name):

@@ -10,10 +10,10 @@ from ...gate.rule_lint import rule_problem
 from ...mcp.installed import require_sdk
 from ...protocol import LoopKind, RunSpec, UserError
 from ...protocol.tools.mcp import server_of
+from ...protocol.tools.traits import TOOL_TRAITS
 from ...stops.predicates.validate_predicates import validate_predicates
 from ...telemetry.target import target_of
 from ...tools.reading.fetching import Fetcher
-from ...tools.tool_table import TOOLS
 from .offered_tools import tools_of
 from .usable_commands import require_usable_commands
 
@@ -42,5 +42,5 @@ def validate_spec(spec: RunSpec, env: Mapping[str, str]) -> None:
     require_sdk(spec.mcp)
     servers = {server.name for server in spec.mcp}
     for tool in spec.gate.quotas:
-        if tool not in TOOLS and server_of(tool) not in servers:
-            raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOLS)}")
+        if tool not in TOOL_TRAITS and server_of(tool) not in servers:
+            raise UserError(f"a quota for an unknown tool {tool!r}: {did_you_mean(tool, TOOL_TRAITS)}")
