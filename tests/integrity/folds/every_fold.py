@@ -9,6 +9,7 @@ from typing import Any
 from rundry.agent.facts.checkpoint import facts_of
 from rundry.agent.facts.common.spending import Spending
 from rundry.agent.facts.facts import RunFacts
+from rundry.agent.facts.reached_limit import reached_limit
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import HandoffOpened, RunEnded, RunSpec, Stamped
 from rundry.agent.reports.listing.line import line_of
@@ -162,6 +163,7 @@ def of_facts(facts: RunFacts) -> Figures:
         "end": facts.ended,
         "reason": facts.ended.reason if facts.ended is not None else None,
         "detail": facts.ended.detail if facts.ended is not None else "",
+        "limit": reached_limit(facts.ended) if facts.ended is not None else None,
         "passes": facts.passes,
         "shares": list(spending.shares.values()),
     }
@@ -217,7 +219,7 @@ def of_tally(journal: Journal, tally: RunTally) -> Figures:
         "budget": tally.budget,
         "model": spending.model or journal.spec.model.name,
         "reason": tally.reason,
-        "detail": tally.detail,
+        "limit": tally.limit,
     }
 
 
