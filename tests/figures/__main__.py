@@ -1,7 +1,7 @@
-"""Print the figures of the code: sizes, imports, short docstrings, and writes into objects of other packages.
+"""Print the figures of the code: walks, imports, short docstrings, and writes into objects of other packages.
 
 cd tests && python -m figures                    # the table
-cd tests && python -m figures --list functions   # the places of one figure
+cd tests && python -m figures --list docstrings  # the places of one figure
 cd tests && python -m figures --against HEAD~20  # beside those of another revision
 """
 

@@ -1,9 +1,8 @@
-"""The exceptions to the limits on size and wording that exist today. The list in `ratchet.toml` may only shrink.
+"""The exceptions to the forbidden wording that exist today. The list in `ratchet.toml` may only shrink.
 
-    cd tests && python -m figures.ratchet   # write today's numbers, unless one of the sums would grow
+    cd tests && python -m figures.ratchet   # write today's numbers, unless their sum would grow
 
-Run it after you shortened, reworded, moved or renamed code. A folder, file or function that is new in the list is
-refused unless another one left it.
+Run it after you reworded, moved or renamed code.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from .sizes import large_folders, long_files, long_functions
 from .source import ROOT, Source, read_tree
 from .wording import hits
 
@@ -21,25 +19,13 @@ Entries = dict[str, dict[str, int]]
 
 LIST = Path(__file__).parent / "ratchet.toml"
 HEAD = """\
-# Folders with more than 15 modules, files above 300 lines, functions above 40 lines, and hits of wording.toml in a
-# package. Written by `cd tests && python -m figures.ratchet`; the sums may only shrink.
+# Hits of wording.toml in a package. Written by `cd tests && python -m figures.ratchet`; the sum may only shrink.
 """
 
 
 def allowed() -> Entries:
     """Read the list."""
     return tomllib.loads(LIST.read_text(encoding="utf-8")) if LIST.exists() else {}
-
-
-def sizes_today(sources: list[Source]) -> Entries:
-    """Return the folders, files and functions above their limits, with their sizes."""
-    return {
-        "folders": {place.path: place.amount for place in large_folders(sources)},
-        "files": {place.path: place.amount for place in long_files(sources)},
-        "functions": {
-            f"{place.path}:{place.what.partition(' ')[0]}": place.amount for place in long_functions(sources)
-        },
-    }
 
 
 def wording_today(root: Path, sources: list[Source]) -> Entries:
@@ -61,7 +47,7 @@ def refusals(today: Entries, before: Entries) -> list[str]:
     found: list[str] = []
     for kind, entries in today.items() if before else ():
         old = before.get(kind, {})
-        sums = (sum(entries.values()), sum(old.values())) if kind == "wording" else (len(entries), len(old))
+        sums = (sum(entries.values()), sum(old.values()))
         if sums[0] > sums[1]:
             found.append(f"{kind}: {sums[0]} instead of {sums[1]}; grown: {grown(entries, old)}")
     return found
@@ -69,8 +55,7 @@ def refusals(today: Entries, before: Entries) -> list[str]:
 
 def main() -> int:
     """Run the command."""
-    sources = read_tree(ROOT)
-    today = sizes_today(sources) | wording_today(ROOT, sources)
+    today = wording_today(ROOT, read_tree(ROOT))
     if refused := refusals(today, allowed()):
         print(*refused, sep="\n", file=sys.stderr)
         return 1

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from .docstrings import short_docstrings
 from .imports import chain_places, circle_places, import_graph
-from .sizes import large_folders, long_files, long_functions
 from .source import Place, code_of, read_tree
 from .walks import walks
 from .writes import outside_writes
 
-NAMES = ("walks", "chain", "types", "circles", "folders", "files", "functions", "docstrings", "writes")
+NAMES = ("walks", "chain", "types", "circles", "docstrings", "writes")
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,6 @@ def figures(root: Path) -> list[Figure]:
         _counted("chain", "longest import chain (modules)", chain_places(import_graph(code, types=False))),
         _counted("types", "the same with imports for annotations", chain_places(graph)),
         _counted("circles", "import circles", circle_places(graph)),
-        _counted("folders", "folders with more than 15 modules", large_folders(sources)),
-        _counted("files", "files above 300 lines", long_files(sources)),
-        _counted("functions", "functions above 40 lines", long_functions(sources)),
         _counted("docstrings", "public docstrings of at most 4 words", short_docstrings(code)),
         _counted("writes", "writes into an object of another package", outside_writes(code)),
     ]

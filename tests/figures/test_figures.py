@@ -9,7 +9,6 @@ from pathlib import Path
 from .__main__ import at_revision
 from .docstrings import short_docstrings
 from .imports import circles, import_graph, longest_chain
-from .sizes import is_data, large_folders, long_files, long_functions
 from .source import Source, code_of, read_tree
 from .table import NAMES, figures
 from .texts import screen_texts
@@ -73,31 +72,6 @@ def test_modules_that_import_each_other_are_a_circle_and_all_count_in_the_chain(
     graph = import_graph(code)
     assert circles(graph) == [["agent.a", "agent.b", "agent.c"]]
     assert longest_chain(graph) == ["agent.a", "agent.b", "agent.c", "agent.d"]
-
-
-def test_limits_are_counted_from_one_above(tmp_path: Path):
-    body = "    pass\n"
-    code = tree(
-        tmp_path,
-        {
-            **{f"agent/full/m{number}.py": "" for number in range(15)},
-            **{f"agent/over/m{number}.py": "" for number in range(16)},
-            "agent/full/__init__.py": "",
-            "tests/right.py": "def f():\n" + body * 39,
-            "tests/long.py": "class A:\n    def f(self):\n" + f"    {body}" * 40,
-            "tui/file.py": "def f(): ...\n" * 300,
-            "tui/more.py": "def f(): ...\n" * 301,
-        },
-    )
-    assert [(place.path, place.amount) for place in large_folders(code)] == [("agent/over", 16)]
-    assert [str(place) for place in long_functions(code)] == ["tests/long.py:2: A.f has 41 lines"]
-    assert [str(place) for place in long_files(code)] == ["tui/more.py:1: 301 lines"]
-
-
-def test_a_table_of_literals_is_data_and_a_table_of_functions_is_not():
-    numbers = "\n".join(f"    {number}," for number in range(400))
-    assert is_data(Source("a.py", f'"""Numbers."""\nNUMBERS = [\n{numbers}\n]\n'))
-    assert not is_data(Source("a.py", "CALLS = [\n" + "    lambda: 1,\n" * 400 + "]\n"))
 
 
 def test_only_short_docstrings_of_public_names_count(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""The limits on sizes, complexity and wording, with the exceptions that exist today."""
+"""The limits on imports, complexity and wording, with the exceptions that exist today."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from .imports import circles, import_graph, longest_chain
 from .prose import texts_of
-from .ratchet import allowed, grown, refusals, sizes_today, wording_today
+from .ratchet import allowed, grown, refusals, wording_today
 from .source import ROOT, Place, Source, code_of, read_tree
 from .suite import files_of_tests, fixed_pauses, private_names, unasserted
 from .walks import walks
@@ -33,16 +33,6 @@ def sources() -> list[Source]:
     return read_tree(ROOT)
 
 
-@pytest.mark.parametrize("kind", ["folders", "files", "functions"])
-def test_no_folder_file_or_function_outgrows_its_limit(kind: str):
-    assert grown(sizes_today(sources())[kind], allowed()[kind]) == {}
-
-
-@pytest.mark.parametrize("kind", ["folders", "files", "functions"])
-def test_an_exception_to_a_size_limit_is_deleted_once_it_is_not_needed(kind: str):
-    assert sorted(set(allowed()[kind]) - set(sizes_today(sources())[kind])) == [], HOW
-
-
 def test_no_chain_of_imports_outgrows_its_limit_and_no_circle_exists():
     code = code_of(sources())
     assert len(chain := longest_chain(import_graph(code, types=False))) <= LONGEST_CHAIN, "\n".join(chain)
@@ -56,10 +46,10 @@ def test_no_package_gains_forbidden_wording_and_the_list_follows_each_rewrite():
 
 
 def test_the_list_of_exceptions_only_shrinks():
-    before = {"files": {"a.py": 400, "b.py": 500}, "wording": {"agent/run": 3, "tui": 1}}
-    assert refusals({"files": {"c.py": 450}, "wording": {"agent/run": 1, "tui": 3}}, before) == []
-    refused = refusals({"files": {"a.py": 310, "b.py": 310, "c.py": 310}, "wording": {"tui": 5}}, before)
-    assert [line.partition(";")[0] for line in refused] == ["files: 3 instead of 2", "wording: 5 instead of 4"]
+    before = {"wording": {"agent/run": 3, "tui": 1}}
+    assert refusals({"wording": {"agent/run": 1, "tui": 3}}, before) == []
+    refused = refusals({"wording": {"tui": 5}}, before)
+    assert [line.partition(";")[0] for line in refused] == ["wording: 5 instead of 4"]
 
 
 def test_an_exception_to_a_rule_of_ruff_is_deleted_once_it_is_not_needed():
