@@ -175,3 +175,179 @@ async def test_packs_and_objects_of_commands_that_run_at_the_same_time_are_impor
     assert code == 0 and "[rundry" not in said
     assert {git(ws, "log", "-1", "--format=%s", f"b{n}") for n in range(3)} == {"c0\n", "c1\n", "c2\n"}
     assert git(ws, "tag") == "packed\n" and git(ws, "fsck", "--strict") == ""
+
+
+def snapshot_of(folder):
+    """Each file of a git folder with its content; the index and the logs of a read are left out."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "index"
+    }
+
+
+def two_sides(ws, commits=1):
+    """`side` and `main` change the same line, so that joining them stops at a conflict. HEAD is at `main`."""
+    git(ws, "switch", "-qc", "side")
+    for number in range(commits):
+        (ws / "a").write_text(f"side {number}\n")
+        git(ws, "commit", "-qam", f"side {number}")
+    git(ws, "switch", "-q", "main")
+    (ws / "a").write_text("main\n")
+    git(ws, "commit", "-qam", "main")
+
+
+def begin_rebase(ws):
+    two_sides(ws, 2)
+    git(ws, "rebase", "-q", "main", "side", check=False)
+
+
+def begin_rebase_by_patches(ws):
+    two_sides(ws, 2)
+    git(ws, "rebase", "-q", "--apply", "main", "side", check=False)
+
+
+def begin_interactive_rebase(ws):
+    two_sides(ws, 2)
+    git(ws, "switch", "-q", "side")
+    git(ws, "-c", "sequence.editor=sed -i 1s/^pick/edit/", "rebase", "-q", "-i", "HEAD~2", check=False)
+
+
+def begin_am(ws):
+    two_sides(ws, 2)
+    git(ws, "format-patch", "-q", "-o", "../mails", "main~1..side")
+    git(ws, "am", *sorted(str(path) for path in (ws.parent / "mails").iterdir()), check=False)
+
+
+def begin_picks(ws):
+    two_sides(ws, 3)
+    git(ws, "cherry-pick", "side~2", "side~1", "side", check=False)
+
+
+def begin_pick(ws):
+    two_sides(ws)
+    git(ws, "cherry-pick", "side", check=False)
+
+
+def begin_reverts(ws):
+    two_sides(ws)
+    (ws / "a").write_text("again\n")
+    git(ws, "commit", "-qam", "again")
+    git(ws, "revert", "--no-edit", "HEAD~1", "HEAD", check=False)
+
+
+def begin_merge(ws):
+    two_sides(ws)
+    git(ws, "merge", "-q", "side", check=False)
+
+
+def begin_bisect(ws):
+    two_sides(ws, 4)
+    git(ws, "switch", "-q", "side")
+    git(ws, "bisect", "start", "HEAD", "HEAD~4")
+
+
+OPERATIONS = {
+    begin_rebase: "rebase-merge",
+    begin_rebase_by_patches: "rebase-apply",
+    begin_interactive_rebase: "rebase-merge",
+    begin_am: "rebase-apply",
+    begin_picks: "sequencer",
+    begin_pick: "CHERRY_PICK_HEAD",
+    begin_reverts: "sequencer",
+    begin_merge: "MERGE_HEAD",
+    begin_bisect: "BISECT_LOG",
+}
+
+
+@pytest.fixture(params=OPERATIONS, ids=lambda begin: begin.__name__.removeprefix("begin_"))
+def in_progress(request, ws):
+    """What the user has in progress; its file or folder below `.git`."""
+    request.param(ws)
+    place = ws / ".git" / OPERATIONS[request.param]
+    assert place.exists()
+    return place
+
+
+@pytest.mark.parametrize("line", ["true", "echo x > other", "git status; git log -1; git diff", "sleep 0.1 & wait"])
+async def test_what_the_user_has_in_progress_survives_commands_that_do_not_change_it(run, ws, in_progress, line):
+    before, status = snapshot_of(ws / ".git"), git(ws, "status", "--porcelain", "-uno")
+    for _ in range(3):
+        assert "[rundry" not in (await run(line))[1]
+    assert snapshot_of(ws / ".git") == before and git(ws, "status", "--porcelain", "-uno") == status
+
+
+async def test_in_a_linked_worktree_a_rebase_in_progress_survives_commands(sandbox, ws):
+    two_sides(ws, 2)
+    tree = ws.parent / "tree"
+    git(ws, "worktree", "add", "-q", str(tree), "side")
+    git(tree, "rebase", "-q", "main", check=False)
+    before = snapshot_of(ws / ".git")
+    assert any("rebase-merge/" in name for name in before)
+    for _ in range(3):
+        done = await sandbox.run("git status", tree, cwd=tree, env=command_env(os.environ), timeout=30)
+        assert done.exit_code == 0 and b"rebas" in done.output
+    assert snapshot_of(ws / ".git") == before
+
+
+@pytest.mark.parametrize(
+    ("begin", "line"),
+    [
+        (begin_rebase, "git rebase --abort"),
+        (begin_rebase, "git rebase --quit"),
+        (begin_rebase, "git checkout --theirs a; git add a; GIT_EDITOR=true git rebase --continue || true"),
+        (begin_rebase, "rm -rf .git/rebase-merge"),
+        (begin_rebase, "echo exec touch pwned >> .git/rebase-merge/git-rebase-todo"),
+        (begin_am, "git am --abort"),
+        (begin_am, "git am --skip || true"),
+        (begin_picks, "git cherry-pick --abort"),
+        (begin_picks, "git cherry-pick --skip || true"),
+        (begin_picks, "git add a; git commit -qm mine --allow-empty; git cherry-pick --quit"),
+        (begin_reverts, "git revert --quit"),
+        (begin_bisect, "git bisect reset"),
+        (begin_bisect, "git bisect bad"),
+    ],
+)
+async def test_a_command_cannot_end_or_change_what_the_user_has_in_progress(run, ws, begin, line):
+    begin(ws)
+    before = snapshot_of(ws / ".git")
+    code, said = await run(f"{line} 2>&1")
+    assert code == 0 and ".git stays as the user left it" in said
+    after = snapshot_of(ws / ".git")
+    kept = {name: data for name, data in after.items() if not name.startswith(("objects/", "refs/rundry/"))}
+    assert kept == {name: data for name, data in before.items() if not name.startswith("objects/")}
+    assert (await run("git status"))[0] == 0 and snapshot_of(ws / ".git") == after
+
+
+async def test_commits_of_a_command_that_finished_the_rebase_of_the_user_are_kept_aside(run, ws):
+    two_sides(ws)
+    git(ws, "rebase", "-q", "main", "side", check=False)
+    code, said = await run("echo both > a; git add a; GIT_EDITOR=true git rebase --continue && git rev-parse side")
+    assert code == 0 and "refs/rundry/conflict/heads/side-" in said
+    made = next(line for line in said.splitlines() if len(line) == 40)
+    assert git(ws, "rev-parse", f"refs/rundry/conflict/heads/side-{made[:8]}").strip() == made
+    assert git(ws, "log", "-1", "--format=%s", "side") == "side 0\n" and (ws / ".git/rebase-merge").is_dir()
+
+
+async def test_a_commit_during_the_rebase_of_the_user_is_imported_and_the_rebase_stays(run, ws):
+    begin_interactive_rebase(ws)
+    assert await run("echo more > b; git commit -qam more && git log -1 --format=%s") == (0, "more\n")
+    assert git(ws, "log", "-1", "--format=%s") == "more\n" and (ws / ".git/rebase-merge").is_dir()
+    git(ws, "rebase", "--continue")
+    assert git(ws, "log", "--format=%s", "side") == "side 1\nmore\nside 0\none\n"
+
+
+async def test_a_rebase_that_the_user_began_while_a_command_ran_stays(run, ws):
+    two_sides(ws, 2)
+    running = asyncio.create_task(
+        run("touch begun; while test ! -e go; do sleep 0.05; done; git commit -qm late --allow-empty")
+    )
+    while not (ws / "begun").exists():
+        await asyncio.sleep(0.02)
+    git(ws, "rebase", "-q", "main", "side", check=False)
+    before = snapshot_of(ws / ".git/rebase-merge")
+    main = git(ws, "rev-parse", "main")
+    (ws / "go").touch()
+    code, said = await running
+    assert code == 0 and "refs/rundry/conflict/heads/main-" in said
+    assert snapshot_of(ws / ".git/rebase-merge") == before and git(ws, "rev-parse", "main") == main

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from .objects import Objects, TooMany, pack_of
 from .real_git import RealGit, RealGitFailed
 from .refs import ID, is_importable, is_log, log_ids, read_log, read_refs
 from .replacing import replace_file, replace_locked
-from .state import OPERATION_FOLDERS, STASH_LOG, RepositoryState, has_form, id_width, index_digest, read_index
+from .state import STASH_LOG, RepositoryState, has_form, id_width, index_digest, read_index
 
 if TYPE_CHECKING:
     from ...leftovers.record import Leftovers
@@ -53,11 +52,32 @@ class Importer:
         if made.index != self._base.index:
             self._import_index(now, id_width(made))
         self._import_files(made, now)
-        self._end_operation(made, now)
         for name in moved:
             self._import_log(self._private.common / "logs" / name, self._real.common / "logs" / name, logs[name])
         if is_moved or made.head in {f"ref: {name}" for name in moved}:
             self._import_log(self._private.own / "logs/HEAD", self._real.own / "logs/HEAD", head_log)
+
+    def keep_aside(self, made: RepositoryState, now: RepositoryState, objects: Objects) -> None:
+        """Import the objects, and keep each changed branch, tag and detached HEAD below `KEPT_AS`. Change nothing else.
+
+        This is for a command that changed a rebase, `git am`, series of picks or bisection of the user.
+        """
+        if not self._import_objects(objects, id_width(made)):
+            return
+        values = {name: made.refs[name] for name in self._changed_refs(made) if name in made.refs}
+        if made.head != self._base.head and ID.fullmatch(made.head):
+            values["HEAD"] = made.head
+        kept = list[str]()
+        for name, value in values.items():
+            is_commit = ID.fullmatch(value) and (name == "HEAD" or is_importable(name))
+            place = f"{KEPT_AS}{name.removeprefix('refs/')}-{value[:8]}"
+            if is_commit and (now.refs.get(place) == value or self._set_ref(place, value, now.refs.get(place, ""))):
+                kept.append(place)
+        told = f"; the command's commits are at {_named(kept)}" if kept else ""
+        self.lines.append(
+            "the user has a rebase, am, cherry-pick, revert or bisect in progress, and it changed during the command: "
+            f".git stays as the user left it{told}"
+        )
 
     def _import_objects(self, objects: Objects, width: int) -> bool:
         """Return False if the objects are invalid: then nothing that names them may be imported."""
@@ -184,16 +204,6 @@ class Importer:
             return b" missing" not in self._git.run("cat-file", "--batch-check", stdin=asked)
         except RealGitFailed:
             return False
-
-    def _end_operation(self, made: RepositoryState, now: RepositoryState) -> None:
-        """Remove the files of the user's operation, if the command finished it."""
-        if made.operation or not self._base.operation or now.operation != self._base.operation:
-            return
-        for name in now.operation:
-            (self._real.own / name).unlink(missing_ok=True)
-        for name in OPERATION_FOLDERS:
-            if (self._real.own / name).is_dir():
-                shutil.rmtree(self._real.own / name)
 
     def _import_log(self, source: Path, target: Path, before: bytes) -> None:
         """Replace the line that setting the ref wrote with the lines that the command added."""

@@ -136,15 +136,25 @@ class _PrivateFolder:
             return [_MISSING]
         lines = self._import(made, base, is_last=is_last) if made != base else []
         if is_last and not self._is_dropped:
-            allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset[str]()
+            in_progress = {name.partition("/")[0] for name in self._base.operation} if self._base else set[str]()
+            allowed = frozenset(OPERATION_FOLDERS) if self._held else frozenset(in_progress)
             if strange := self._writer.remove_unknown(allowed):
                 lines.append(f"not imported into .git: {', '.join(strange[:5])} (git might execute or obey it)")
         return lines
 
     def _import(self, made: RepositoryState, base: RepositoryState, *, is_last: bool) -> list[str]:
-        was_held, self._held = self._held, bool(made.operation) and made.operation != base.operation
+        now = self._reader.read()
+        is_changed = made.operation != base.operation or now.operation != base.operation
+        if is_changed and (base.operation or now.operation):  # the user's own operation: its folder is never changed
+            if not is_last:
+                return []  # another command is still running: decide when it ends
+            importer = Importer(self.real, self._private, self._git, base, self._leftovers)
+            importer.keep_aside(made, now, self._objects)
+            self._is_dropped = True
+            return importer.lines
+        was_held, self._held = self._held, made.operation != base.operation
         if self._held:
-            if self._reader.read() != base:
+            if now != base:
                 self._is_dropped = True
                 return ["a rebase or cherry-pick in the private .git was dropped, because the repository changed"]
             what = "a rebase, cherry-pick or bisection is in progress in the private .git of commands"
@@ -152,7 +162,7 @@ class _PrivateFolder:
         if not is_last and any(folder.joinpath("index.lock").exists() for folder in self._private):
             return []  # another command is still running: import when it ends
         importer = Importer(self.real, self._private, self._git, base, self._leftovers)
-        importer.run(made, self._reader.read(), self._objects)
+        importer.run(made, now, self._objects)
         self._is_dropped = importer.is_damaged
         after = self._reader.read()
         # A change that another command made meanwhile stays in the private folder and is imported when that one ends.

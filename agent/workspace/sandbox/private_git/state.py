@@ -132,7 +132,7 @@ def _operation(own: Path) -> dict[str, bytes]:
         if (own / name).is_symlink():
             continue
         paths += [Path(place) / file for place, _, files in walk_folders(own / name) for file in files]
-    for path in paths[:_MOST_FILES]:
+    for path in sorted(paths)[:_MOST_FILES]:
         data = _file(path)
         found[str(path.relative_to(own))] = b"" if data is None else data
     return found
