@@ -7,10 +7,13 @@ import signal
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 import psutil
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from fakes.rundry import Home
 from fakes.terminal import Terminal
 from sampling import sampled
@@ -45,6 +48,10 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 async def status(client: aiohttp.ClientSession, url: str, headers: Mapping[str, str] | None = None) -> int:
     async with client.get(url, headers=headers, allow_redirects=False) as response:
         return response.status
+
+
+def origin(link: str) -> str:
+    return f"http://{urlsplit(link).netloc}"
 
 
 def views_of(terminal: Terminal) -> list[psutil.Process]:
@@ -84,8 +91,9 @@ async def test_a_link_works_once_and_only_its_browser_sees_the_run(ended: Home, 
     with served(ended) as (_, link):
         page = link.partition("?")[0]
         async with client.get(link, allow_redirects=False) as response:
-            assert (response.status, response.headers["Location"]) == (303, "/")
-            assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(response.headers["Set-Cookie"].split("; "))
+            base = urlsplit(page).path
+            assert (response.status, response.headers["Location"]) == (303, base)
+            assert {"HttpOnly", "SameSite=Strict", f"Path={base}"} <= set(response.headers["Set-Cookie"].split("; "))
         async with client.get(page) as response:
             assert response.status == 200 and "default-src 'none'" in response.headers["Content-Security-Policy"]
             assert "http://" not in (await response.text()).replace("http://127.0.0.1", "")
@@ -93,13 +101,14 @@ async def test_a_link_works_once_and_only_its_browser_sees_the_run(ended: Home, 
         async with aiohttp.ClientSession() as stranger:
             for path in ("", "ws", "static/js/textual.js", "page.css", "?token=x", link.partition("/?")[2]):
                 assert await status(stranger, page + path) == 403, path
+                assert await status(stranger, urljoin(page, f"/{path}")) == 403, path
 
 
 async def test_another_site_cannot_use_the_cookie(ended: Home, client: aiohttp.ClientSession):
     with served(ended) as (terminal, link):
         assert await status(client, link) == 303
         page = link.partition("?")[0]
-        own = page.rstrip("/")
+        own = origin(link)
         for headers in (
             {"Host": "evil.example:80"},
             {"Host": "evil.example:" + own.rpartition(":")[2]},
@@ -120,14 +129,56 @@ async def test_another_site_cannot_use_the_cookie(ended: Home, client: aiohttp.C
         assert await status(client, page + "static/") in (403, 404)
 
 
+@needs_chromium
+async def test_another_server_on_the_machine_gets_no_cookie_that_opens_the_run(ended: Home, tmp_path: Path):
+    received: list[str] = []
+
+    async def receive(request: web.Request) -> web.Response:
+        received.append(request.headers.get("Cookie", ""))
+        response = web.Response(text="<title>hostile</title>", content_type="text/html")
+        response.set_cookie("rundry_own", "x", path="/")
+        return response
+
+    hostile = web.Application()
+    hostile.router.add_get("/{path:.*}", receive)
+    with served(ended) as (terminal, link):
+        page_of_run = link.partition("?")[0]
+        async with TestServer(hostile, host="127.0.0.1") as server, Browser(tmp_path) as browser:
+            page = await browser.page(link)
+            await page.shows("read-only")
+            kept = await page.call("Network.getCookies", urls=[page_of_run])
+            assert [cookie["httpOnly"] for cookie in kept["cookies"]] == [True]
+            secret = kept["cookies"][0]["value"]
+            other = f"http://127.0.0.1:{server.port}/"
+            for path in ("", "ws", "static/js/textual.js", "page.css", "rundry/"):
+                visited = await browser.page(other + path)
+                await visited.until(lambda at=path: any(url == other + at for url in visited.asked))
+                assert await visited.evaluate("document.title") is not None
+            # A page of the other server also asks for the pages of the run, from the same browser.
+            answers = await visited.evaluate(
+                f"Promise.all(['', 'ws'].map(path => fetch('{page_of_run}' + path, {{credentials: 'include'}})"
+                ".then(answer => answer.status, () => 'refused')))"
+            )
+            assert answers == ["refused", "refused"]
+            assert len(received) >= 5 and not any(secret in cookie for cookie in received), received
+            async with aiohttp.ClientSession() as replaying:
+                for cookie in {*received, f"rundry_own={secret}"}:
+                    for url in (urljoin(link, "/"), urljoin(link, "/ws"), page_of_run, urljoin(link, "ws")):
+                        assert await status(replaying, url, {"Cookie": cookie, "Origin": origin(link)}) == 403, url
+            assert await visited.evaluate(f"location.assign('{page_of_run}')") is None
+            await visited.until(lambda: page_of_run in visited.asked)
+            await visited.until(lambda: any("403" in problem for problem in visited.problems))
+        assert len(views_of(terminal)) <= 1
+
+
 @pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], 1))
 async def test_no_process_is_left_however_the_command_ends(
     ended: Home, client: aiohttp.ClientSession, number: signal.Signals
 ):
     with served(ended) as (terminal, link):
         assert await status(client, link) == 303
-        own = link.partition("/?")[0]
-        async with client.ws_connect(own + "/ws?width=80&height=24", headers={"Origin": own}) as socket:
+        websocket = urljoin(link, "ws?width=80&height=24")
+        async with client.ws_connect(websocket, headers={"Origin": origin(link)}) as socket:
             seen = b""
             while b"rundry" not in seen:
                 message = await socket.receive(timeout=60)
@@ -146,8 +197,8 @@ async def test_no_process_is_left_however_the_command_ends(
 async def test_a_closed_tab_leaves_no_process(ended: Home, client: aiohttp.ClientSession):
     with served(ended) as (terminal, link):
         assert await status(client, link) == 303
-        own = link.partition("/?")[0]
-        async with client.ws_connect(own + "/ws?width=80&height=24", headers={"Origin": own}) as socket:
+        websocket = urljoin(link, "ws?width=80&height=24")
+        async with client.ws_connect(websocket, headers={"Origin": origin(link)}) as socket:
             await socket.receive(timeout=60)
             started = views_of(terminal)
         assert started and not psutil.wait_procs(started, timeout=20)[1]
@@ -155,7 +206,7 @@ async def test_a_closed_tab_leaves_no_process(ended: Home, client: aiohttp.Clien
 
 def test_what_cannot_be_served_is_one_line_before_anything_starts(ended: Home):
     with served(ended) as (_, link):
-        port = link.rpartition("/?")[0].rpartition(":")[2]
+        port = str(urlsplit(link).port)
         taken = ended.run("watch", "--web", "--port", port, ended.journals()[0].stem, cwd=ended.root)
     for ran, said in (
         (taken, f"--port {port} cannot be used: "),

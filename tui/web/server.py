@@ -54,14 +54,14 @@ class WebView:
 
     def app(self) -> web.Application:
         """Return the web application with its guard and routes."""
-        app = web.Application(middlewares=[self._guard])
+        base, app = self._access.base, web.Application(middlewares=[self._guard])
         app.on_response_prepare.append(self._harden)
         app.add_routes(
             [
-                web.get("/", self._page, allow_head=False),
-                web.get("/page.{kind:css|js}", self._own_file, allow_head=False),
-                web.get("/ws", self._websocket, allow_head=False),
-                web.static("/static", self._server.statics_path),
+                web.get(base, self._page, allow_head=False),
+                web.get(base + "page.{kind:css|js}", self._own_file, allow_head=False),
+                web.get(f"{base}ws", self._websocket, allow_head=False),
+                web.static(f"{base}static", self._server.statics_path),
             ]
         )
         return app
@@ -88,11 +88,12 @@ class WebView:
             cookie = self._access.redeem(request.query["token"])
             if cookie is None:
                 return _refused(USED)
-            response = web.Response(status=303, headers={"Location": "/"})
-            response.set_cookie(self._access.cookie_name, cookie, httponly=True, samesite="Strict", path="/")
+            base = self._access.base
+            response = web.Response(status=303, headers={"Location": base})
+            response.set_cookie(self._access.cookie_name, cookie, httponly=True, samesite="Strict", path=base)
             return response
         page = (_FOLDER / "page.html").read_text("utf-8")
-        websocket = f"ws://{request.host}/ws"
+        websocket = f"ws://{request.host}{self._access.base}ws"
         text = page.format(title=html.escape(self._title), websocket=html.escape(websocket))
         return web.Response(text=text, content_type="text/html")
 
