@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -152,7 +153,7 @@ async def test_another_server_on_the_machine_gets_no_cookie_that_opens_the_run(e
             other = f"http://127.0.0.1:{server.port}/"
             for path in ("", "ws", "static/js/textual.js", "page.css", "rundry/"):
                 visited = await browser.page(other + path)
-                await visited.until(lambda at=path: any(url == other + at for url in visited.asked))
+                await visited.until(partial(visited.asked.count, other + path))
                 assert await visited.evaluate("document.title") is not None
             # A page of the other server also asks for the pages of the run, from the same browser.
             answers = await visited.evaluate(
