@@ -1,9 +1,10 @@
-"""Resolve the links of a path, even while other programs change it."""
+"""Resolve and examine paths that anybody may have named: unreadable, too long, in a circle of links, or changing."""
 
 from __future__ import annotations
 
 import errno
 import os
+from glob import escape, glob
 from pathlib import Path
 
 _TRIES = 100
@@ -21,3 +22,36 @@ def real_path(path: Path | str) -> Path:
             if error.errno not in (errno.EINVAL, errno.ENOENT, errno.ENOTDIR):
                 raise
     return Path(os.path.realpath(path))
+
+
+def followed(path: Path | str) -> Path | None:
+    """Return the path with every link followed; None if a link cannot be read, such as /proc/1/root."""
+    try:
+        return real_path(path)
+    except OSError:
+        return None
+
+
+def matches(folder: Path | str, pattern: str) -> list[str]:
+    """Return the paths below a folder that match a glob. Unlike `Path.glob`, skip folders that cannot be read."""
+    return glob(f"{escape(str(folder))}/{pattern}", include_hidden=True)  # noqa: PTH207
+
+
+def is_folder(path: Path | str) -> bool:
+    """Return whether the path leads to a folder. False, unlike `Path.is_dir`, if it cannot be examined."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_file(path: Path | str) -> bool:
+    """Return whether the path leads to a regular file. False, unlike `Path.is_file`, if it cannot be examined."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_link(path: Path | str) -> bool:
+    """Return whether the path itself is a link. False, unlike `Path.is_symlink`, if it cannot be examined."""
+    return os.path.islink(path)  # noqa: PTH114
+
+
+def exists(path: Path | str) -> bool:
+    """Return whether the path leads to something. False, unlike `Path.exists`, if it cannot be examined."""
+    return os.path.exists(path)  # noqa: PTH110

@@ -72,7 +72,7 @@ async def check_up(setup: Setup) -> Checkup:
         surroundings=around,
         missing=[*_missing(setup), *around.missing],
         mistakes=config_mistakes(settings),
-        notes=setup.notes,
+        notes=[*setup.notes, *sandbox.notes],
     )
 
 

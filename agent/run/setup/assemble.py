@@ -104,6 +104,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, leftovers=workspace.leftovers
     )
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
+    notes += sandbox.notes
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:

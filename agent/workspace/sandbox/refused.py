@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import SandboxKind
-from ...system.real_paths import real_path
+from ...system.real_paths import exists, real_path
 from ..names import CONFIG
 from .confined.hidden_places import HiddenPlaces
 from .places import is_protected
@@ -201,7 +201,7 @@ def _was_kept(path: Path, conditions: Conditions) -> bool:
 
 def _existing(path: Path) -> Path:
     """Return the path, or the nearest existing folder above it."""
-    return next((place for place in (path, *path.parents) if place.exists()), Path("/"))
+    return next((place for place in (path, *path.parents) if exists(place)), Path("/"))
 
 
 def _to_write(path: Path) -> MissingAccess:

@@ -100,6 +100,11 @@ class Confinement:
         return [*([self._probed.why] if self._probed.why else []), *(one.line for one in self.missing())]
 
     @property
+    def notes(self) -> list[str]:
+        """List what is not hidden from commands although a variable or the user hides it, one line each."""
+        return self._settings.hide_rules.notes() if self.kind is not None else []
+
+    @property
     def temp(self) -> Path:
         """The temp folder of all commands of a run, which bubblewrap shows as /tmp.
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from ....system.real_paths import real_path
-from .secret_places import outermost, secret_places
+from ....system.real_paths import exists, real_path
+from .secret_places import is_needed, outermost, secret_places, unhidden_variables
 
 
 class HiddenPlaces(msgspec.Struct, frozen=True):
@@ -42,12 +42,21 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         """
         show = _real(self.show)
         always = [*_real(self.own), *self._denied(ws, root or ws)]
-        hidden = [path for path in (*secret_places(os.environ), *_real(self.hide)) if not _within(path, show)]
-        kept = [path for path in (*hidden, *always) if path != ws and (path.exists() or _within(path, [ws]))]
+        hidden = [path for path in (*secret_places(os.environ), *self._hide()) if not _within(path, show)]
+        kept = [path for path in (*hidden, *always) if path != ws and (exists(path) or _within(path, [ws]))]
         if root is not None:
-            kept = [path for path in kept if not _within(path, [ws]) or (root / path.relative_to(ws)).exists()]
-        shown = [path for path in show if path.exists() and _within(path, kept) and not _within(path, always)]
-        return HiddenPlaces(outermost([path for path in kept if path.exists() or root is not None]), shown)
+            kept = [path for path in kept if not _within(path, [ws]) or exists(root / path.relative_to(ws))]
+        shown = [path for path in show if exists(path) and _within(path, kept) and not _within(path, always)]
+        return HiddenPlaces(outermost([path for path in kept if exists(path) or root is not None]), shown)
+
+    def notes(self) -> list[str]:
+        """Return a line for each place that commands may see although a variable or the user hides it."""
+        needed = [path for path in self.hide if is_needed(real_path(path))]
+        hide = [f'[sandbox] hide = "{path}" is ignored: commands need this folder' for path in needed]
+        return [*hide, *unhidden_variables(os.environ)]
+
+    def _hide(self) -> list[Path]:
+        return [path for path in _real(self.hide) if not is_needed(path)]
 
     def _denied(self, ws: Path, root: Path) -> list[Path]:
         """Return the denied paths, with links resolved."""

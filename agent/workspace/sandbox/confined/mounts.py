@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ....system.real_paths import is_folder
 from .sockets import sockets_of_services
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def kept_below_temp(temp: Path) -> list[Path]:
         place
         for place in places
         if any(place.is_relative_to(top) and place != top for top in _REPLACED)
-        and place.is_dir()
+        and is_folder(place)
         and not temp.is_relative_to(place)
         and not place.is_relative_to(temp)
     ]
@@ -85,7 +86,7 @@ def hide(hidden_places: HiddenPlaces, ws: Path, blank: Path, *, root: Path | Non
         if ws.is_relative_to(place):
             continue
         real = root / place.relative_to(ws) if root is not None and place.is_relative_to(ws) else place
-        if real.is_dir():
+        if is_folder(real):
             words += ["--tmpfs", str(place)]
             inner = [path for path in hidden_places.shown if path.is_relative_to(place)]
             words += [word for path in inner for word in ("--ro-bind", str(path), str(path))]
@@ -107,5 +108,5 @@ def hide_sockets(blank: Path, visible: Iterable[Path], hidden: Sequence[Path], *
         is_gone = any(path.is_relative_to(top) for top in _EMPTY) and not any(path.is_relative_to(v) for v in seen)
         if is_gone or any(path.is_relative_to(place) for place in (*hidden, *but)):
             continue
-        words += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", str(blank), str(path)]
+        words += ["--tmpfs", str(path)] if is_folder(path) else ["--ro-bind", str(blank), str(path)]
     return words

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from ....system.real_paths import is_folder
 from .mounts import PACKAGE
 
 _CODE = ("agent", "tui", "themes")
@@ -21,4 +22,4 @@ def program_places(ws: Path, path: str | None = None) -> list[Path]:
     folders = [ws / entry for entry in entries]
     folders += [Path(sys.prefix), *(PACKAGE / name for name in _CODE)]
     real = {Path(os.path.realpath(folder)) for folder in folders}
-    return sorted(place for place in real if place != ws and place.is_relative_to(ws) and place.is_dir())
+    return sorted(place for place in real if place != ws and place.is_relative_to(ws) and is_folder(place))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ....system.real_paths import real_path
+from ....system.real_paths import exists, is_link, real_path
 from ....system.tables import read_table
 from .mounts import PACKAGE, tool_folders
 from .secret_places import outermost
@@ -46,7 +46,7 @@ def readable_places(hidden_places: HiddenPlaces, more: Iterable[Path] = ()) -> l
     given = [Path(name) for name in (*table.system, *table.kernel, *table.runtime)]
     own = [place for place in _of_user() if len(place.parts) >= _LEAST_DEEP or place == Path.home()]
     places = {real_path(place) for place in (*given, *own, *more)}
-    return outermost([p for p in places if p != Path("/") and p.exists() and not hidden_places.covers(p)])
+    return outermost([p for p in places if p != Path("/") and exists(p) and not hidden_places.covers(p)])
 
 
 def _of_user() -> Iterator[Path]:
@@ -55,7 +55,7 @@ def _of_user() -> Iterator[Path]:
         yield folder
         for name in _INTERPRETERS:
             program = folder / name
-            if program.is_symlink():
+            if is_link(program):
                 yield real_path(program).parent.parent
     yield PACKAGE
     yield from (Path(entry) for entry in sys.path if Path(entry).is_absolute())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ....system.plain_files import read_plain
-from ....system.real_paths import real_path
+from ....system.real_paths import followed, is_file, is_folder, matches, real_path
 from ....system.tables import read_table
 
 _FILE = Path(__file__).with_name("secret_places.toml")
@@ -20,6 +22,10 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 """A line of a settings file that looks like a secret."""
+_MOST_SHOWN = 80
+"""Characters of a path that a line shows."""
+_NEEDED = ("/usr/bin", "/usr/lib", "/bin", "/lib", "/etc", "/dev", "/proc", "/tmp")
+"""Folders without which no command starts."""
 _XDG = {"config": ".config", "data": ".local/share", "state": ".local/state", "cache": ".cache"}
 
 
@@ -50,11 +56,36 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def secret_places(env: Mapping[str, str]) -> list[Path]:
     """Return the existing files and folders with secrets, links resolved. `env`: the environment of the user."""
-    home = Path.home()
-    found = {real_path(path) for path in _candidates(home, env)}
-    real_home = real_path(home)
-    kept = [path for path in found if (path.is_dir() or path.is_file()) and not real_home.is_relative_to(path)]
-    return outermost(kept)
+    found = {path for named in _candidates(Path.home(), env) if (path := followed(named)) is not None}
+    return outermost([path for path in found if (is_folder(path) or is_file(path)) and not is_needed(path)])
+
+
+def unhidden_variables(env: Mapping[str, str]) -> list[str]:
+    """Return a line for each variable whose path commands may see, because it cannot be examined or is needed."""
+    found = list[str]()
+    for variable, path in sorted(_named_by_variables(env)):
+        try:
+            is_readable = os.access(path, os.R_OK) or not Path(path).stat()
+            why = "" if is_readable else "it cannot be read"
+        except OSError as error:
+            is_missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+            why = "" if is_missing else f"it cannot be read: {error.strerror or error}"
+        real = followed(path)
+        if not why and real is not None and is_needed(real):
+            why = "commands need it"
+        if why:
+            found.append(f"{variable} names {_cut(path)}, which is not hidden from commands ({why})")
+    return found
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}…"
+
+
+def is_needed(path: Path) -> bool:
+    """Return whether no command would start if this folder were hidden, or a command could not use its home."""
+    needed = (Path.home(), *_NEEDED, sys.prefix, sys.base_prefix)
+    return any(real_path(place).is_relative_to(path) for place in needed)
 
 
 def outermost(places: Sequence[Path]) -> list[Path]:
@@ -76,11 +107,7 @@ def _candidates(home: Path, env: Mapping[str, str]) -> Iterator[str]:
         given = env.get(f"XDG_{kind.upper()}_HOME", "")
         if Path(given).is_absolute() and Path(given) != home / usual:
             yield from _existing(Path(given), names)
-    for variable, names in table.variables.items():
-        if Path(env.get(variable, "")).is_absolute():
-            yield from _existing(Path(env[variable]), names)
-    for variable in table.files.names:
-        yield from (path for path in env.get(variable, "").split(os.pathsep) if Path(path).is_absolute())
+    yield from (path for _, path in _named_by_variables(env))
     yield from _existing(Path("/"), [path.lstrip("/") for path in table.system.paths])
     perhaps = [
         *_existing(home, table.when_it_holds_one.home),
@@ -89,17 +116,29 @@ def _candidates(home: Path, env: Mapping[str, str]) -> Iterator[str]:
     yield from (path for path in perhaps if _holds_a_secret(path))
 
 
+def _named_by_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each variable that names a place of secrets, with the path of the place."""
+    table = _table()
+    for variable, names in table.variables.items():
+        if Path(env.get(variable, "")).is_absolute():
+            yield from ((variable, path) for path in _existing(Path(env[variable]), names))
+    for variable in table.files.names:
+        for path in env.get(variable, "").split(os.pathsep):
+            if Path(path).is_absolute():
+                yield variable, path
+
+
 def _existing(base: Path, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         path = str(base / name)
         if "*" in name:
-            yield from map(str, base.glob(name))
+            yield from matches(base, name)
         elif os.path.lexists(path):
             yield path
 
 
 def _holds_a_secret(path: str) -> bool:
-    if Path(path).is_dir():
+    if is_folder(path):
         return False
     try:
         return _LINE.search(read_plain(path)) is not None

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from ....system.real_paths import followed, is_folder, matches
 from ....system.tables import read_table
+from .secret_places import is_needed
 
 _FILE = Path(__file__).with_name("sockets.toml")
 _TABLE = Path("/proc/net/unix")
@@ -29,16 +31,17 @@ class _Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def sockets_of_services() -> list[Path]:
     """Return the sockets of services, and the folders of such sockets, that exist here; links are resolved."""
-    found = {Path(os.path.realpath(path)) for path in _known()}
+    named = {path for known in _known() if (path := followed(known)) is not None}
+    found = {path for path in named if not is_needed(path)}
     found |= {path for path in (*_listening(), *_mounted()) if _is_socket(path)}
-    return sorted(path for path in found if path.is_dir() or _is_socket(path))
+    return sorted(path for path in found if is_folder(path) or _is_socket(path))
 
 
 def _known() -> Iterator[str]:
     known = _table()
     for base, names in ((Path.home(), known.home), (Path("/"), known.system)):
         for name in names:
-            yield from map(str, base.glob(name.lstrip("/")))
+            yield from matches(base, name.lstrip("/"))
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if Path(runtime).is_absolute() and runtime.rstrip("/") != str(Path.home()):
         yield runtime

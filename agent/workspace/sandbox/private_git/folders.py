@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ....system.plain_files import read_plain
+from ....system.real_paths import is_folder
 from ..places import is_real_folder
 
 _SMALL = 10_000
@@ -40,7 +41,7 @@ class GitFolders(NamedTuple):
             store = waiting.pop()
             for line in _lines(store / "info/alternates"):
                 path = Path(os.path.realpath(store / line))
-                if not line.startswith("#") and path != self.objects and path not in found and path.is_dir():
+                if not line.startswith("#") and path != self.objects and path not in found and is_folder(path):
                     found.append(path)
                     waiting.append(path)
         return found

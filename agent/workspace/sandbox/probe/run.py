@@ -15,6 +15,7 @@ import msgspec
 
 from ....protocol.text.broken_json import BROKEN_JSON
 from ....system.plain_files import read_plain
+from ....system.real_paths import followed
 from ....version import VERSION
 from ...own_temp import temp_folder
 from ...processes.processes import Finished
@@ -64,7 +65,8 @@ async def probe(run: RunAttacks, about: str, *, workspace: Path | None, fresh: b
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    real = followed(path)
+    return real is not None and real.is_relative_to(os.path.realpath(folder))
 
 
 async def _attack(run: RunAttacks) -> ProbeResult:
