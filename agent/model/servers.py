@@ -10,7 +10,7 @@ import msgspec
 
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.tls import import_aiohttp, tls
-from .lanes.connections import pool, proxy_for
+from .lanes.connections import pieces, pool, proxy_for
 
 ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]
 
@@ -135,7 +135,7 @@ async def ask(
             method, url, data=data, headers=sent, timeout=times, allow_redirects=False, ssl=context,
             proxy=proxy_for(url, local=local),
         ) as answer:  # fmt: skip
-            raw = await answer.content.read(_LONGEST)
+            raw = b"".join([piece async for piece in pieces(answer, _LONGEST)])
             return Answered(answer.status, _object(raw) if answer.status == 200 else None)
     except aiohttp.ClientConnectorError as e:
         raise NoServer("connection refused") from e

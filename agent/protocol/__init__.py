@@ -397,6 +397,9 @@ from .spec import (
     TierKind as TierKind,
     Verify as Verify,
 )
+from .text.durations import (
+    duration as duration,
+)
 from .text.visible_json import (
     visible_json as visible_json,
 )

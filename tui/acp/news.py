@@ -24,6 +24,7 @@ from rundry.agent import (
     Waiting,
     clock,
     command_name,
+    duration,
     plural,
     stall_words,
 )
@@ -43,7 +44,7 @@ def news_lines(event: Event) -> list[str]:
         case HandoffOpened(reason=reason, suggested_action=action):
             return [f"Handed to you: {reason}", f"Next: {action}", "`/handoff` shows the whole record."]
         case Fault(kind=kind, text=text, retry_in=again):
-            return [f"{kind}: {text}" + ("" if again is None else f" (again in {again:.0f} s)")]
+            return [f"{kind}: {text}" + ("" if again is None else f" (again in {duration(again)})")]
         case StallDetected():
             what, signature, done = stall_words(event)
             return [f"{what}: {signature} ({done})"]

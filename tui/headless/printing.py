@@ -46,6 +46,7 @@ from rundry.agent import (
     ViewState,
     confirming_words,
     dependency_line,
+    duration,
     evidence_words,
     exit_code,
     facts_of,
@@ -270,7 +271,7 @@ def _notes(event: object) -> Iterator[str]:
         case DependenciesFound() | DependenciesRecorded():
             yield dependency_line(event)
         case Fault():
-            again = "" if event.retry_in is None else f", again in {event.retry_in:.0f} s"
+            again = "" if event.retry_in is None else f", again in {duration(event.retry_in)}"
             yield f"{event.kind}: {event.text}{again}"
         case PromptShortened():
             yield from shortening_lines(event)

@@ -11,7 +11,8 @@ from ...protocol import ModelFault
 from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
 from .kinds import kind_of
 from .messages import fault
-from .reported import ReportedError, delay_in, read_error
+from .reported import ReportedError, read_error
+from .waits import headers_delay
 
 if TYPE_CHECKING:
     from ..endpoint import Endpoint
@@ -30,15 +31,20 @@ def fault_of_response(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
         return fault("bad-reply", words, at, status=answer.status)
-    reported = read_error(answer.body)
     fields = {name.lower(): value for name, value in answer.headers.items()}
+    reported = read_error(answer.body, _charset(fields.get("content-type", "")))
     if kind := fields.get("x-amzn-errortype", "").partition(":")[0]:  # Bedrock's body has only the message
         reported = msgspec.structs.replace(reported, codes=(*reported.codes, kind))
-    waits = [s for s in (delay_in(answer.headers), reported.delay) if s is not None]
+    waits = [s for s in (headers_delay(answer.headers, answer.status), reported.delay) if s is not None]
+    reported = msgspec.structs.replace(reported, delay=max(waits, default=None))
     kind = kind_of(reported, answer.status, begun=False)
-    return fault(
-        kind, reported.text or f"HTTP {answer.status}", at, status=answer.status, after=max(waits, default=None)
-    )
+    return fault(kind, reported.text or f"HTTP {answer.status}", at, status=answer.status, after=reported.delay)
+
+
+def _charset(content_type: str) -> str | None:
+    """Return the charset that the header names."""
+    _, found, rest = content_type.lower().partition("charset=")
+    return rest.partition(";")[0].strip(" \"'") or None if found else None
 
 
 def fault_of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoint, *, begun: bool) -> ModelFault:
@@ -71,6 +77,8 @@ def fault_of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelF
             return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
         case aiohttp.InvalidURL():
             return ModelFault("bad-request", f"{place} is not the address of a model server")
+        case aiohttp.ClientResponseError() if "content-encoding" in error.message:
+            return fault("bad-reply", "it compresses its answer with a method that was not asked for", at)
         case aiohttp.ClientResponseError():
             return fault("bad-reply", f"it does not speak HTTP: {error.message}", at)
         case aiohttp.ClientError() | OSError():

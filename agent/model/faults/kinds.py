@@ -5,21 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .overflow import is_overflow
+
 if TYPE_CHECKING:
     from ...protocol import FaultKind
     from .reported import ReportedError
 
-_CONTEXT = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length|"
-    r"available context size|prompt is too long|(input|request) is too long|too many (input |prompt )?tokens|"
-    r"too_many(_prompt)?_tokens|string_above_max_length|model_max_prompt_tokens|"
-    r"input token count|reduce the length of (the|your) (messages|prompt|input)|longer than the model's context|"
-    r"maximum prompt length|total length of all messages is too long|"
-    r"request too large for model|tokens? (count )?exceeds? the max|"
-    r"prompt contains \d+ tokens|input length and .{0,20}max_tokens.{0,40}exceed|"
-    r"exceeds? (the )?(model'?s? )?(maximum|max|context)[\w ]*(tokens|length|context|size)",
-    re.I,
-)
 _QUOTA = re.compile(
     r"insufficient_quota|insufficient (balance|credits|funds)|credit balance is too low|billing_hard|"
     r"(monthly|spending|usage) (spend )?limit|out of credits|more credits|exceeded_current_quota|arrearage|"
@@ -27,7 +18,9 @@ _QUOTA = re.compile(
     re.I,
 )
 _PLAN = re.compile(r"exceeded your current quota", re.I)
-_SOON = re.compile(r"retry in|retrydelay|per.?minute|per.?day", re.I)
+_SOON = re.compile(r"per.?minute", re.I)
+_LATER = re.compile(r"per.?day|\blimit: 0\b", re.I)
+"""Google names a short wait also for a quota of a day, and for a model that the plan does not include."""
 _FILTER = re.compile(
     r"content_filter|content_policy|content management policy|ContentPolicyViolation|flagged|"
     r"safety (system|filter|setting)|responsible.?ai|prohibited_content|guardrail|data_inspection_failed",
@@ -50,15 +43,18 @@ _KEY = re.compile(
 )
 _RATE = re.compile(r"rate.?limit|RESOURCE_EXHAUSTED|too many requests|throttl|please wait", re.I)
 _TOOLS = re.compile(r"does not support (tools|function|tool)|tools? (is|are|use is) not supported", re.I)
+_STATUSES_OF_OVERFLOW = (None, 400, 413, 422, 424, 429, 500)
 RETRYABLE = frozenset({"rate-limit", "server", "timeout", "stalled", "cut"})
 
 
 def kind_of(reported: ReportedError, status: int | None, *, begun: bool) -> FaultKind:
     """Return the kind of an error that a server reported. `begun`: part of the answer had arrived."""
     words, status = reported.all, reported.status if status in (None, 200) else status
-    if _CONTEXT.search(words) and status in (None, 400, 413, 422, 424, 429, 500) and not _is_rate(words, status):
+    if status in _STATUSES_OF_OVERFLOW and is_overflow(
+        reported.whole, reported.codes, reported.fields, is_rate_limited=status == 429
+    ):
         return "context"
-    if status == 402 or _QUOTA.search(words) or (status == 429 and _PLAN.search(words) and not _SOON.search(words)):
+    if status == 402 or _QUOTA.search(words) or (status == 429 and _PLAN.search(words) and not _ends_soon(reported)):
         return "quota"
     if status == 429:
         return "rate-limit"
@@ -81,9 +77,11 @@ def kind_of(reported: ReportedError, status: int | None, *, begun: bool) -> Faul
     return "server"
 
 
-def _is_rate(words: str, status: int | None) -> bool:
-    """Detect a rate limit. A 429 names tokens per minute; Groq's 413 too, but there one request is too large."""
-    return status == 429 and _RATE.search(words) is not None
+def _ends_soon(reported: ReportedError) -> bool:
+    """Return whether an exceeded quota is available again within minutes."""
+    if _LATER.search(reported.all) and not _SOON.search(reported.all):
+        return False
+    return reported.delay is not None or _SOON.search(reported.all) is not None
 
 
 def _refused(words: str, status: int) -> FaultKind:

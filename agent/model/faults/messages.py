@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import FaultKind, ModelFault
+from ...protocol import FaultKind, ModelFault, duration
 from ..litellm_use.env_settings import usual_variables
 from .kinds import RETRYABLE
 
@@ -22,7 +22,7 @@ def fault(
 
 def _line(kind: FaultKind, words: str, at: Endpoint, after: float | None) -> str:
     place = at.api_base or at.provider
-    wait = "" if after is None else f", asks to wait {after:g} s"
+    wait = "" if after is None else f", asks to wait {duration(after)}"
     keys = " or ".join(at.key_names) or usual_variables(at.provider) or "the key"
     reported = f": {words}" if words else ""
     match kind:

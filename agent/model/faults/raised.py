@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from ...protocol import FaultKind, ModelFault
 from .kinds import kind_of
 from .messages import fault
-from .reported import ReportedError, delay_in, read_error
+from .reported import ReportedError, read_error
 from .unsent import unsent_fault
+from .waits import headers_delay
 
 if TYPE_CHECKING:
     from ..endpoint import Endpoint
@@ -48,8 +51,9 @@ def fault_of_litellm(error: BaseException, at: Endpoint, *, in_stream: bool, sen
         return fault_before
     if any(_NO_CONNECTION.search(t) for t in texts) or "ConnectError" in names:
         return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
+    reported = msgspec.structs.replace(reported, delay=max(waits, default=None))
     kind = _kind(reported, status, names, " ".join(texts), in_stream=in_stream)
-    return fault(kind, reported.text, at, status=status, after=max(waits, default=None))
+    return fault(kind, reported.text, at, status=status, after=reported.delay)
 
 
 def _kind(reported: ReportedError, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:
@@ -133,6 +137,6 @@ def _headers_delay(causes: list[BaseException]) -> float | None:
             if not isinstance(headers, Mapping):
                 continue
             fields = {str(k): str(v) for k, v in cast(Mapping[object, object], headers).items()}
-            if (seconds := delay_in(fields)) is not None:
+            if (seconds := headers_delay(fields)) is not None:
                 return seconds
     return None

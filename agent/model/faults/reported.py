@@ -1,18 +1,20 @@
-"""Parse a provider's error: its sentence, its codes, and how long it asks to wait."""
+"""Parse a provider's error: its sentences, its codes, and how long it asks to wait."""
 
 from __future__ import annotations
 
-import email.utils
+import json
 import re
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
 
+from .waits import body_delay
+
 LONGEST = 400
 """Characters of a provider's text that the person sees."""
+_SEARCHED = 8_000
+"""Characters of a provider's text that decide about the kind of the fault: its start, and its end."""
 _TEXTS = (
     "message",
     "Message",
@@ -25,21 +27,22 @@ _TEXTS = (
     "title",
     "error",
 )
-_CODES = ("code", "type", "status", "reason", "error_type", "__type")
+_CODES = ("code", "type", "status", "reason", "error_type", "__type", "quotaId")
+_FIELDS = ("param", "field", "loc")
 _PAGE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.I | re.S)
-_IN_TEXT = re.compile(
-    r"(?:try again|retry|retry again|wait|available) (?:in|after)\s*:?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m(?!s))?\s*"
-    r"(?:(\d+(?:\.\d+)?)\s*(ms|s(?:ec(?:ond)?s?)?)\b)?",
-    re.I,
-)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
+_PAIR = re.compile(r'"(\w+)"\s*:\s*(?:"((?:[^"\\]|\\.)*)|(\d+))')
+"""A name and its value in JSON that was cut off."""
 
 
 class ReportedError(msgspec.Struct, frozen=True, kw_only=True):
     """An error in the provider's words."""
 
     text: str = ""
-    """The message as one line."""
+    """The message as one line, shortened for the person."""
+    whole: str = ""
+    """All sentences, to search in."""
+    fields: tuple[str, ...] = ()
+    """Parameters of the request that the error names."""
     codes: tuple[str, ...] = ()
     """Codes and types in the provider's own spelling."""
     status: int | None = None
@@ -49,14 +52,17 @@ class ReportedError(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> str:
-        """Text and codes, to search in."""
-        return " ".join((self.text, *self.codes))
+        """Sentences and codes, to search in."""
+        return " ".join((self.whole or self.text, *self.codes))
 
 
-def read_error(value: object) -> ReportedError:
-    """Read the error in a body (bytes, text) or in a decoded JSON value. Never raises."""
+def read_error(value: object, charset: str | None = None) -> ReportedError:
+    """Read the error in a body (bytes, text) or in a decoded JSON value. Never raises.
+
+    `charset`: the encoding that the server names for bytes, which may be wrong.
+    """
     if isinstance(value, bytes):
-        value = value.decode(errors="replace")
+        value = _as_text(value, charset)
     if isinstance(value, str):
         value = _decoded(value)
     texts = list(dict.fromkeys(t for t in (_line(t) for t in _texts(value)) if t))
@@ -64,30 +70,27 @@ def read_error(value: object) -> ReportedError:
     codes = tuple(dict.fromkeys(_codes(value)))
     text = ": ".join(kept[:2])
     numbers = [int(c) for c in codes if c.isdigit() and 400 <= int(c) < 600]
+    whole = "\n".join(kept)
+    if len(whole) > _SEARCHED:
+        whole = f"{whole[: _SEARCHED // 2]}\n{whole[-_SEARCHED // 2 :]}"
     return ReportedError(
         text=text if len(text) <= LONGEST else text[:LONGEST] + " ...",
+        whole=whole,
+        fields=tuple(dict.fromkeys(_named_fields(value))),
         codes=tuple(c for c in codes if not c.isdigit()),
         status=numbers[0] if numbers else None,
-        delay=_delay_of(value, text),
+        delay=body_delay(value, whole),
     )
 
 
-def delay_in(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After` (RFC 9110, 10.2.3: seconds or a date) or `retry-after-ms`.
-
-    Azure sends `retry-after-ms: 0` next to `retry-after: 1`: the longer one counts.
-    """
-    fields = {k.lower(): v.strip() for k, v in headers.items()}
-    found: list[float] = []
-    if _is_number(ms := fields.get("retry-after-ms", "")):
-        found.append(float(ms) / 1000)
-    value = fields.get("retry-after", "")
-    if _is_number(value):
-        found.append(float(value))
-    elif value and (date := email.utils.parsedate_tz(value)) is not None:
-        with suppress(ValueError, OverflowError):  # an impossible year is ignored
-            found.append(max(email.utils.mktime_tz(date) - time.time(), 0.0))
-    return max(found) if found else None
+def _as_text(body: bytes, charset: str | None) -> str:
+    """Decode a body: as UTF-8, UTF-16 or UTF-32 if it is valid, else with the charset that the server names."""
+    for encoding in (json.detect_encoding(body), charset):
+        try:
+            return body.decode(encoding or "utf-8")
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return body.decode(errors="replace")
 
 
 def _decoded(text: str) -> object:
@@ -98,11 +101,27 @@ def _decoded(text: str) -> object:
         try:
             return msgspec.json.decode(text[start:])
         except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-            pass
+            if (found := _pairs(text[start:])) and any(name in found for name in _TEXTS):
+                return found
     if text[:200].lstrip().lower().startswith(("<!doctype", "<html")):
         page = _PAGE.search(text)
         return (page[1] or page[2]) if page else "a web page"
     return text
+
+
+def _pairs(text: str) -> dict[str, object]:
+    """Return the names and values in JSON that was cut off or is invalid, without its structure."""
+    found: dict[str, object] = {}
+    for match in _PAIR.finditer(text[:_SEARCHED]):
+        name, words, number = match.groups()
+        if number is not None:
+            found.setdefault(name, int(number[:18]))
+            continue
+        try:
+            found.setdefault(name, json.loads(f'"{words}"', strict=False))
+        except ValueError:  # cut within an escape
+            found.setdefault(name, words)
+    return found
 
 
 def _texts(value: object, depth: int = 0) -> Iterator[str]:
@@ -138,40 +157,30 @@ def _codes(value: object, depth: int = 0) -> Iterator[str]:
         code = fields.get(name)
         if isinstance(code, str | int) and not isinstance(code, bool) and code != "":
             yield str(code)
-    for name in ("error", "details", "detail", "message", "metadata", "raw"):
+    for name in ("error", "details", "detail", "message", "metadata", "raw", "violations"):
         yield from _codes(fields.get(name), depth + 1)
 
 
-def _delay_of(value: object, text: str) -> float | None:
-    """Return Google's `retryDelay` ("37s"), else the delay in the text ("try again in 1m2.5s")."""
-    if (found := _retry_delay(value)) is not None:
-        return found
-    match = _IN_TEXT.search(text)
-    if match is None or not any(match.group(1, 2, 3)):
-        return None
-    hours, minutes, seconds, unit = match.groups()
-    scale = 0.001 if (unit or "").lower() == "ms" else 1.0
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0) * scale
-
-
-def _retry_delay(value: object, depth: int = 0) -> float | None:
-    children: list[object] = []
-    if isinstance(value, dict):
-        fields = cast(dict[str, object], value)
-        delay = fields.get("retryDelay")
-        if isinstance(delay, str) and (match := _DURATION.fullmatch(delay.strip())):
-            return float(match[1])
-        children = list(fields.values())
-    elif isinstance(value, list):
-        children = cast(list[object], value)
-    if depth >= 6:
-        return None
-    return next((d for child in children[:32] if (d := _retry_delay(child, depth + 1)) is not None), None)
+def _named_fields(value: object, depth: int = 0) -> Iterator[str]:
+    """Yield the parameters that the error names: OpenAI's `param`, FastAPI's `loc` (a path)."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        value = _decoded(value)
+    if isinstance(value, list) and depth < 6:
+        for item in cast(list[object], value)[:8]:
+            yield from _named_fields(item, depth + 1)
+    if not isinstance(value, dict) or depth >= 6:
+        return
+    fields = cast(dict[str, object], value)
+    for name in _FIELDS:
+        found = fields.get(name)
+        if isinstance(found, str) and found:
+            yield found
+        elif isinstance(found, list):
+            path = [p for p in cast(list[object], found) if isinstance(p, str) and p != "body"]
+            yield from path[:1]
+    for name in ("error", "details", "detail", "message", "errors"):
+        yield from _named_fields(fields.get(name), depth + 1)
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"\d+(\.\d+)?", text) is not None

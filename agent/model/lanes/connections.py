@@ -60,6 +60,13 @@ async def borrowed_pool() -> AsyncGenerator[None, None]:
             await close_pool()
 
 
+async def pieces(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it arrives, to its end or at most so many bytes. Raises aiohttp's errors."""
+    while most > 0 and (data := await response.content.readany()):
+        yield data[:most]
+        most -= len(data)
+
+
 def proxy_for(url: str, *, local: bool) -> str | None:
     """Return the environment's proxy for the address; None for a server on this machine or network."""
     if local:

@@ -14,7 +14,7 @@ from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..traits import WireFormat
-from .connections import pool, proxy_for
+from .connections import pieces, pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
 from .single_object import feed_object
 
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from .reader import Reader
     from .timer import Timer
 
-_LONGEST_ERROR = 65_536
+_LONGEST_ERROR = 262_144
 """Bytes that are read of an error's body."""
+_ERROR_SECONDS = 5.0
+"""Seconds in which an error's body must arrive. What has arrived by then is used."""
 _LONGEST_WHOLE = 32 * 1024 * 1024
 """Bytes of the largest answer that comes as one JSON object."""
 _DRAIN = 0.05
@@ -56,7 +58,7 @@ async def exchange(
     try:
         response = await timer.wait(_send(outgoing, at))
         if response.status != 200:
-            raise await _refused(response, at, timer)
+            raise await _refused(response, at)
         async for part in _read(response, outgoing.wire, reader, answer, timer):
             yield part
     except (ModelFault, asyncio.CancelledError, GeneratorExit):
@@ -87,11 +89,21 @@ async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
     )
 
 
-async def _refused(response: aiohttp.ClientResponse, at: Endpoint, timer: Timer) -> ModelFault:
-    body = b""
-    with suppress(Exception):  # the status alone is enough
-        body = await timer.wait(response.content.read(_LONGEST_ERROR))
+async def _refused(response: aiohttp.ClientResponse, at: Endpoint) -> ModelFault:
+    body = await _error_body(response)
     return fault_of_response(HttpRefusal(response.status, dict(response.headers), body), at)
+
+
+async def _error_body(response: aiohttp.ClientResponse) -> bytes:
+    """Read an error's body to its end, or as far as it arrives, can be unpacked, and stays within the limits."""
+    import aiohttp
+
+    body = bytearray()
+    with suppress(TimeoutError, aiohttp.ClientError, OSError):  # the status and what arrived are enough
+        async with asyncio.timeout(_ERROR_SECONDS):
+            async for piece in pieces(response, _LONGEST_ERROR):
+                body += piece
+    return bytes(body)
 
 
 async def _read(

@@ -33,6 +33,7 @@ from ...protocol import (
     ToolCalled,
     ToolFinished,
     Unknown,
+    duration,
 )
 from ..lock_wait import LockWait
 from .blocks import add, end_blocks, grow, is_short, note, touch
@@ -198,7 +199,7 @@ def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
         case Fault():
             end_blocks(state, stamped, "text", "reasoning", status="cut")
             block = add(state, stamped, "fault", title=event.kind, text=event.text)
-            block.right = "" if event.retry_in is None else f"again in {event.retry_in:.0f} s"
+            block.right = "" if event.retry_in is None else f"again in {duration(event.retry_in)}"
             state.retrying = None if event.retry_in is None else (_why(event), stamped.at, event.retry_in)
             state.busy.halt(stamped.at)
         case _:
