@@ -19,6 +19,8 @@ GEMINI = {
         "on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, "
         "head to: https://ai.dev/usage?tab=rate-limit. \n* Quota exceeded for metric: "
         "generativelanguage.googleapis.com/generate_content_free_tier_requests, limit: 10, model: gemini-2.5-flash\n"
+        "* Quota exceeded for metric: generativelanguage.googleapis.com/generate_content_free_tier_input_token_count, "
+        "limit: 250000, model: gemini-2.5-flash\n"
         "Please retry in 48.901234567s.",
         "status": "RESOURCE_EXHAUSTED",
         "details": [
