@@ -61,7 +61,7 @@ async def borrowed_pool() -> AsyncGenerator[None, None]:
 
 
 async def pieces(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
-    """Yield the body as it arrives, to its end or at most so many bytes. Raises aiohttp's errors."""
+    """Yield the body as it arrives, to its end or at most `most` bytes. Raises aiohttp's errors."""
     while most > 0 and (data := await response.content.readany()):
         yield data[:most]
         most -= len(data)
