@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from ..protocol import RundryError
 
+GONE = "the workspace {root} was removed: restore it, or stop the run"
+"""Why nothing can be read or written in a workspace that no longer exists."""
+
 
 class PathRefused(RundryError):
     """The path is outside of the workspace, or tools may not access it."""

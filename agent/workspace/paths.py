@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..system.real_paths import real_path
-from .errors import PathRefused
+from .errors import GONE, PathRefused
 from .files.own_writes import OwnWrites
 from .leftovers.record import Leftovers
 from .names import why_cautioned, why_forbidden
@@ -103,7 +103,8 @@ class Workspace:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise PathRefused(f"{given}: {error.strerror or error}") from None
+            why = (error.strerror or str(error)) if self.root.is_dir() else GONE.format(root=self.root)
+            raise PathRefused(f"{given}: {why}") from None
         return real
 
     def _private(self, real: Path) -> str | None:

@@ -54,7 +54,7 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
     `mode`: the permissions of a new file; None: 0666 without the bits of the umask.
     """
     made: list[Path] = []
-    with _translated_errors(before, made):
+    with _translated_errors(ws.root, before, made):
         with folder_of(ws.root, before.real, None if before.exists else made) as folder:
             status = _FileWrite(ws, before, data, folder, mode).write()
             os.fsync(folder)
@@ -66,7 +66,7 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
 
 def remove_any_file(ws: Workspace, before: FileState) -> None:
     """Remove like `remove_file`, but also files that tools must not access."""
-    with _translated_errors(before, []), folder_of(ws.root, before.real) as folder:
+    with _translated_errors(ws.root, before, []), folder_of(ws.root, before.real) as folder:
         name, aside = before.real.name, temporary_name()
         with ws.leftovers.recorded(before.real, aside, "moved", before.sha256):
             with locked(folder, name, before) as old:
@@ -224,7 +224,7 @@ class _FileWrite:
 
 
 @contextmanager
-def _translated_errors(before: FileState, made: list[Path]) -> Generator[None]:
+def _translated_errors(root: Path, before: FileState, made: list[Path]) -> Generator[None]:
     """Turn system errors into messages of one line, and remove created folders if the write fails."""
     try:
         yield
@@ -232,11 +232,15 @@ def _translated_errors(before: FileState, made: list[Path]) -> Generator[None]:
         for path in reversed(made):
             _quietly(path.rmdir)
         if isinstance(error, OSError):
-            raise _translated(before.path, error) from None
+            raise _translated(root, before.path, error) from None
         raise
 
 
-def _translated(path: Path, error: OSError) -> StaleFile | WriteFailed:
+def _translated(root: Path, path: Path, error: OSError) -> StaleFile | WriteFailed:
+    if not root.is_dir():
+        return WriteFailed(
+            f"{path}: not written, the workspace {root} was removed: restore this folder, or stop the run"
+        )
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO):
         return StaleFile(f"{path}: it, or a folder on its way, was removed or replaced meanwhile")
     fixes = {

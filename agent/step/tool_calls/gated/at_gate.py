@@ -98,7 +98,11 @@ async def _pass_gate(
         if not result.stale or not isinstance(ruling.draft, FileDraft):
             gated.result = result
             return gated
-        draft = plan_again(ruling, ctx.tools)
+        again = plan_again(ruling, ctx.tools)
+        if isinstance(again, FileDraft) and again.misfit is None and again.before == ruling.draft.before:
+            gated.result = result  # the file is as it was planned for: asking again would never end
+            return gated
+        draft = again
     gated.result = draft
     return gated
 
