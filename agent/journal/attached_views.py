@@ -21,12 +21,16 @@ class AttachedViews:
         self._above: AttachedViews | None = None
 
     def beat(self, view: str) -> None:
-        """Record that the view has this run open, now for the first time or still."""
+        """Record that the view has this run open, now for the first time or still. Does nothing if it is read-only."""
+        if self._handle.is_read_only:
+            return
         with self._handle as db:
             db.execute(_SEEN, (view, self._now()))
 
     def detach(self, view: str) -> None:
         """Remove the registration of a view."""
+        if self._handle.is_read_only:
+            return
         with self._handle as db:
             db.execute("DELETE FROM views WHERE view = ?", (view,))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +25,8 @@ from .sqlite_errors import BUSY_SECONDS, Broken, explain
 APPLICATION_ID = 0x52554E44
 """ "RUND": tells a journal from any other database."""
 VERSION = 1
+_PLAUSIBLE_VERSION = 999
+"""A larger number is not the format of a newer rundry but a damaged header."""
 _CACHE_KIB = 1_000
 """SQLite's page cache. A run appends, so it fills any cache with pages that it hardly ever reads again."""
 SEARCH_CACHE_KIB = 4_000
@@ -54,8 +58,10 @@ CREATE INDEX untaken ON commands(id) WHERE taken_at IS NULL;
 CREATE TABLE views(view TEXT PRIMARY KEY, seen REAL NOT NULL) STRICT, WITHOUT ROWID;
 """
 
-_SCHEMA_OBJECTS = _SCHEMA.count("CREATE ")
-"""Minimum value of the schema counter in a journal created by this program."""
+_COPIES = 5
+"""How often a journal is copied until no writer changed it meanwhile."""
+_LOG_HEADER = 32
+"""Bytes of the header of a log; it changes with each new log (sqlite.org/fileformat2.html, 4.1)."""
 
 SET_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
 
@@ -82,7 +88,7 @@ def create_file(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
         raise
     connection = open_existing(path)
     try:
-        mark_live(connection, path)
+        mark_live(connection)
     except Broken as error:
         connection.close()
         raise explain(error, path) from error
@@ -122,7 +128,33 @@ def require_writable_folder(path: Path) -> None:
 
 
 def open_existing(path: Path) -> sqlite3.Connection:
-    """Open a journal created by rundry. Raises JournalError if it is something else or cannot be read."""
+    """Open a journal created by rundry. Raises JournalError if it is something else or cannot be read.
+
+    Where nothing can be written, the connection reads a private copy, and writing through it raises SQLITE_READONLY.
+    """
+    _require_file(path)
+    try:
+        if not is_writable(path):
+            return _open_copy(path)
+        connection = _connect(path)
+        try:
+            _require_journal(connection, path)
+            enable_wal(connection, path.parent)
+            _refuse_truncated(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    except Broken as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether this process may write a journal and create files next to it, as SQLite's log requires."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _require_file(path: Path) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -133,22 +165,51 @@ def open_existing(path: Path) -> sqlite3.Connection:
         raise JournalError(f"{path} is not a file, so it is not a journal")
     if size == 0:
         raise JournalError(f"{path} is empty: nothing was recorded in it, it can be deleted")
+
+
+def _open_copy(path: Path) -> sqlite3.Connection:
+    """Copy a journal with its log to a temporary folder, open the copy for reading, and remove its names.
+
+    SQLite reads a log only where it can create a file next to it (sqlite.org/wal.html, "Read-Only Databases").
+    """
     try:
-        connection = _connect(path)
-        try:
-            _require_journal(connection, path)
-            is_copied = is_made_by_sqlite(connection)
-            enable_wal(connection, path.parent)
-            _refuse_truncated(connection, path)
-            if is_copied:
-                mark_single_file(connection)
-            refuse_torn_copy(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-    except Broken as error:
-        raise explain(error, path) from error
-    return connection
+        with tempfile.TemporaryDirectory(prefix="rundry-journal-") as folder:
+            copy = Path(folder) / path.name
+            for _ in range(_COPIES):
+                before = _version(path)
+                for name in (path, _log(path)):
+                    if name.exists():
+                        shutil.copyfile(name, copy.with_name(name.name))
+                if _version(path) == before:  # otherwise a writer elsewhere moved pages meanwhile
+                    break
+            connection = _connect(copy)
+            try:
+                _require_journal(connection, path)
+                _refuse_truncated(connection, copy)
+                connection.execute("SELECT count(*) FROM meta").fetchone()  # opens the log before its name goes
+                connection.execute("PRAGMA query_only = ON")
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+    except OSError as error:
+        raise JournalError(
+            f"{path} cannot be copied to be read: {error.strerror}; set TMPDIR to another folder"
+        ) from error
+
+
+def _version(path: Path) -> list[tuple[int, bytes]]:
+    """Return what changes when a writer moves pages from the log to the file or begins a new log."""
+    log = _log(path)
+    header = b""
+    if log.exists():
+        with log.open("rb") as file:
+            header = file.read(_LOG_HEADER)
+    return [(path.stat().st_mtime_ns, header)]
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
 
 
 def open_single_file(path: Path) -> sqlite3.Connection | None:
@@ -156,16 +217,18 @@ def open_single_file(path: Path) -> sqlite3.Connection | None:
 
     None: it has newer events elsewhere, or something is wrong; `open_existing` then says what.
     """
-    log = path.with_name(path.name + "-wal")
+    log = _log(path)
     if (log.exists() and log.stat().st_size) or not path.is_file():
         return None
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA query_only = ON")
         _require_journal(connection, path)
         live = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
         page = int(connection.execute("PRAGMA page_size").fetchone()[0])
-        if (live is None or live[0] == "") and path.stat().st_size % page == 0:
+        is_complete = live is None or live[0] == "" or not is_writable(path)  # there nobody can begin a log
+        if is_complete and path.stat().st_size % page == 0:
             return connection
     except (JournalError, *Broken):
         pass
@@ -183,9 +246,9 @@ def enable_wal(connection: sqlite3.Connection, folder: Path) -> None:
         )
 
 
-def mark_live(connection: sqlite3.Connection, path: Path) -> None:
-    """Record in the file that newer events may be only in its -wal file, and which file this is."""
-    connection.execute(SET_META, ("live", _identity(path)))
+def mark_live(connection: sqlite3.Connection) -> None:
+    """Record in the file that newer events may be only in its -wal file."""
+    connection.execute(SET_META, ("live", "1"))
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
@@ -195,34 +258,13 @@ def mark_single_file(connection: sqlite3.Connection) -> None:
         connection.execute(SET_META, ("live", ""))
 
 
-def is_made_by_sqlite(connection: sqlite3.Connection) -> bool:
-    """Return whether SQLite's own backup (or VACUUM INTO) created this file, with all events. Call before WAL is set.
-
-    A backup starts the schema's counter at 1, and VACUUM INTO creates a file without a write-ahead log.
-    """
-    mode = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-    return mode != "wal" or int(connection.execute("PRAGMA schema_version").fetchone()[0]) < _SCHEMA_OBJECTS
-
-
 def _refuse_truncated(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError if the end of the file is missing; SQLite itself detects only missing whole pages."""
-    wal = path.with_name(path.name + "-wal")
+    wal = _log(path)
     page = int(connection.execute("PRAGMA page_size").fetchone()[0])
     if path.stat().st_size % page and not (wal.exists() and wal.stat().st_size):
         raise JournalError(
             f"{path} is damaged (its end was cut off); restore it from a copy, nothing was changed in it"
-        )
-
-
-def refuse_torn_copy(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError if the file of an unfinished run was copied without its -wal file."""
-    row: tuple[str] | None = connection.execute("SELECT value FROM meta WHERE key = 'live'").fetchone()
-    wal = path.with_name(path.name + "-wal")
-    torn = row is not None and row[0] not in ("", _identity(path)) and not (wal.exists() and wal.stat().st_size)
-    if torn:
-        raise JournalError(
-            f"{path} is a copy without its -wal file, its newest events are missing: copy {path.name}-wal next to it, "
-            "or make the copy with `rundry backup`"
         )
 
 
@@ -263,21 +305,21 @@ def _no_place(folder: Path, error: OSError) -> JournalError:
     return JournalError(f"no journal can be created in {folder}: {error.strerror}; choose another with --runs-dir")
 
 
-def _identity(path: Path) -> str:
-    return str(path.stat().st_ino)
-
-
 def _require_journal(connection: sqlite3.Connection, path: Path) -> None:
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if application != APPLICATION_ID:
-        raise JournalError(
-            f"{path} is not a journal of rundry: it is another program's database, or was copied without its -wal file"
-        )
-    if version > VERSION:
+    if application == APPLICATION_ID and version <= VERSION:
+        return
+    if application == APPLICATION_ID and version <= _PLAUSIBLE_VERSION:
         raise NewerJournal(
             f"{path} was written by a newer rundry (format {version}, this one reads up to {VERSION}): update rundry"
         )
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if tables >= {"meta", "events", "blobs", "commands"}:
+        raise JournalError(f"{path} is damaged (its header); restore it from a copy, nothing was changed in it")
+    raise JournalError(
+        f"{path} is not a journal of rundry: it is another program's database, or was copied without its -wal file"
+    )
 
 
 def _remove(path: Path, *, with_folder: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol import Event, Stamped, event_type
 from .integrity.chain import Chain, Row
-from .integrity.tail import TailWriter, open_tail
+from .integrity.tail import TAIL_META, TailWriter, open_tail
 
 if TYPE_CHECKING:
     from ..protocol.budget import Used
@@ -34,7 +34,9 @@ class EventWriter:
 
     def begin(self) -> None:
         """Open the record next to the journal, before the first event."""
-        self._tail = self._tail or open_tail(self._path)
+        if self._tail is None:
+            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (TAIL_META,)).fetchone()
+            self._tail = open_tail(self._path, None if row is None else str(row[0]))
 
     def write(self, at: float, step: int | None, work: str | None, kind: str, body: bytes) -> Row:
         """Insert an event outside a transaction."""

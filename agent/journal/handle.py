@@ -21,6 +21,8 @@ class Handle:
         self._lock = threading.RLock()
         self._is_changed = True
         self._version = -1
+        self.is_read_only = connection.execute("PRAGMA query_only").fetchone() == (1,)
+        """Whether the connection was opened only to read."""
 
     def __enter__(self) -> sqlite3.Connection:
         self._lock.acquire()

@@ -21,6 +21,7 @@ from .budget_ledger import BudgetLedger
 from .claim import holder
 from .encoding import decode, encode, encode_all
 from .inbox import Inbox
+from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import remove_unfinished, unfinished_path
 from .redact import Redactor
 from .sqlite_errors import Broken, explain
@@ -57,7 +58,6 @@ class Journal(Store):
         )
         self.views = AttachedViews(self._handle, lambda: self.now())
         self.ledger = BudgetLedger(self._handle)
-        self._is_only_read = False
         self._damaged = frozenset[int]()
         self.on_read: Callable[[int, str], None] | None = None
         """Receives the end of each batch of events, and whether they are read (`reading`) or verified (`checking`)."""
@@ -98,7 +98,10 @@ class Journal(Store):
 
     @staticmethod
     def open(path: Path) -> Journal:
-        """Open a journal, live or ended. Raises JournalError: missing, empty, damaged, not a journal, too new."""
+        """Open a journal, live or ended. Raises JournalError: missing, empty, damaged, not a journal, too new.
+
+        Where nothing can be written (a read-only mount), the journal opens to read, as it is now.
+        """
         path = path.absolute()
         return Journal._opened(path, database.open_existing(path))
 
@@ -107,23 +110,18 @@ class Journal(Store):
         """Open a journal only to read its current content. Creates no files, and takes a third of the time."""
         path = path.absolute()
         connection = database.open_single_file(path)
-        return Journal.open(path) if connection is None else Journal._opened(path, connection, is_single_file=True)
+        return Journal.open(path) if connection is None else Journal._opened(path, connection)
 
     @staticmethod
-    def _opened(path: Path, connection: sqlite3.Connection, *, is_single_file: bool = False) -> Journal:
+    def _opened(path: Path, connection: sqlite3.Connection) -> Journal:
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'spec'").fetchone()
             if row is None:
                 raise JournalError(f"{path} has no task because its run never started: it can be deleted")
-            journal = Journal(path, connection, msgspec.json.decode(row[0], type=RunSpec))
-            journal._is_only_read = is_single_file
-            return journal
+            return Journal(path, connection, _spec(path, connection, row[0]))
         except Broken as error:
             connection.close()
             raise explain(error, path) from error
-        except BROKEN_JSON as error:
-            connection.close()
-            raise JournalError(f"{path} holds a run that this version cannot read ({error}): update rundry") from error
         except JournalError:
             connection.close()
             raise
@@ -206,9 +204,15 @@ class Journal(Store):
             with self._handle:
                 self._writer.write_tail()
 
-    def is_single_file(self) -> bool:
-        """Return whether all events were in the one file when the journal was closed."""
-        return self.meta("live") in (None, "")
+    @property
+    def is_read_only(self) -> bool:
+        """Whether this handle cannot write, because of how it was opened or where the file is."""
+        return self._handle.is_read_only
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy all pages of this journal into another database, in one step. Raises JournalError."""
+        with self._handle as db:
+            db.backup(target)
 
     def mark_damaged(self, damaged: frozenset[int]) -> None:
         """Treat these events as damaged, whatever their bytes contain now."""
@@ -220,7 +224,7 @@ class Journal(Store):
         """Close the file. Appended events are already safe; a second call does nothing."""
         with self._handle:
             try:
-                if self._wrote or not (self._is_only_read or holder(self.path) is not None):
+                if self._wrote or not (self.is_read_only or holder(self.path) is not None):
                     database.mark_single_file(self._db)
             except (JournalError, *Broken):
                 pass  # a full disk must not prevent closing: the mark only matters for copies
@@ -242,6 +246,18 @@ def _up_to(cursor: sqlite3.Cursor, most: int) -> list[tuple[Any, ...]]:
         size += sum(len(row[5]) for row in some if isinstance(row[5], bytes))
     cursor.close()
     return rows
+
+
+def _spec(path: Path, connection: sqlite3.Connection, raw: str) -> RunSpec:
+    try:
+        return msgspec.json.decode(raw, type=RunSpec)
+    except BROKEN_JSON as error:
+        rows: list[tuple[str, str]] = connection.execute("SELECT key, value FROM meta").fetchall()
+        if dict(rows).get(META_DIGEST) not in (None, meta_digest(rows)):
+            raise JournalError(
+                f"{path} is damaged (the run's spec); restore it from a copy, nothing was changed in it"
+            ) from error
+        raise JournalError(f"{path} holds a run that this version cannot read ({error}): update rundry") from error
 
 
 def _described(spec: RunSpec) -> tuple[RunSpec, dict[str, str]]:

@@ -143,7 +143,7 @@ class Store:
         if self._depth == 0:  # a checkpoint cannot run inside a transaction
             add_chain(self._db, database.SET_META)
             self._writer.begin()
-            database.mark_live(self._db, self.path)
+            database.mark_live(self._db)
             self._wrote = True
 
     def _flush_log(self) -> None:

@@ -39,6 +39,11 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def copied(journal: Path, folder: Path) -> Path:
+    shutil.copy(journal.with_name(journal.name + ".tail"), folder)
+    return Path(shutil.copy(journal, folder))
+
+
 @pytest.mark.parametrize(
     ("change", "part", "said"),
     [
@@ -56,8 +61,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_change_next_to_the_events_is_found_and_not_resumed(
     searched: Path, tmp_path: Path, change: str, part: str, said: str
 ):
-    path = tmp_path / searched.name
-    shutil.copy(searched, path)
+    path = copied(searched, tmp_path)
     assert check_journal(path).findings == []
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute(change).rowcount == 1
@@ -71,8 +75,7 @@ def test_a_change_next_to_the_events_is_found_and_not_resumed(
 
 
 def test_the_command_that_was_damaged_is_not_obeyed(searched: Path, tmp_path: Path):
-    path = tmp_path / searched.name
-    shutil.copy(searched, path)
+    path = copied(searched, tmp_path)
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("UPDATE commands SET at = at + 1")
         raw.commit()
@@ -82,8 +85,7 @@ def test_the_command_that_was_damaged_is_not_obeyed(searched: Path, tmp_path: Pa
 
 
 def test_a_journal_of_an_earlier_version_has_no_checksums_there_and_is_accepted(searched: Path, tmp_path: Path):
-    path = tmp_path / searched.name
-    shutil.copy(searched, path)
+    path = copied(searched, tmp_path)
     with closing(sqlite3.connect(path)) as raw:
         raw.executescript(
             "DROP TABLE frontier_sum; ALTER TABLE commands DROP COLUMN digest; DELETE FROM meta WHERE key = 'digest'"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.journal.database import enable_wal
+from rundry.agent.journal.integrity.checksums import META_DIGEST, meta_digest
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import JournalError, RunSpec, TextArrived, to_json_line
 
@@ -94,6 +95,11 @@ def test_a_journal_without_a_run_in_it_is_refused(tmp_path: Path, make_spec: Cal
     with pytest.raises(JournalError, match="its run never started"):
         Journal.open(path)
     raw.execute("INSERT INTO meta VALUES ('spec', '{\"loop\": \"levitate\"}')")
+    raw.commit()
+    with pytest.raises(JournalError, match=r"is damaged \(the run's spec\)"):
+        Journal.open(path)
+    rows = raw.execute("SELECT key, value FROM meta").fetchall()
+    raw.execute("UPDATE meta SET value = ? WHERE key = ?", (meta_digest(rows), META_DIGEST))
     raw.commit()
     raw.close()
     with pytest.raises(JournalError, match=r"cannot read .*update rundry"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.journal.integrity.damage import damage_of
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import JournalError, Say, StepFinished, TextArrived
+from rundry.agent.protocol import Say, StepFinished, TextArrived
 
 WRITER = """
 import sys
@@ -111,7 +113,7 @@ def test_a_view_in_another_process_follows_what_is_appended(journal: Journal, ch
     assert writer.end() == 0
 
 
-def test_a_copy_without_the_log_next_to_it_is_refused_and_whole_copies_are_read(
+def test_a_copy_without_the_log_next_to_it_opens_to_read_and_is_known_to_be_incomplete(
     journal: Journal, child: Callable[..., object], tmp_path: Path
 ) -> None:
     writer = child(FOLLOWED, journal.path)
@@ -119,8 +121,11 @@ def test_a_copy_without_the_log_next_to_it_is_refused_and_whole_copies_are_read(
     writer.hear()
     torn = tmp_path / "torn.db"
     torn.write_bytes(journal.path.read_bytes())  # ours is open, but no lock of it is needed any more
-    with pytest.raises(JournalError, match=r"torn\.db-wal"):
-        Journal.open(torn)
+    cut = Journal.open(torn)
+    assert cut.read() == [] and not damage_of(cut), "nothing is in it, and no record names more"
+    shutil.copy(journal.path.with_name(journal.path.name + ".tail"), tmp_path / "torn.db.tail")
+    assert damage_of(cut).end == ["1 event is missing from the end"]
+    cut.close()
     whole = tmp_path / "whole.db"
     whole.write_bytes(journal.path.read_bytes())
     whole.with_name("whole.db-wal").write_bytes(journal.path.with_name(journal.path.name + "-wal").read_bytes())

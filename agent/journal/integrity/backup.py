@@ -10,8 +10,9 @@ from pathlib import Path
 from ...protocol import JournalError, UserError
 from .. import database
 from ..journal import Journal
-from ..sqlite_errors import BUSY_SECONDS, Broken, explain
+from ..sqlite_errors import Broken, explain
 from .damage import damage_of
+from .tail import TAIL_META, tail_for_backup
 
 
 def backup(path: Path, target: Path | None) -> tuple[Path, str]:
@@ -23,7 +24,7 @@ def backup(path: Path, target: Path | None) -> tuple[Path, str]:
     try:
         place = _place(target or Path.cwd(), journal.spec.run_id)
         damage = damage_of(journal)
-        _copy(path, place)
+        _copy(journal, place)
     finally:
         journal.close()
     return place, damage.summary
@@ -40,15 +41,15 @@ def _place(target: Path, run_id: str) -> Path:
     return place
 
 
-def _copy(path: Path, place: Path) -> None:
+def _copy(journal: Journal, place: Path) -> None:
     try:
         place.chmod(0o600)
-        with (
-            closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as source,
-            closing(sqlite3.connect(place, isolation_level=None)) as copy,
-        ):
-            source.backup(copy)  # all pages in one step: a running run does not restart the copy
+        tail = tail_for_backup(journal.path, journal.meta(TAIL_META))  # first: it never names an event after the copy
+        with closing(sqlite3.connect(place, isolation_level=None)) as copy:
+            journal.copy_to(copy)  # all pages in one step: a running run does not restart the copy
             database.mark_single_file(copy)
+            if tail:
+                copy.execute(database.SET_META, (TAIL_META, tail))
         with place.open("rb") as file:
             os.fsync(file.fileno())
     except (OSError, *Broken) as error:
@@ -56,4 +57,4 @@ def _copy(path: Path, place: Path) -> None:
             name.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise JournalError(f"{place} could not be written: {error.strerror}") from error
-        raise explain(error, path) from error
+        raise explain(error, place) from error

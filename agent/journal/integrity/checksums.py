@@ -7,7 +7,7 @@ import sqlite3
 
 META_DIGEST = "digest"
 """Key in `meta`: the checksum of the other values."""
-_CHANGING = ("live", "chain_from", META_DIGEST)
+_CHANGING = ("live", "chain_from", "tail", META_DIGEST)
 
 
 def command_digest(at: float, body: bytes) -> bytes:

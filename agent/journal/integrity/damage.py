@@ -11,7 +11,7 @@ from ...protocol import JournalError, RunResumed, event_name
 from ..encoding import decode
 from .chain import BrokenLink, broken_links, has_chain, is_linked
 from .stored_faults import faults_of_inbox, faults_of_items, faults_of_spec
-from .tail import Tail, read_tail, tail_path
+from .tail import TAIL_META, Tail, read_tail, tail_path
 
 if TYPE_CHECKING:
     from ..journal import Journal
@@ -24,6 +24,7 @@ _RESUMED = "SELECT type, body FROM events WHERE type = ? ORDER BY seq"
 _OF_A_ROW = re.compile(r"(NULL|non-\w+|\w+) value in events\.|row \d+ missing from index|wrong # of entries in index")
 """Messages of SQLite's check about one row, whose damage the checksums find, too."""
 _SHOWN = 3
+UNKNOWN_END = "{name}, the record of the newest event, is missing, so it is unknown whether later events are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +114,16 @@ def _accepted(journal: Journal) -> frozenset[int]:
 
 def _check_end(journal: Journal) -> tuple[int, str, Tail | None]:
     """Return how many events are missing from the end, why this is unknown, and the record of the end."""
-    name = tail_path(journal.path).name
+    path, stored = tail_path(journal.path), journal.meta(TAIL_META)
+    name = path.name
     try:
-        tail = read_tail(journal.path)
+        tail = read_tail(journal.path, stored)
     except (OSError, ValueError) as error:
         return 0, f"{name}, the record of the newest event, is damaged ({error})", None
     newest = journal.last_seq()
     if tail is None:
-        is_expected = newest > 0 and not journal.is_single_file() and has_chain(journal.rows)
-        is_expected = is_expected and not tail_path(journal.path).exists()
-        return 0, f"{name}, the record of the newest event, is missing" if is_expected else "", None
+        is_expected = newest > 0 and has_chain(journal.rows) and not path.exists()
+        return 0, UNKNOWN_END.format(name=name) if is_expected else "", None
     if tail.seq > newest:
         return tail.seq - newest, "", tail
     if not is_linked(journal.rows, tail.seq, tail.digest):

@@ -17,6 +17,8 @@ _FORM = struct.Struct("<8sq16sqqdd")
 _MAGIC = b"rundry 1"
 _CHECK_BYTES = 8
 _SIZE = _FORM.size + _CHECK_BYTES
+TAIL_META = "tail"
+"""Key in `meta` of a backup: the record, in hex, because a backup is a single file."""
 
 
 class Tail(NamedTuple):
@@ -34,22 +36,34 @@ def tail_path(journal: Path) -> Path:
     return journal.with_name(journal.name + ".tail")
 
 
-def read_tail(journal: Path) -> Tail | None:
-    """Read the record of a journal; None: nothing was recorded yet. Raises ValueError if it is damaged, OSError."""
-    try:
-        descriptor = os.open(tail_path(journal), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return None
-    try:
-        raw = os.read(descriptor, _SIZE + 1)
-    finally:
-        os.close(descriptor)
-    if raw == bytes(_SIZE):
+def read_tail(journal: Path, stored: str | None = None) -> Tail | None:
+    """Read the record of a journal; None: nothing was recorded yet. Raises ValueError if it is damaged, OSError.
+
+    `stored`: the record that a backup holds in its own file (`TAIL_META`), for a journal without one next to it.
+    """
+    raw = _raw_tail(journal, stored)
+    if raw in (b"", bytes(_SIZE)):
         return None
     if len(raw) != _SIZE or _check(raw[: _FORM.size]) != raw[_FORM.size :]:
         raise ValueError("its checksum is wrong")
     _, seq, digest, *used = _FORM.unpack(raw[: _FORM.size])
     return Tail(seq, digest, Used(*used))
+
+
+def _raw_tail(journal: Path, stored: str | None) -> bytes:
+    try:
+        descriptor = os.open(tail_path(journal), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return bytes.fromhex(stored or "")
+    try:
+        return os.read(descriptor, _SIZE + 1)
+    finally:
+        os.close(descriptor)
+
+
+def tail_for_backup(journal: Path, stored: str | None) -> str:
+    """Return the record of a journal as `TAIL_META` of its backup. Raises OSError."""
+    return _raw_tail(journal, stored).hex()
 
 
 class TailWriter:
@@ -78,29 +92,29 @@ class TailWriter:
         os.close(self._descriptor)
 
 
-def open_tail(journal: Path) -> TailWriter:
-    """Return the writer of a journal's record. Raises JournalError."""
+def open_tail(journal: Path, stored: str | None = None) -> TailWriter:
+    """Return the writer of a journal's record. `stored`: as for `read_tail`. Raises JournalError."""
     try:
         try:
-            found = read_tail(journal)
+            found = read_tail(journal, stored)
         except ValueError:
             found = None
-        if found is None:
-            _make_empty(tail_path(journal))
+        if found is None or not tail_path(journal).exists():
+            _make(tail_path(journal), bytes(_SIZE) if found is None else _raw_tail(journal, stored))
         descriptor = os.open(tail_path(journal), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         return TailWriter(descriptor, found.used if found is not None else Used())
     except OSError as error:
         raise JournalError(f"{tail_path(journal)} cannot be written: {error.strerror}") from error
 
 
-def _make_empty(path: Path) -> None:
-    """Create an empty record, which reserves disk space before events need it. The file appears in one step."""
+def _make(path: Path, raw: bytes) -> None:
+    """Create a record, which reserves disk space before events need it. The file appears in one step."""
     making = path.with_name(f"{path.name}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(making, flags, 0o600)
     try:
         os.fchmod(descriptor, 0o600)
-        os.pwrite(descriptor, bytes(_SIZE), 0)
+        os.pwrite(descriptor, raw, 0)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
