@@ -59,7 +59,10 @@ def claim(path: Path) -> Claim:
         # Close-on-exec: a child that inherited the descriptor would keep the lock after our death.
         descriptor = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise JournalError(f"the run at {path} cannot be locked: {error.strerror}") from error
+        raise JournalError(
+            f"the run at {path} cannot be locked: {error.strerror}. Copy it with `rundry backup {path.stem} FILE`, and "
+            "resume that file"
+        ) from error
     try:
         if not _lock(descriptor, fcntl.LOCK_EX, _ATTEMPTS):
             raise RunHeld(_held_text(path, _read(descriptor)))
