@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from .streams import drop_output
+
 _OF_THE_PATH = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EROFS)
 """Errors of a path that the user can correct."""
 _WORD, _TAIL, _LINE = 200, 40, 600
@@ -25,8 +27,8 @@ def guarded(work: Callable[[], int]) -> NoReturn:
         fail(str(error), LATER)
     except RundryError as error:
         fail(str(error))
-    except BrokenPipeError:
-        sys.stdout = None
+    except BrokenPipeError:  # the reader has gone
+        drop_output()
         code = 141
     except OSError as error:
         if error.filename is None or error.errno not in _OF_THE_PATH:

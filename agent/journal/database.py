@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from ..protocol import JournalError, NewerJournal
+from ..protocol import JournalError, JournalUnwritable, NewerJournal
 from ..system.crash import crash_point
 from .integrity.checksums import META_DIGEST, meta_digest
 from .integrity.unfinished import probe_path, remove_unfinished, rename_complete, unfinished_path
@@ -83,8 +83,10 @@ def create_file(path: Path, meta: Mapping[str, str]) -> sqlite3.Connection:
     except OSError as error:
         _remove(making, with_folder=made_folder)
         raise _no_place(path.parent, error) from error
-    except JournalError:
+    except JournalError as error:
         _remove(making, with_folder=made_folder)
+        if isinstance(error, JournalUnwritable):
+            raise _no_place(path.parent, OSError(errno.ENOSPC, "the disk is full")) from error
         raise
     connection = open_existing(path)
     try:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import sqlite3
@@ -124,6 +125,7 @@ def test_random_damage_never_gives_more_than_one_clear_line(tmp_path: Path, make
         except JournalError as error:
             refused += 1
             assert "\n" not in str(error) and path.name in str(error)
+            assert "update rundry" not in str(error) and "another program" not in str(error)
             assert path.read_bytes() == bytes(data)
             continue
         try:
@@ -219,5 +221,37 @@ def test_no_journal_is_left_where_there_was_no_room_for_one(tmp_path: Path, make
             Journal.create(tmp_path / "runs" / "a.db", make_spec())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "a.db" in one_line(error)
+    assert "no journal can be created in" in one_line(error) or "a.db" in one_line(error)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("free", [0, 4_096, 16_384, 40_000, 70_000])
+def test_a_disk_without_room_for_a_journal_is_called_full(
+    small_disk: tuple[Path, int], make_spec: Callable[..., RunSpec], free: int
+) -> None:
+    folder, limit = small_disk
+    if limit:
+        pytest.skip("no disk can be mounted here")
+    disk = os.statvfs(folder)
+    (folder / "ballast").write_bytes(b"b" * (disk.f_bavail * disk.f_frsize - free))
+    with pytest.raises(JournalError) as error:
+        Journal.create(folder / "a.db", make_spec())
+        raise JournalError("there was room")
+    assert "the disk is full" in one_line(error) and "--runs-dir" in str(error.value)
+    assert [path.name for path in folder.iterdir()] == ["ballast"]
+
+
+def test_flipped_bytes_in_the_spec_or_the_header_are_damage_and_not_a_newer_version(
+    tmp_path: Path, make_spec: Callable[..., RunSpec]
+) -> None:
+    whole = filled(tmp_path / "whole.db", make_spec(), 1)
+    spec = whole.index(b'{"run_id"')
+    for at in [60, 61, 68, 69, 70, 71, *range(spec, spec + 200, 5)]:
+        data = bytearray(whole)
+        data[at] ^= 0x55
+        (tmp_path / "a.db").write_bytes(data)
+        try:
+            Journal.open(tmp_path / "a.db").close()
+        except JournalError as error:
+            assert "is damaged" in str(error) or "not a journal of rundry, or its beginning" in str(error), at
+        (tmp_path / "a.db").unlink()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from rundry.agent import quick_imports
 
 from ..ending import fail as _fail, guarded as _guarded
 from ..headless.output import Output
+from ..streams import OutputFailed, drop_output, prepare_streams
 from .about.commands import about_the_program
 from .kinds import WholeNumber, Words
 from .options import (
@@ -133,9 +134,22 @@ about_the_program(cli)
 
 def main() -> NoReturn:
     """The `rundry` command. Ends the process; a usage error is one line and exit code 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 shows what it can
+    try:
+        prepare_streams()
+        try:
+            _main()
+        finally:
+            sys.stdout.flush()
+    except OutputFailed as error:
+        drop_output()
+        code = 2 if error.errno == errno.EBADF else 1  # closed: nothing was done yet
+        _fail(f"standard output cannot be written: {error.strerror}. Redirect it to a file or to {os.devnull}", code)
+    except BrokenPipeError:  # the reader has gone
+        drop_output()
+        sys.exit(141)
+
+
+def _main() -> NoReturn:
     try:
         if sys.argv[1:2] != ["key"]:  # the name of a file may consist of any bytes
             _refuse_what_is_no_text(sys.argv[1:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,6 +28,7 @@ from ..deciding.question import NOT_RECORDED
 from ..ending import LATER
 from ..setup.resuming import changes_from, find, with_decision
 from ..setup.start import Setup
+from ..streams import OutputFailed, drop_output
 from ..text import one_line
 from .output import Output
 from .printing import AnswerPrinter, JsonPrinter, LinePrinter
@@ -78,10 +78,10 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(output, flags)
-    show = _shown_by(printer)
+    show = _Shown(printer)
     running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
     try:
-        return asyncio.run(with_waits(running, printer.waits)).exit_code
+        return show.code(asyncio.run(with_waits(running, printer.waits)))
     except Refusal as refusal:
         if isinstance(printer, JsonPrinter):
             for stamped in refused_events(spec, str(refusal), time.time()):
@@ -106,10 +106,10 @@ class Resumption:
 
         If a server does not answer, the run is unchanged and a later retry can succeed, unless nothing is left to do.
         """
-        show = _shown_by(self.printer)
+        show = _Shown(self.printer)
         try:
             running = resume(self.path, on_event=show, changes=self.changes, tell=self.printer.tell)
-            return asyncio.run(with_waits(running, self.printer.waits)).exit_code
+            return show.code(asyncio.run(with_waits(running, self.printer.waits)))
         except Unreachable as error:
             if self.is_complete:
                 raise
@@ -154,18 +154,27 @@ def _printer(output: Output, flags: Mapping[str, object]) -> LinePrinter | JsonP
             return AnswerPrinter(flags)
 
 
-def _shown_by(printer: LinePrinter | JsonPrinter) -> Callable[[Stamped], None]:
-    lost = False
+class _Shown:
+    """Prints the events of a run until standard output can no longer be written."""
 
-    def show(stamped: Stamped) -> None:
-        nonlocal lost
-        if lost:
+    def __init__(self, printer: LinePrinter | JsonPrinter) -> None:
+        self._printer = printer
+        self._is_lost = self._has_failed = False
+
+    def __call__(self, stamped: Stamped) -> None:
+        if self._is_lost:
             return
         try:
-            printer.take(stamped)
-        except BrokenPipeError:
-            # the reader of stdout has gone: the run continues, and its journal has everything
-            lost = True
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._printer.take(stamped)
+        except (BrokenPipeError, OutputFailed) as error:
+            # the run continues, and its journal has everything
+            self._is_lost = True
+            drop_output()
+            if isinstance(error, OutputFailed):
+                self._has_failed = True
+                why = f"standard output cannot be written: {error.strerror}; the run continues without it"
+                print(f"rundry: {why}, and `rundry export` prints it later", file=sys.stderr, flush=True)
 
-    return show
+    def code(self, outcome: Outcome) -> int:
+        """Return the exit code: never 0 if the output of the run is incomplete because of a fault."""
+        return outcome.exit_code or int(self._has_failed)

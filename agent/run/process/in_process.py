@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from ...journal.database import require_writable_folder
 from ...journal.journal import Journal
+from ...model.lanes.closing import close_connections
+from ...protocol import JournalError
 from ..client.start_request import Order, ResumeChanges
 from ..setup.inputs import ProcessContext
 from ..setup.preflight import check_can_begin
@@ -36,16 +38,24 @@ async def begin_in_process(
     """
     require_writable_folder(path)
     checked = await check_can_begin(spec, process or ProcessContext(), tell)
+    try:
+        _create(path, spec, blobs)
+    except JournalError:
+        await close_connections()
+        raise
+    outcome = await run_in_process(
+        path, on_event=without_refused_journal(on_event), notes=notes, process=checked, tell=tell
+    )
+    return await asyncio.to_thread(remove_if_refused, path, outcome, tell)
+
+
+def _create(path: Path, spec: RunSpec, blobs: Sequence[bytes]) -> None:
     journal = Journal.create(path, spec)
     try:
         for data in blobs:
             journal.keep(data)
     finally:
         journal.close()
-    outcome = await run_in_process(
-        path, on_event=without_refused_journal(on_event), notes=notes, process=checked, tell=tell
-    )
-    return await asyncio.to_thread(remove_if_refused, path, outcome, tell)
 
 
 async def run_in_process(
