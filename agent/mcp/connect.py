@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,8 +55,8 @@ def server_env(server: McpServer, env: Mapping[str, str], keys: Iterable[str], s
 
 
 def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str]) -> Connect:
-    access = Access(network=server.network, keeps_workspace=not server.write)
     argv = [str(Path(server.command or "").expanduser()), *server.args]
+    access = Access(network=server.network, keeps_workspace=not server.write, readable=_programs(argv))
     cwd = workspace / Path(server.cwd).expanduser() if server.cwd is not None else workspace
 
     @asynccontextmanager
@@ -63,8 +64,7 @@ def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[st
         if not cwd.is_dir():
             raise McpFailed(f"its folder {cwd} does not exist")
         sdk = await asyncio.to_thread(_sdk)
-        wrapped = await asyncio.to_thread(sandbox.wrap, argv, workspace, access)
-        process = await ServerProcess.start(wrapped, cwd=cwd, env=env, traffic=traffic)
+        process = await _start(sandbox, argv, workspace, access, cwd, env, traffic)
         try:
             async with sdk.process_session(process, traffic, on_method) as session:
                 try:
@@ -79,6 +79,40 @@ def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[st
             await process.end()
 
     return connect
+
+
+def _programs(argv: Sequence[str]) -> list[Path]:
+    """Return the folders of the files that the command names by absolute paths: the program, or a script of it."""
+    files = [Path(word) for word in argv if word.startswith("/")]
+    return [path.parent for path in files if os.path.isfile(path) and path.parent != Path("/")]
+
+
+async def _start(
+    sandbox: Sandbox,
+    argv: list[str],
+    workspace: Path,
+    access: Access,
+    cwd: Path,
+    env: Mapping[str, str],
+    traffic: Traffic,
+) -> ServerProcess:
+    """Start the server in the sandbox. Raises McpFailed."""
+    process = None
+    for set_up in sandbox.starts():
+        if process is not None:
+            await process.end()
+        wrapped = await asyncio.to_thread(sandbox.wrap, argv, workspace, access, report=set_up.descriptor)
+        process = await ServerProcess.start(
+            wrapped, cwd=cwd, env=env, traffic=traffic, pass_fds=set_up.descriptors
+        )
+        try:
+            if await set_up.wait():
+                break
+        except BaseException:
+            await process.end()
+            raise
+    assert process is not None
+    return process
 
 
 def _http(server: McpServer, env: Mapping[str, str], keys: frozenset[str]) -> Connect:

@@ -29,8 +29,10 @@ class ServerProcess:
         self._too_much: McpFailed | None = None
 
     @staticmethod
-    async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], traffic: Traffic) -> ServerProcess:
-        """Start the server. Raises McpFailed."""
+    async def start(
+        argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], traffic: Traffic, pass_fds: Sequence[int]
+    ) -> ServerProcess:
+        """Start the server. `pass_fds`: descriptors that it inherits. Raises McpFailed."""
         tree, pipe = ProcessTree(), asyncio.subprocess.PIPE
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
@@ -41,6 +43,7 @@ class ServerProcess:
                 stdout=pipe,
                 stderr=pipe,
                 start_new_session=True,
+                pass_fds=pass_fds,
             )
         )
         try:

@@ -1,3 +1,4 @@
+import json
 import os
 import struct
 import subprocess
@@ -8,11 +9,11 @@ from pathlib import Path
 import pytest
 from fakes.places import lasting
 
-from rundry.agent.workspace.sandbox import landlock_child
+from rundry.agent.workspace.sandbox import inside
 from rundry.agent.workspace.sandbox.access import Access
 from rundry.agent.workspace.sandbox.confined.environment import command_env
 from rundry.agent.workspace.sandbox.confined.hidden_places import HideRules
-from rundry.agent.workspace.sandbox.landlock_child import handled, readable, rule_bytes, ruleset_bytes
+from rundry.agent.workspace.sandbox.inside import handled, readable, rule_bytes, ruleset_bytes
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
@@ -265,7 +266,8 @@ async def test_protected_places_that_were_let_through_stay_changed(run, tmp_path
 
 async def test_where_it_cannot_hold_nothing_runs(tmp_path):
     """An old kernel is one thing, a refused rule another: here the settings themselves are broken."""
-    argv = [sys.executable, "-I", "-S", landlock_child.__file__, '{"write": [], "hide": [], "network": false}']
+    settings = {"landlock": {"write": []}, "processes": 100, "filter": "", "report": -1}
+    argv = [sys.executable, "-I", "-S", inside.__file__, json.dumps(settings)]
     done = subprocess.run([*argv, "touch", str(tmp_path / "ran")], capture_output=True, check=False)
     assert done.returncode != 0 and not (tmp_path / "ran").exists()
 

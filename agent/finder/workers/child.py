@@ -30,8 +30,8 @@ class Child:
         self._listening = asyncio.create_task(self._listen())
 
     @staticmethod
-    async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Child:
-        """Start a child. Raises ChildEnded if that fails."""
+    async def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> Child:
+        """Start a child. `pass_fds`: descriptors that it inherits. Raises ChildEnded if that fails."""
         processes = ProcessTree()
         loop = asyncio.get_running_loop()
         starting = asyncio.create_task(
@@ -41,6 +41,7 @@ class Child:
                 cwd=cwd,
                 env={**env, **processes.mark},
                 start_new_session=True,
+                pass_fds=pass_fds,
             )
         )
         cancelled = None

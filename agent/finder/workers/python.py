@@ -83,10 +83,22 @@ class PythonWorker:
         await _ended(child)
         # As text: a sandbox may hide the folder of rundry's own code.
         arguments = [_CHILD.read_text(), str(self._workspace), self._module, self._name]
-        argv = self._sandbox.wrap(
-            [sys.executable, "-P", "-B", "-c", *arguments], self._workspace, Access(network=self._network)
-        )
-        return await Child.start(argv, cwd=self._workspace, env=self._env)
+        argv = [sys.executable, "-P", "-B", "-c", *arguments]
+        child = None
+        for set_up in self._sandbox.starts():
+            await _ended(child)
+            wrapped = self._sandbox.wrap(
+                argv, self._workspace, Access(network=self._network), report=set_up.descriptor
+            )
+            child = await Child.start(wrapped, cwd=self._workspace, env=self._env, pass_fds=set_up.descriptors)
+            try:
+                if await set_up.wait():
+                    break
+            except BaseException:
+                await child.end()
+                raise
+        assert child is not None
+        return child
 
 
 async def _ended(child: Child | None) -> bytes:

@@ -90,8 +90,9 @@ async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
 async def _sandboxed(argv: list[str], ctx: ToolContext, seconds: float, stdin: bytes | None = None) -> Finished:
     """Run a helper program that reads the workspace with the permissions of a command."""
     root = ctx.workspace.root
-    held = ctx.sandbox.wrap(argv, root)
-    return await run_process(held, cwd=root, env=ctx.env, timeout=seconds, limit=2_000_000, stdin=stdin)
+    return await ctx.sandbox.run_unchecked(
+        argv, root, cwd=root, env=ctx.env, timeout=seconds, limit=2_000_000, stdin=stdin
+    )
 
 
 def _has_surrogates(name: str) -> bool:

@@ -85,6 +85,7 @@ class ProcessSettings(TypedDict, total=False):
     separate_errors: bool
     keep: int
     on_start: Callable[[ProcessTree], object] | None
+    pass_fds: Sequence[int]
 
 
 async def run_process(
@@ -99,18 +100,26 @@ async def run_process(
     separate_errors: bool = False,
     keep: int = FULL,
     on_start: Callable[[ProcessTree], object] | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> Finished:
     """Run a command line (by bash) or an argument list to its end, or to `timeout` seconds. Never raises OSError.
 
     `separate_errors`: standard error goes to `Finished.errors`, not to `on_output`.
-    `on_start` receives the processes of the command.
+    `on_start` receives the processes of the command. `pass_fds`: descriptors that it inherits.
     A time-out or a cancellation ends all processes of the command: SIGTERM, two seconds, SIGKILL. Background processes
     are ended when the command ends.
     """
     started = time.monotonic()
     try:
         running = await _start(
-            command, cwd=cwd, env=env, on_output=on_output, stdin=stdin, separate_errors=separate_errors, keep=keep
+            command,
+            cwd=cwd,
+            env=env,
+            on_output=on_output,
+            stdin=stdin,
+            separate_errors=separate_errors,
+            keep=keep,
+            pass_fds=pass_fds,
         )
     except CommandNotStarted as error:
         seconds = time.monotonic() - started
@@ -129,6 +138,7 @@ async def _start(
     stdin: bytes | None,
     separate_errors: bool,
     keep: int,
+    pass_fds: Sequence[int],
 ) -> _Running:
     """Start the command; the caller must `finish` it. Raises CommandNotStarted."""
     argv = shell(command, cwd) if isinstance(command, str) else command
@@ -137,7 +147,9 @@ async def _start(
         raise CommandNotStarted(f"the command is too long ({longest:,} bytes): put it into a file and run that")
     pipes = _pipes(2 if separate_errors else 1)
     tree = ProcessTree()
-    process, cancelled = await _spawn(argv, pipes, tree, cwd=cwd, env=env, takes_input=stdin is not None)
+    process, cancelled = await _spawn(
+        argv, pipes, tree, cwd=cwd, env=env, takes_input=stdin is not None, pass_fds=pass_fds
+    )
     tree.register_root(process.pid)
     if process.stdin is not None:
         process.stdin.write(stdin or b"")
@@ -160,6 +172,7 @@ async def _spawn(
     cwd: Path,
     env: Mapping[str, str],
     takes_input: bool,
+    pass_fds: Sequence[int],
 ) -> tuple[asyncio.subprocess.Process, asyncio.CancelledError | None]:
     """Start the process, and close the write ends of its pipes here. Return it, and a cancellation meanwhile."""
     writing = [pipe[1] for pipe in pipes]
@@ -172,6 +185,7 @@ async def _spawn(
             stdout=writing[0],
             stderr=writing[-1],
             start_new_session=True,
+            pass_fds=pass_fds,
         )
     )
     cancelled = await _wait_for_start(starting)

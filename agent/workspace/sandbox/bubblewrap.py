@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,25 +11,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...system.programs import find_program
-from ..processes.processes import bash
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
 from .places import is_real_folder, protected
 from .private_git.folders import repository_places
 from .private_git.guard import GitMounts
+from .start import INTERPRETER, restricted
 
 if TYPE_CHECKING:
     from .access import Access
 
-_BOUNDED = 'ulimit -u "$1" 2>/dev/null; shift; exec "$@"'
-"""Set the limit inside the sandbox, where only its own processes are counted (setrlimit(2), user namespaces)."""
+BUBBLEWRAP_FAILED = 1
+"""Exit code of bubblewrap if it cannot set up the sandbox."""
 MOST_READ_ONLY = 64
 """Maximum number of workspace files that get a mount; the others are only compared afterwards."""
 _JOINED = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
 """`--unshare-all` without the network namespace, because the command joins the one of the run."""
 _READ_ONLY_GIT = GitMounts([])
-_NAMED = "bash"
-"""`$0` of the shell, with which its error messages begin."""
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -53,6 +52,12 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     temp: Path
     """The folder that appears as /tmp."""
     hidden_places: HiddenPlaces
+    readable: Sequence[Path] = ()
+    """What commands see besides, read-only: existing places with links resolved, none inside another."""
+    links: Sequence[tuple[str, str]] = ()
+    """Links outside of `readable`, with their targets."""
+    socket_folders: Sequence[Path] = ()
+    """Folders of sockets, which appear empty to commands."""
     programs: Sequence[Path] = ()
     """Folders of `ws` whose programs also run outside."""
     stage: Stage | None = None
@@ -68,13 +73,14 @@ def bubblewrap(
     access: Access,
     *,
     processes: int,
+    report: int = -1,
     joined: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Return the bubblewrap command line for `argv`. Only the workspace, /tmp and `access.writable` can be written.
 
     No outside process is visible, and none survives the command. `joined`: arguments that join the run's own loopback
-    network; without them the command has its own. `env`: additional variables.
+    network; without them the command has its own. `env`: additional variables. `report`: the descriptor of a `SetUp`.
     """
     variables = {"TMPDIR": "/tmp", "GOCACHE": "/tmp/.go-build", **(env or {})}
     return [
@@ -83,44 +89,51 @@ def bubblewrap(
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *(_JOINED if joined else ["--unshare-all", *(["--share-net"] if access.network else [])]),
         *("--die-with-parent", "--new-session", *mounts.drop_capabilities()),
-        *("--", bash(layout.ws), "--noprofile", "--norc", "-c", _BOUNDED, _NAMED, str(processes), *argv),
+        "--",
+        *restricted(argv, {}, network=access.network, processes=processes, report=report),
     ]
 
 
 def _mounts(layout: Layout, access: Access) -> list[str]:
-    """Return the arguments for all mounts. A later one covers an earlier one, so the order matters."""
-    ws, temp, hidden_places, stage = layout.ws, layout.temp, layout.hidden_places, layout.stage
-    kept = mounts.kept_below_temp(temp)
-    blank = _blank(temp)
-    words = _system(temp)
-    for place in kept:
-        words += ["--ro-bind", str(place), str(place)]
+    """Return the arguments for all mounts. A later one covers an earlier one, so the order matters.
+
+    The root is empty at first, so that everything that is not mounted does not exist for commands: a read-only mount would
+    stop neither connections to sockets nor writing to FIFOs.
+    """
+    ws, stage = layout.ws, layout.stage
+    hidden_places = layout.hidden_places
+    words = _system(layout)
     if access.network:
         words += _resolver()
     for place in access.writable:
         words += ["--bind-try", str(place), str(place)]
-    words += mounts.hide_parents(hidden_places, ws)
+    visible = mounts.Places([*layout.readable, *access.writable, *access.readable, ws])
+    hidden = msgspec.structs.replace(hidden_places, hidden=[path for path in hidden_places.hidden if path in visible])
+    words += mounts.hide_parents(hidden, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
     for place in access.readable:
         words += ["--ro-bind-try", str(place), str(place)]
     if access.empty is not None:
-        words += ["--tmpfs", f"/tmp/{access.empty.relative_to(temp)}"]
-    words += mounts.hide(hidden_places, ws, blank, root=None if stage is None else stage.folder)
-    # With the machine's network, its table of sockets also lists those of the run's own servers.
-    own_servers = [ws] if access.network or stage is not None else []
-    return words + mounts.hide_sockets(blank, [*kept, ws], hidden_places.hidden, but=own_servers)
+        words += ["--tmpfs", f"/tmp/{access.empty.relative_to(layout.temp)}"]
+    words += mounts.hide(hidden, ws, _blank(layout.temp), root=None if stage is None else stage.folder)
+    gone = mounts.Places([ws, *hidden.hidden])
+    for folder in layout.socket_folders:
+        if folder in visible and folder not in gone:
+            words += ["--tmpfs", str(folder)]
+    return [*words, "--remount-ro", "/"]
 
 
-def _system(temp: Path) -> list[str]:
-    """Mount the machine's files read-only, without the temp folders and the sockets of system services."""
-    words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    # A read-only mount does not stop commands from connecting to sockets of system services (docker, dbus).
-    words += ["--tmpfs", "/run", "--ro-bind-try", "/run/current-system", "/run/current-system"]
-    words += ["--bind", str(temp), "/tmp"]
-    for folder in (Path("/var/tmp"), Path("/var/run")):
-        if is_real_folder(folder):
-            words += ["--bind", str(temp), str(folder)] if folder.name == "tmp" else ["--tmpfs", str(folder)]
+def _system(layout: Layout) -> list[str]:
+    """Mount the readable places, and replace the temp folders and the folders of devices, processes and services."""
+    temp = str(layout.temp)
+    words = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--bind", temp, "/tmp"]
+    if is_real_folder(Path("/var/tmp")):
+        words += ["--bind", temp, "/var/tmp"]
+    for link, target in layout.links:
+        words += ["--symlink", target, link]
+    for place in layout.readable:
+        words += ["--ro-bind-try", str(place), str(place)]
     return words
 
 
@@ -131,6 +144,8 @@ def _staged(ws: Path, stage: Stage) -> list[str]:
         words += ["--ro-bind", str(source), str(seen)]
     for folder in stage.empty:
         words += ["--tmpfs", str(folder)]
+    if INTERPRETER.is_relative_to(ws):  # the workspace, which is covered, contains the Python of `restricted`
+        words += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     return words
 
 

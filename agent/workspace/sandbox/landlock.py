@@ -6,15 +6,13 @@ to each place around a hidden one, and restores the protected files of the works
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .confined.readable import devices, readable_places
-from .landlock_child import abi_here
+from .inside import abi_here
+from .start import restricted
 
 if TYPE_CHECKING:
     from .confined.hidden_places import HiddenPlaces
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 LEAST = 2
 """The first Landlock ABI that can allow moving a file from one folder to another."""
 _TCP = 4
-_CHILD = Path(__file__).with_name("landlock_child.py")
 
 
 def why_no_landlock() -> str:
@@ -47,29 +44,22 @@ def landlock(
     network: bool,
     writable: Sequence[Path],
     processes: int,
+    report: int = -1,
     read: Sequence[Path] = (),
     show: Sequence[Path] = (),
     keeps_workspace: bool = False,
 ) -> list[str]:
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
-    `read`: readable folders inside hidden ones. `show`: readable places in addition to the usual ones.
+    `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in addition to the usual ones.
     `keeps_workspace`: `ws` can only be read.
     """
     show = [*show, ws] if keeps_workspace else show
-    settings = {
+    rules = {
         "write": [str(path) for path in (*([] if keeps_workspace else [ws]), temp, *devices(), *writable)],
         "places": [str(path) for path in readable_places(hidden_places, show)],
         "hide": [str(path) for path in hidden_places.hidden],
         "read": [str(path) for path in (*read, *hidden_places.shown)],
-        "network": network,
-        "processes": processes,
     }
-    own = f"import os; os.environ.update(TMPDIR={str(temp)!r}, GOCACHE={str(temp / '.go-build')!r})\n"
-    # Passed as text, so that Python does not import from a folder that a command can write to.
-    return [sys.executable, "-I", "-S", "-B", "-c", own + _text(), json.dumps(settings), *argv]
-
-
-@cache
-def _text() -> str:
-    return _CHILD.read_text("utf-8")
+    env = {"TMPDIR": str(temp), "GOCACHE": str(temp / ".go-build")}
+    return restricted(argv, rules, network=network, processes=processes, report=report, env=env)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,7 +18,7 @@ import msgspec
 from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, run_process, shell
-from .bubblewrap import Stage, find_bubblewrap
+from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
 from .confined.confinement import NO_ACCESS, Confinement, SandboxSettings
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
@@ -26,8 +27,9 @@ from .kept.copies import Copies
 from .kept.restore import KeptPlaces
 from .landlock import why_no_landlock
 from .private_git.command_checks import CommandChecks
-from .private_git.guard import GitGuard
+from .private_git.guard import GitGuard, GitMounts
 from .probe.run import probe
+from .start import TRIES, SetUp
 
 if TYPE_CHECKING:
     from ...protocol import SandboxKind
@@ -147,8 +149,7 @@ class Sandbox(Confinement):
         more, copies = self._kept_places(ws)
         git = await checks.begin(restore=self.kind != "bubblewrap", more=more, copies=copies)
         try:
-            wrapped = self.wrap(argv, ws, access, git=git)
-            done = await run_process(wrapped, cwd=cwd, env=env, timeout=timeout, **settings)
+            done = await self.run_unchecked(argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, **settings)
         finally:
             checked = await asyncio.shield(checks.finish())
         lines = [*checked.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
@@ -157,6 +158,50 @@ class Sandbox(Confinement):
         if settings.get("separate_errors"):
             return msgspec.structs.replace(done, errors=done.errors + notes)
         return msgspec.structs.replace(done, output=done.output + notes, full=done.full + notes) if notes else done
+
+    async def run_unchecked(
+        self,
+        argv: list[str],
+        ws: Path,
+        access: Access = NO_ACCESS,
+        *,
+        git: GitMounts | None = None,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout: float,  # noqa: ASYNC109 - as in run_process
+        **settings: Unpack[ProcessSettings],
+    ) -> Finished:
+        """Call `run_process` in the sandbox, for a program that changes nothing, or whose changes the caller checks.
+
+        If the sandbox cannot be set up, because a file that it mounts disappeared meanwhile, this is tried again.
+        """
+        on_output, until = settings.pop("on_output", None), time.monotonic() + timeout
+        for set_up in self.starts():
+            output = _Held(set_up, on_output)
+            wrapped = self.wrap(argv, ws, access, git=git, report=set_up.descriptor)
+            done = await run_process(
+                wrapped,
+                cwd=cwd,
+                env=env,
+                timeout=max(0.0, until - time.monotonic()),
+                on_output=output.add if on_output is not None else None,
+                pass_fds=set_up.descriptors,
+                **settings,
+            )
+            if set_up.is_complete() or done.exit_code != BUBBLEWRAP_FAILED:
+                break
+        output.release()
+        return done
+
+    def starts(self) -> Iterator[SetUp]:
+        """Yield an object for each attempt to start a command; leave the loop as soon as its sandbox is set up.
+
+        Each process is started with `wrap(report=set_up.descriptor)` and inherits `set_up.descriptors`.
+        """
+        mounts = self.kind == "bubblewrap"
+        for _ in range(TRIES if mounts else 1):
+            with SetUp(is_used=mounts) as set_up:
+                yield set_up
 
     def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
         """Return the places, in addition to the protected ones, that must be restored after a command."""
@@ -182,6 +227,25 @@ class Sandbox(Confinement):
             place = self.temp.parent / f"git-{len(guards)}"
             guards[ws] = GitGuard(ws, place, self._settings.leftovers, mounts=self.kind == "bubblewrap")
         return guards[ws]
+
+
+class _Held:
+    """Output that is passed on when the sandbox is set up. Before, it is that of the sandbox itself."""
+
+    def __init__(self, set_up: SetUp, on_output: Callable[[bytes], None] | None) -> None:
+        self._set_up, self._on_output = set_up, on_output
+        self._waiting: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        self._waiting.append(piece)
+        if self._set_up.is_complete():
+            self.release()
+
+    def release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if self._on_output is not None:
+            for piece in waiting:
+                self._on_output(piece)
 
 
 async def _problem(kind: SandboxKind, program: Path | None, settings: SandboxSettings) -> str:

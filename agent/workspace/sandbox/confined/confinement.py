@@ -18,13 +18,16 @@ from ..egress.hosts import HostList
 from ..egress.proxy import Egress
 from ..landlock import can_block_tcp, landlock
 from ..loopback import Loopback
-from ..private_git.folders import repository_places
+from ..private_git.folders import find_folders, repository_places
 from ..private_git.guard import GitMounts
 from ..probe.guarantees import NotHeld, not_held
 from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
+from .mounts import links_to, mountable, tool_folders
 from .programs import program_places
+from .readable import readable_places
+from .sockets import socket_folders
 
 if TYPE_CHECKING:
     from ....protocol import SandboxKind
@@ -121,10 +124,11 @@ class Confinement:
         access: Access = NO_ACCESS,
         *,
         git: GitMounts | None = None,
+        report: int = -1,
     ) -> list[str]:
         """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `git`: how repositories appear; by default bubblewrap makes them read-only.
+        `git`: how repositories appear; by default bubblewrap makes them read-only. `report`: the descriptor of a `SetUp`.
         """
         if self.kind is None:
             return argv
@@ -132,20 +136,28 @@ class Confinement:
         if self.network:
             access = msgspec.structs.replace(access, network=True)
         if self.kind == "landlock":
-            return self._landlock(argv, ws, access)
+            return self._landlock(argv, ws, access, report)
+        hidden_places = self._hidden_places(ws)
+        readable = self._readable_places(ws, hidden_places)
+        named = [Path.home(), *tool_folders(), *self._settings.hide_rules.show]
         layout = Layout(
             ws=ws,
             temp=self.temp,
-            hidden_places=self._hidden_places(ws),
+            hidden_places=hidden_places,
+            readable=readable,
+            links=links_to(named, readable),
+            socket_folders=socket_folders(),
             programs=program_places(ws, self._settings.search_path),
             stage=self._settings.stage,
             git=git or GitMounts([]),
         )
         joined = [] if access.network else self._join()
         env = self._egress.env if self._egress is not None and joined else {}
-        return bubblewrap(self._program, argv, layout, access, processes=_PROCESSES, joined=joined, env=env)
+        return bubblewrap(
+            self._program, argv, layout, access, processes=_PROCESSES, report=report, joined=joined, env=env
+        )
 
-    def _landlock(self, argv: list[str], ws: Path, access: Access) -> list[str]:
+    def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
         stage = self._settings.stage
         return landlock(
             argv,
@@ -155,10 +167,18 @@ class Confinement:
             network=access.network,
             writable=access.writable,
             processes=_PROCESSES,
+            report=report,
             read=[source for source, _ in stage.mounts] if stage is not None else (),
             show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             keeps_workspace=access.keeps_workspace,
         )
+
+    def _readable_places(self, ws: Path, hidden_places: HiddenPlaces) -> list[Path]:
+        """Return what commands see read-only under bubblewrap, besides the workspace."""
+        found = find_folders(ws)
+        stores = found.alternates if found is not None else []
+        more = (*self._settings.hide_rules.show, *repository_places(ws), *stores)
+        return mountable(readable_places(hidden_places, more), self.temp)
 
     def hidden_below(self, ws: Path) -> list[Path]:
         """Return the places in this folder that commands cannot read."""

@@ -1,22 +1,22 @@
-"""Build the bubblewrap arguments that hide files and sockets and that replace the temp folder."""
+"""Build the bubblewrap arguments that show the readable places and hide others in them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....system.real_paths import is_folder
-from .sockets import sockets_of_services
 
 if TYPE_CHECKING:
     from .hidden_places import HiddenPlaces
 
 _REPLACED = (Path("/tmp"), Path("/var/tmp"))
 """Folders that are replaced by the temp folder of commands."""
-_EMPTY = (*_REPLACED, Path("/run"), Path("/var/run"), Path("/dev"))
+_OWN = (Path("/dev"), Path("/proc"))
+"""Folders of which each command has its own."""
 _TOOLS = (
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
@@ -57,18 +57,66 @@ def tool_folders() -> list[Path]:
     return [Path(folder) for folder in dict.fromkeys(folders) if Path(folder).is_absolute()]
 
 
-def kept_below_temp(temp: Path) -> list[Path]:
-    """Return the folders of the user and of toolchains inside a replaced temp folder, which must stay visible."""
-    places = {Path(os.path.realpath(folder)) for folder in (Path.home(), *tool_folders())}
-    kept = [
+class Places:
+    """A set of places that contains all paths in them: `path in Places([folder])`. Links are not resolved."""
+
+    def __init__(self, places: Iterable[Path]) -> None:
+        self._places = {str(place) for place in places}
+
+    def __contains__(self, path: Path | str) -> bool:
+        text = str(path)
+        while text not in self._places:
+            above = os.path.dirname(text)  # noqa: PTH120 - this is called a thousand times for each command
+            if above == text:
+                return False
+            text = above
+        return True
+
+
+def mountable(places: Iterable[Path], temp: Path) -> list[Path]:
+    """Return the places that can be mounted as they are on this machine. `temp`: the folder that replaces /tmp."""
+    own, replaced, inside_temp = Places(_OWN), Places(_REPLACED), Places([temp])
+    return [
         place
         for place in places
-        if any(place.is_relative_to(top) and place != top for top in _REPLACED)
-        and is_folder(place)
-        and not temp.is_relative_to(place)
-        and not place.is_relative_to(temp)
+        if place not in own
+        and (place not in replaced or (place not in _REPLACED and temp not in Places([place]) and place not in inside_temp))
     ]
-    return sorted(kept)
+
+
+def links_to(places: Iterable[Path], visible: Iterable[Path]) -> list[tuple[str, str]]:
+    """Return the links on the way to these places, with their targets, that are not inside a visible place.
+
+    Those of the top folders and of /var are included (`/bin`, `/var/run`).
+    """
+    seen = Places([*visible, *_OWN, *_REPLACED, Path("/run")])
+    found: dict[str, str] = {}
+    plain: set[str] = {"/"}
+    waiting = [*map(str, places), *_links_in("/"), *_links_in("/var")]
+    while waiting:
+        path, part = waiting.pop(), ""
+        for name in path.strip("/").split("/"):
+            part += f"/{name}"
+            if part in plain:
+                continue
+            if part in found or part in seen:
+                break
+            try:
+                found[part] = os.readlink(part)
+            except OSError:  # it is not a link
+                plain.add(part)
+                continue
+            waiting.append(os.path.normpath(f"{part}/../{found[part]}" if found[part][:1] != "/" else found[part]) + path[len(part) :])
+            break
+    return sorted(found.items())
+
+
+def _links_in(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def hide_parents(hidden_places: HiddenPlaces, ws: Path) -> list[str]:
@@ -94,19 +142,4 @@ def hide(hidden_places: HiddenPlaces, ws: Path, blank: Path, *, root: Path | Non
                 words += ["--remount-ro", str(place)]
         else:
             words += ["--ro-bind", str(blank), str(place)]
-    return words
-
-
-def hide_sockets(blank: Path, visible: Iterable[Path], hidden: Sequence[Path], *, but: Sequence[Path]) -> list[str]:
-    """Return the arguments that mount an empty file on each socket that would otherwise be reachable.
-
-    `visible`: folders of /tmp that stay visible. `but`: folders where the run's own servers may listen.
-    """
-    seen = list(visible)
-    words = list[str]()
-    for path in sockets_of_services():
-        is_gone = any(path.is_relative_to(top) for top in _EMPTY) and not any(path.is_relative_to(v) for v in seen)
-        if is_gone or any(path.is_relative_to(place) for place in (*hidden, *but)):
-            continue
-        words += ["--tmpfs", str(path)] if is_folder(path) else ["--ro-bind", str(blank), str(path)]
     return words

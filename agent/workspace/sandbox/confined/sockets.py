@@ -1,7 +1,8 @@
-"""Find the unix sockets of services on this machine that a read-only mount would leave reachable."""
+"""Find the unix sockets of services on this machine, which can be reached through a read-only mount."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import msgspec
 
 from ....system.real_paths import followed, is_folder, matches
 from ....system.tables import read_table
-from .secret_places import is_needed
+from .secret_places import is_needed, outermost
 
 _FILE = Path(__file__).with_name("sockets.toml")
 _TABLE = Path("/proc/net/unix")
@@ -20,6 +21,8 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _ACCEPTS, _DATAGRAM = 0x10000, "0002"
 _FLAGS, _TYPE, _PATH = 3, 4, 7
 """Columns of /proc/net/unix."""
+_MOST = 64
+"""Maximum number of entries of a folder that is kept for sockets."""
 _TARGET = 4
 """Column of /proc/self/mountinfo."""
 
@@ -27,14 +30,52 @@ _TARGET = 4
 class _Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     home: list[str]
     system: list[str]
+    variables: list[str]
+
+
+def socket_folders() -> list[Path]:
+    """Return the folders that exist here for sockets of services: known ones, and those that hold nothing else."""
+    named = {folder for path in _known() if (folder := followed(path)) is not None}
+    found = {folder for folder in named if is_folder(folder) and not is_needed(folder)}
+    found |= {path.parent for path in sockets_of_services() if _holds_only_sockets(path.parent)}
+    return outermost(list(found))
 
 
 def sockets_of_services() -> list[Path]:
-    """Return the sockets of services, and the folders of such sockets, that exist here; links are resolved."""
-    named = {path for known in _known() if (path := followed(known)) is not None}
-    found = {path for path in named if not is_needed(path)}
-    found |= {path for path in (*_listening(), *_mounted()) if _is_socket(path)}
-    return sorted(path for path in found if is_folder(path) or _is_socket(path))
+    """Return the sockets that accept connections of other programs; links are resolved.
+
+    The kernel lists them by the path that was bound. Another socket in the folder of one counts too: it may have been
+    renamed, linked, or bound by a relative path.
+    """
+    listed = list(_listening())
+    beside = [path for folder in {path.parent for path in listed} for path in _sockets_in(folder)]
+    named = [*listed, *beside, *_mounted(), *_of_variables()]
+    return sorted({path for each in named if (path := followed(each)) is not None and _is_socket(path)})
+
+
+def _sockets_in(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            first = itertools.islice(entries, _MOST)
+            return [Path(entry.path) for entry in first if stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)]
+    except OSError:
+        return []
+
+
+def _holds_only_sockets(folder: Path) -> bool:
+    """Return whether the folder has nothing in it but sockets, FIFOs and empty files such as locks."""
+    if folder in (Path("/"), Path.home()):
+        return False
+    try:
+        with os.scandir(folder) as entries:
+            for count, entry in enumerate(entries):
+                status = entry.stat(follow_symlinks=False)
+                is_lock = stat.S_ISREG(status.st_mode) and not status.st_size
+                if count >= _MOST or not (is_lock or stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+                    return False
+    except OSError:
+        return False
+    return True
 
 
 def _known() -> Iterator[str]:
@@ -43,12 +84,15 @@ def _known() -> Iterator[str]:
         for name in names:
             yield from matches(base, name.lstrip("/"))
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if Path(runtime).is_absolute() and runtime.rstrip("/") != str(Path.home()):
+    if Path(runtime).is_absolute() and not Path.home().is_relative_to(runtime):
         yield runtime
-    for name in ("SSH_AUTH_SOCK", "WAYLAND_DISPLAY", "DOCKER_HOST", "CONTAINER_HOST"):
-        path = os.environ.get(name, "").removeprefix("unix://")
+
+
+def _of_variables() -> Iterator[Path]:
+    for name in _table().variables:
+        path = os.environ.get(name, "").removeprefix("unix://").removeprefix("unix:path=").partition(",")[0]
         if path.startswith("/"):
-            yield path
+            yield Path(path)
 
 
 def _listening() -> Iterator[Path]:

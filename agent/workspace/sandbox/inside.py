@@ -1,8 +1,14 @@
-"""Restrict this process with Landlock, then execute the command: `python -I -S landlock_child.py SETTINGS COMMAND...`.
+"""Restrict this process, then execute the command: `python -I -S inside.py SETTINGS COMMAND...`.
 
-SETTINGS is a JSON object: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable places
-inside these), `read` (readable places inside hidden ones), `network`, `processes` (the largest number).
-If the rules cannot be applied, the command does not run. Does not import other modules of rundry.
+This is the last step of every sandbox. SETTINGS is a JSON object:
+- `landlock`: what Landlock allows. `{}`: nothing is restricted by paths (the sandbox has mounts), but no FIFO outside of
+  the writable mounts can be written, if the kernel has Landlock. Otherwise `write` (writable files and folders), `places`
+  (readable ones), `hide` (unreadable places inside these), `read` (readable places inside hidden ones).
+- `network`: whether the command uses the network of this machine.
+- `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
+- `report`: a descriptor to which one byte is written just before the command starts; -1: none.
+
+If the rules of `landlock` cannot be applied, the command does not run. Does not import other modules of rundry.
 """
 
 import ctypes
@@ -16,9 +22,13 @@ import sys
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """System calls, the same on every architecture."""
 _VERSION, _PATH_BENEATH = 1, 1
-_SET_PDEATHSIG, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKILL = 1, 24, 38, 9  # linux/prctl.h
+_SET_PDEATHSIG, _SET_SECCOMP, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKILL = 1, 22, 24, 38, 9  # linux/prctl.h
+_FILTER, _INSTRUCTION = 2, 8
+"""SECCOMP_MODE_FILTER, and the bytes of a `struct sock_filter`."""
 _KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 6, 7, 10})
 """Capabilities that root keeps: for files, users and low ports. Others allow mounts and access to other processes."""
+_MOVES_FILES = 2
+"""The first ABI that can allow moving a file from one folder to another."""
 NOT_HELD = 126
 """Exit code if the command did not run."""
 
@@ -28,7 +38,7 @@ _MAKE_AND_REMOVE = sum(1 << bit for bit in range(4, 13))
 _OF_FILES = WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 """The rights that a rule for a file may contain."""
 _TCP = 1 << 0 | 1 << 1
-_ABSTRACT_SOCKETS_AND_SIGNALS = 1 << 0 | 1 << 1
+_ABSTRACT_SOCKETS, _SIGNALS = 1 << 0, 1 << 1
 
 
 def handled(abi: int, *, network: bool) -> tuple[int, int, int]:
@@ -36,7 +46,7 @@ def handled(abi: int, *, network: bool) -> tuple[int, int, int]:
     files = WRITE_FILE | READ_FILE | _MAKE_AND_REMOVE
     files |= (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0) | (IOCTL_DEV if abi >= 5 else 0)
     tcp = _TCP if abi >= 4 and not network else 0
-    return files, tcp, _ABSTRACT_SOCKETS_AND_SIGNALS if abi >= 6 else 0
+    return files, tcp, _ABSTRACT_SOCKETS | _SIGNALS if abi >= 6 else 0
 
 
 def ruleset_bytes(abi: int, *, network: bool) -> bytes:
@@ -80,23 +90,73 @@ def abi_here() -> int:
     return max(0, found)
 
 
-def restrict(settings: dict[str, object], abi: int) -> None:
-    """Restrict this process and its future children. Raises OSError."""
+def restrict(settings: dict[str, object], rules: dict[str, object], abi: int) -> None:
+    """Restrict this process and its future children with Landlock alone. Raises OSError."""
     network = bool(settings["network"])
     files = handled(abi, network=network)[0]
-    attributes = ruleset_bytes(abi, network=network)
-    ruleset = _checked(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
-    hide = _texts(settings, "hide")
-    shown = [path for place in _texts(settings, "places") for path in readable(hide, place)]
-    for path in shown + _texts(settings, "read"):
+    ruleset = _new_ruleset(ruleset_bytes(abi, network=network))
+    hide = _texts(rules, "hide")
+    shown = [path for place in _texts(rules, "places") for path in readable(hide, place)]
+    for path in shown + _texts(rules, "read"):
         _allow(ruleset, path, READ_FILE)
-    for path in _texts(settings, "write"):
+    for path in _texts(rules, "write"):
         _allow_all(ruleset, path, files, hide)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     for capability in set(range(64)) - _KEPT_CAPABILITIES:  # it fails for users without capabilities
         libc.prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
-    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+    _apply(ruleset)
+
+
+def restrict_to_mounts(abi: int, *, network: bool) -> None:
+    """Refuse writing to what is not on a writable mount. Raises OSError.
+
+    The mounts refuse it already for files and folders, but not for FIFOs. With the network of this machine, its abstract
+    sockets are refused, too.
+    """
+    rights = WRITE_FILE | REFER  # without a rule, Landlock refuses to move a file to another folder
+    known = (rights, 0, _ABSTRACT_SOCKETS if network else 0)
+    ruleset = _new_ruleset(struct.pack("=3Q", *known) if abi >= 6 else struct.pack("=Q", rights))
+    _allow(ruleset, "/", REFER)
+    for path in writable_mounts():
+        _allow(ruleset, path, rights)
+    _apply(ruleset)
+
+
+def writable_mounts() -> list[str]:
+    """Return the mount points of this process that can be written (proc_pid_mountinfo(5))."""
+    found: list[str] = []
+    with open("/proc/self/mountinfo", "rb") as file:  # noqa: PTH123 - pathlib costs 5 ms here
+        for line in file:
+            fields = line.split(b" ")
+            if b"rw" in fields[5].split(b","):
+                found.append(_without_escapes(fields[4]))
+    return found
+
+
+def _without_escapes(path: bytes) -> str:
+    for byte in (b" ", b"\t", b"\n", b"\\"):
+        path = path.replace(b"\\%03o" % byte[0], byte)
+    return os.fsdecode(path)
+
+
+def refuse_calls(program: bytes) -> bool:
+    """Install the seccomp filter, which children inherit. Return whether the kernel accepted it."""
+    if not program:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    words = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("@HP", len(program) // _INSTRUCTION, ctypes.addressof(words))
+    return libc.prctl(_SET_SECCOMP, _FILTER, header, 0, 0) == 0
+
+
+def _new_ruleset(attributes: bytes) -> int:
+    return _checked(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+
+
+def _apply(ruleset: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs")
     _checked(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
     os.close(ruleset)
@@ -149,30 +209,38 @@ def _checked(number: int, *arguments: object) -> int:
     return result
 
 
-def _limit_processes(processes: int) -> None:
-    """Limit the user's processes to the present number plus this many, because the limit counts all of them."""
+def _limit_processes(processes: int, *, counts_others: bool) -> None:
+    """Limit the number of processes. `counts_others`: the kernel counts all processes of the user, not only the command's."""
     try:
-        with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
-            there = int(file.read().split()[3].partition("/")[2])
+        if counts_others:
+            with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here
+                processes += int(file.read().split()[3].partition("/")[2])
         _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-        most = there + processes if hard == resource.RLIM_INFINITY else min(hard, there + processes)
+        most = processes if hard == resource.RLIM_INFINITY else min(hard, processes)
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
     except (OSError, ValueError, IndexError):
         pass  # the limit stops accidents only: without it, the time-out of the command remains
 
 
 def main() -> None:
-    """Apply the rules, then replace this process with the command."""
+    """Apply all restrictions, then replace this process with the command."""
     settings, command = json.loads(sys.argv[1]), sys.argv[2:]
-    abi = abi_here()
+    rules, abi = settings["landlock"], abi_here()
     try:
-        if abi < 1:
+        if rules and abi < 1:
             raise OSError("this kernel has no Landlock")
-        restrict(settings, abi)
+        if rules:
+            restrict(settings, rules, abi)
+        elif abi >= _MOVES_FILES:
+            restrict_to_mounts(abi, network=bool(settings["network"]))
     except OSError as error:
         print(f"rundry: the sandbox could not be set up, nothing was run: {error}", file=sys.stderr)
         sys.exit(NOT_HELD)
-    _limit_processes(int(settings["processes"]))
+    _limit_processes(int(settings["processes"]), counts_others=bool(rules))
+    refuse_calls(bytes.fromhex(settings["filter"]))  # the probe of the sandbox reports what a kernel without it allows
+    if settings["report"] >= 0:
+        os.write(settings["report"], b"1")
+        os.close(settings["report"])
     try:
         os.execvp(command[0], command)
     except OSError as error:
