@@ -13,6 +13,7 @@ import msgspec
 from ...system.programs import find_program
 from .confined import mounts
 from .confined.hidden_places import HiddenPlaces
+from .confined.kernel_files import writable_kernel_entries
 from .places import is_real_folder, protected
 from .private_git.folders import repository_places
 from .private_git.guard import GitMounts
@@ -130,6 +131,8 @@ def _system(layout: Layout) -> list[str]:
     words = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--bind", temp, "/tmp"]
     if is_real_folder(Path("/var/tmp")):
         words += ["--bind", temp, "/var/tmp"]
+    for entry in writable_kernel_entries():
+        words += ["--ro-bind-try", entry, entry]
     for link, target in layout.links:
         words += ["--symlink", target, link]
     for place in layout.readable:

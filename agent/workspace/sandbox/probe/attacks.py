@@ -15,6 +15,20 @@ import zlib
 from collections.abc import Callable
 
 _PTRACE_SEIZE, _PTRACE_DETACH, _DETACH_MOUNT = 0x4206, 17, 2
+_NEW_USER, _NEW_MOUNTS, _NEW_PIDS = 0x10000000, 0x00020000, 0x20000000
+_REMOUNT_BIND = 32 | 4096
+_MISSING = 38
+"""ENOSYS, with which the filter of system calls answers."""
+_X32 = 0x40000000
+_CALLS = {
+    "x86_64": {"add_key": 248, "keyctl": 250, "perf": 298, "bpf": 321, "userfaultfd": 323},
+    "aarch64": {"add_key": 217, "keyctl": 219, "perf": 241, "bpf": 280, "userfaultfd": 282},
+}
+"""Numbers of the system calls that are tried. On another processor they are not, which counts as not held."""
+_IO_URING_SETUP = 425
+_USER_KEYRING, _SEARCH = -4, 10
+"""KEY_SPEC_USER_KEYRING and KEYCTL_SEARCH of keyctl(2)."""
+_USER_FAULTS_ONLY = 1
 _MARK = b"changed"
 
 
@@ -117,9 +131,170 @@ def read_denied_in_git(t: Target) -> bool:
     return False
 
 
+def kernel_files(t: Target) -> bool:
+    """Open each file below /proc and /sys for writing, without those of the sandbox's own processes."""
+    names = [name for name in os.listdir("/proc") if not name.isdigit() and not os.path.islink(f"/proc/{name}")]  # noqa: PTH208, PTH114
+    return any(can_write_below(place) for place in (*(f"/proc/{name}" for name in names), "/sys")) or new_proc(t)
+
+
+def can_write_below(place: str) -> bool:
+    """Return whether one file can be opened for writing. Nothing is written."""
+    waiting = [place]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif not entry.is_symlink() and can_open(entry.path):
+                        return True
+        except NotADirectoryError:
+            if can_open(path):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def can_open(path: str) -> bool:
+    """Return whether a file can be opened for writing."""
+    try:
+        return opens(path, os.O_WRONLY)
+    except OSError:
+        return False
+
+
+def new_proc(t: Target) -> bool:
+    """Become root of a new user namespace, and write to the kernel's files through another mount of /proc."""
+    return bool(t["kernel"]) and in_child(lambda: reaches_kernel_files(t["kernel"].split("\n")))
+
+
+def reaches_kernel_files(paths: list[str]) -> bool:
+    """Make the mounts writable, then mount /proc again, and try these files after each step."""
+    libc, uid, gid = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
+    if libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS):
+        return False
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        try:
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
+                file.write(text)
+        except OSError:
+            continue
+    for path in paths:
+        top = "/".join(path.split("/")[:3]).encode()
+        libc.mount(None, top, None, _REMOUNT_BIND, None)
+        libc.umount2(top, _DETACH_MOUNT)
+    if any(can_open(path) for path in paths):
+        return True
+
+    def mounted() -> bool:
+        return libc.mount(b"proc", b"/proc", b"proc", 0, None) == 0 and any(can_open(path) for path in paths)
+
+    return in_child(mounted)  # the first child is in the new PID namespace
+
+
+def in_child(attack: Callable[[], bool]) -> bool:
+    """Run an attack in a child process, and return whether it succeeded."""
+    pid = os.fork()
+    if not pid:
+        try:
+            os._exit(0 if attack() else 1)
+        finally:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def keyrings(t: Target) -> bool:
+    """Find a key in the keyring of the user, and add one."""
+    name = t["key"].encode()
+    found = succeeds("keyctl", _SEARCH, _USER_KEYRING, b"user", name, 0)
+    return found or succeeds("add_key", b"user", name + b"2", b"x", 1, _USER_KEYRING)
+
+
+def io_uring(t: Target) -> bool:
+    """Make a ring, with which files are opened and written without system calls of their own."""
+    return is_there(_IO_URING_SETUP, 1, ctypes.create_string_buffer(256))
+
+
+def userfaultfd(t: Target) -> bool:
+    """Handle page faults in user space, with which attackers win races in the kernel."""
+    return succeeds("userfaultfd", _USER_FAULTS_ONLY)
+
+
+def bpf(t: Target) -> bool:
+    """Call bpf(2). What a user may do with it depends on the kernel, so any answer but ENOSYS counts."""
+    return any(is_there(number, 0, None, 0) for number in numbers("bpf"))
+
+
+def perf(t: Target) -> bool:
+    """Call perf_event_open(2). What a user may do with it depends on the kernel, so any answer but ENOSYS counts."""
+    return any(is_there(number, None, 0, -1, -1, 0) for number in numbers("perf"))
+
+
+def numbers(name: str) -> list[int]:
+    """Return the numbers of a system call: that of this processor, and that of x32 on x86_64."""
+    machine = os.uname().machine
+    number = _CALLS[machine][name]
+    return [number, number | _X32] if machine == "x86_64" else [number]
+
+
+def succeeds(name: str, *arguments: object) -> bool:
+    """Return whether a system call succeeds."""
+    return any(called(number, *arguments)[0] >= 0 for number in numbers(name))
+
+
+def is_there(number: int, *arguments: object) -> bool:
+    """Return whether the kernel knows a system call, whatever it answers."""
+    return called(number, *arguments) != (-1, _MISSING)
+
+
+def called(number: int, *arguments: object) -> tuple[int, int]:
+    """Make a system call. Return its result and the error."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ctypes.set_errno(0)
+    words = [ctypes.c_long(part) if isinstance(part, int) else part for part in arguments]
+    result = libc.syscall(ctypes.c_long(number), *words)
+    return result, ctypes.get_errno()
+
+
+def other_families(t: Target) -> bool:
+    """Make sockets that no network namespace separates: AF_VSOCK and AF_ALG."""
+    return any_of(*(lambda family=family: is_made(family) for family in (socket.AF_VSOCK, socket.AF_ALG)))
+
+
+def is_made(family: int) -> bool:
+    """Return whether a socket of this family can be made."""
+    kind = socket.SOCK_SEQPACKET if family == socket.AF_ALG else socket.SOCK_STREAM
+    with socket.socket(family, kind):
+        return True
+
+
+def limits(t: Target) -> bool:
+    """Set the limits of a process outside to what they are."""
+    import resource
+
+    now = resource.prlimit(t.pid, resource.RLIMIT_CORE)
+    resource.prlimit(t.pid, resource.RLIMIT_CORE, now)
+    return True
+
+
+def priority(t: Target) -> bool:
+    """Set the priority of a process outside to what it is, and the processors that it uses."""
+    return any_of(
+        lambda: os.setpriority(os.PRIO_PROCESS, t.pid, os.getpriority(os.PRIO_PROCESS, t.pid)) is None,
+        lambda: os.sched_setaffinity(t.pid, os.sched_getaffinity(t.pid)) is None,
+    )
+
+
+def fifo(t: Target) -> bool:
+    """Write to a FIFO that a program outside reads."""
+    return opens(t["fifo"], os.O_WRONLY)
+
+
 def unix_socket(t: Target) -> bool:
-    """Connect to a service outside."""
-    return connects(socket.AF_UNIX, t["socket"])
+    """Connect to services outside, by each name that their sockets have."""
+    return any_of(*(lambda path=path: connects(socket.AF_UNIX, path) for path in t["sockets"].split("\n")))
 
 
 def abstract_socket(t: Target) -> bool:
@@ -205,6 +380,16 @@ ATTACKS = {
     "read_denied_in_git": read_denied_in_git,
     "unix_socket": unix_socket,
     "abstract_socket": abstract_socket,
+    "kernel_files": kernel_files,
+    "keyrings": keyrings,
+    "io_uring": io_uring,
+    "userfaultfd": userfaultfd,
+    "bpf": bpf,
+    "perf": perf,
+    "other_families": other_families,
+    "limits": limits,
+    "priority": priority,
+    "fifo": fifo,
     "tcp": tcp,
     "udp": udp,
     "terminal": terminal,

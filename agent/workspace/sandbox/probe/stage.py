@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import secrets
 import select
 import socket
 import subprocess
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ...own_temp import temp_folder
+from ..confined.kernel_files import files_below, writable_kernel_entries
 
 if TYPE_CHECKING:
     from .guarantees import Verdict
@@ -47,9 +49,10 @@ class AttackStage:
         """Build all parts. If a part cannot be built, the attacks on it count as not tried."""
         self.ws.mkdir(parents=True)
         self.hidden.mkdir()
-        parts = (self._files, self._workspace, self._repository, self._local_servers, self._network, self._terminals)
+        files = (self._files, self._workspace, self._repository, self._temp_file, self._fifo)
+        others = (self._local_servers, self._network, self._terminals, self._process, self._memory, self._keyring)
         try:
-            for build in (*parts, self._process, self._memory, self._temp_file):
+            for build in (*files, *others, self._kernel):
                 with suppress(OSError, AttributeError):
                     build()
         except BaseException:
@@ -133,13 +136,43 @@ class AttackStage:
         self._add("read_denied_in_git")
 
     def _local_servers(self) -> None:
-        path, name = str(self._folder / "s"), f"rundry-{secrets.token_hex(8)}"
-        if len(os.fsencode(path)) > _LONGEST:
-            path = str(self._open.enter_context(temp_folder("probe")) / "s")
-        server = self._server(socket.AF_UNIX, path)
-        self._add("unix_socket", lambda: _is_ready(server), socket=path)
+        folder, name = self._folder / "s", f"rundry-{secrets.token_hex(8)}"
+        if len(os.fsencode(folder / "renamed")) > _LONGEST:
+            folder = self._open.enter_context(temp_folder("probe")) / "s"
+        folder.mkdir()
+        servers = [self._server(socket.AF_UNIX, str(folder / each)) for each in ("plain", "linked", "first")]
+        os.link(folder / "linked", folder / "link")
+        (folder / "first").rename(folder / "renamed")
+        sockets = [str(folder / each) for each in ("plain", "link", "renamed")]
+        self._add("unix_socket", lambda: any(map(_is_ready, servers)), sockets="\n".join(sockets))
         abstract = self._server(socket.AF_UNIX, "\0" + name)
         self._add("abstract_socket", lambda: _is_ready(abstract), abstract=name)
+
+    def _kernel(self) -> None:
+        """Prepare what is tried of the kernel itself. `kernel`: files of /proc that the user can write outside."""
+        writable = [next(_writable(entry), "") for entry in writable_kernel_entries()]
+        self.targets["kernel"] = "\n".join(path for path in writable if path)
+        for name in ("kernel_files", "io_uring", "userfaultfd", "bpf", "perf", "other_families"):
+            self._add(name)
+
+    def _keyring(self) -> None:
+        add_key, revoke, user_keyring = 248 if os.uname().machine == "x86_64" else 217, 3, -4
+        keyctl = add_key + 2
+        libc, name = ctypes.CDLL(None, use_errno=True), f"rundry-{secrets.token_hex(8)}"
+        text = name.encode()
+        key = libc.syscall(ctypes.c_long(add_key), b"user", text, b"x", ctypes.c_size_t(1), ctypes.c_int(user_keyring))
+        if key < 0 and ctypes.get_errno() != errno.ENOSYS:
+            raise OSError(ctypes.get_errno(), "add_key")
+        if key >= 0:
+            self._open.callback(libc.syscall, ctypes.c_long(keyctl), ctypes.c_int(revoke), ctypes.c_int(key))
+        self._add("keyrings", key=name)
+
+    def _fifo(self) -> None:
+        place = self._folder / "fifo"
+        os.mkfifo(place, 0o600)
+        reading = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+        self._open.callback(os.close, reading)
+        self._add("fifo", fifo=place)
 
     def _network(self) -> None:
         server = self._server(socket.AF_INET, ("127.0.0.1", 0))
@@ -169,7 +202,7 @@ class AttackStage:
         )
         self._open.callback(_end, process)
         self.targets["pid"] = str(process.pid)
-        for name in ("signal", "trace", "environment", "command_lines"):
+        for name in ("signal", "trace", "environment", "command_lines", "limits", "priority"):
             self._add(name)
 
     def _memory(self) -> None:
@@ -182,6 +215,10 @@ class AttackStage:
             raise OSError(ctypes.get_errno(), "shmget")
         self._open.callback(libc.shmctl, segment, _REMOVE, None)
         self._add("shared_memory", shm=file, shmkey=key)
+
+
+def _writable(entry: str) -> Iterator[str]:
+    return (path for path in files_below(entry) if os.access(path, os.W_OK, effective_ids=True))
 
 
 def _is_ready(server: socket.socket) -> bool:
