@@ -14,7 +14,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-_SECONDS = 5.0
+_SECONDS = 40.0
 _SHOWN = ("HOME", "LANG", "PATH")
 """Environment variables of the waiting process; none of them contains a key."""
 _PLACES = "/usr/bin:/bin:/usr/sbin:/sbin"

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .access import Access
     from .probe.stage import AttackStage
 
-_TRIED_SECONDS = 5.0
+_TRIED_SECONDS = (5.0, 15.0, 40.0)
+"""Time limits of the tries of a sandbox and of the attacks on it: a busy machine may need longer than the first."""
 KINDS = ("bubblewrap", "landlock")
 """Kinds of sandbox, the better one first."""
 
@@ -69,13 +70,16 @@ class Sandbox(Confinement):
             leftovers=leftovers or Leftovers(None),
         )
         await asyncio.to_thread(sweep_temp)
-        why: list[str] = []
+        why, weaker = list[str](), list[str]()
         for kind in kinds:
             program = find_bubblewrap(workspace) if kind == "bubblewrap" else None
-            problem = await _problem(kind, program, settings)
-            if not problem:
-                return Sandbox(kind, "; ".join(why), settings, program=program)
-            why.append(problem)
+            trial = await _try(kind, program, settings)
+            if not trial.problem:
+                found = Sandbox(kind, "; ".join(why), settings, program=program)
+                found.trial_notes = [*([trial.note] if trial.note else []), *(f"{kind} is used: {each}" for each in weaker)]
+                return found
+            why.append(trial.problem)
+            weaker += [trial.problem] if program is not None else []
         return Sandbox(None, f"no sandbox: {'; '.join(why)}")
 
     def staged(self, stage: Stage, hide: Sequence[Path] = ()) -> Sandbox:
@@ -117,8 +121,8 @@ class Sandbox(Confinement):
                     self._settings, hide_rules=hide_rules, hosts=(), search_path=str(stage.programs)
                 )
             )
-            env = command_env(os.environ)
-            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=_TRIED_SECONDS, separate_errors=True)
+            env, most = command_env(os.environ), _TRIED_SECONDS[-1]
+            return await tried.run(argv, stage.ws, cwd=stage.ws, env=env, timeout=most, separate_errors=True)
 
         about = f"{self.kind} {self._settings.network} {_identity(self._program)}"
         self._probed = await probe(run, about, workspace=workspace, fresh=fresh)
@@ -248,20 +252,35 @@ class _Held:
                 self._on_output(piece)
 
 
-async def _problem(kind: SandboxKind, program: Path | None, settings: SandboxSettings) -> str:
-    """Return why this kind of sandbox cannot be used; empty if it can. `program`: path of bubblewrap."""
+class _Trial(msgspec.Struct, frozen=True):
+    """Whether a kind of sandbox works here."""
+
+    problem: str = ""
+    """Why it cannot be used; empty if it can."""
+    note: str = ""
+    """What a person should know about a sandbox that works; may be empty."""
+
+
+async def _try(kind: SandboxKind, program: Path | None, settings: SandboxSettings) -> _Trial:
+    """Run a program in this kind of sandbox. One that does not answer is tried again. `program`: path of bubblewrap."""
     if kind == "landlock" and (why := why_no_landlock()):
-        return why
+        return _Trial(why)
     if kind == "bubblewrap" and program is None:
-        return "bubblewrap is not installed (apt install bubblewrap)"
+        return _Trial("bubblewrap is not installed (apt install bubblewrap)")
     sandbox = Sandbox(kind, settings=settings, program=program)
     with temp_folder("try") as folder:
-        argv = sandbox.wrap(["true"], folder)
-        tried = await run_process(argv, cwd=folder, env=command_env(os.environ), timeout=_TRIED_SECONDS)
+        env, waited = command_env(os.environ), list[str]()
+        for seconds in _TRIED_SECONDS:
+            tried = await sandbox.run_unchecked(["true"], folder, cwd=folder, env=env, timeout=seconds)
+            if not tried.timed_out:
+                break
+            waited.append(f"{seconds:g} s")
     if tried.exit_code == 0:
-        return ""
+        return _Trial(note=f"{kind} was tried again, because it did not answer in {', '.join(waited)}" if waited else "")
+    if tried.timed_out:
+        return _Trial(f"{kind} is installed but did not answer in {', '.join(waited)}")
     notes = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"
-    return f"{kind} is installed but does not work here ({notes})"
+    return _Trial(f"{kind} is installed but does not work here ({notes})")
 
 
 def _identity(program: Path) -> str:

@@ -85,6 +85,8 @@ class Confinement:
         self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
+        self.trial_notes: list[str] = []
+        """What a person should know about how this sandbox was chosen, one line each."""
         self.why_no_loopback = ""
         """Why commands do not share a loopback network; empty if they do."""
 

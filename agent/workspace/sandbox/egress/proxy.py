@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .hosts import HostList
 
 _CHILD = Path(__file__).with_name("listen_child.py")
-_SECONDS = 5.0
+_SECONDS = 40.0
 MOST = 64
 """Maximum number of concurrent connections."""
 _LONGEST_HEAD = 32_000
