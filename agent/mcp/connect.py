@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..system.real_paths import is_file
 from ..workspace.sandbox.access import Access
 from ..workspace.sandbox.confined.environment import command_env
 from .client import Connect, McpClient
@@ -84,7 +84,7 @@ def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[st
 def _programs(argv: Sequence[str]) -> list[Path]:
     """Return the folders of the files that the command names by absolute paths: the program, or a script of it."""
     files = [Path(word) for word in argv if word.startswith("/")]
-    return [path.parent for path in files if os.path.isfile(path) and path.parent != Path("/")]
+    return [path.parent for path in files if is_file(path) and path.parent != Path("/")]
 
 
 async def _start(
@@ -102,9 +102,7 @@ async def _start(
         if process is not None:
             await process.end()
         wrapped = await asyncio.to_thread(sandbox.wrap, argv, workspace, access, report=set_up.descriptor)
-        process = await ServerProcess.start(
-            wrapped, cwd=cwd, env=env, traffic=traffic, pass_fds=set_up.descriptors
-        )
+        process = await ServerProcess.start(wrapped, cwd=cwd, env=env, traffic=traffic, pass_fds=set_up.descriptors)
         try:
             if await set_up.wait():
                 break

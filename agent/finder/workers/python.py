@@ -87,9 +87,7 @@ class PythonWorker:
         child = None
         for set_up in self._sandbox.starts():
             await _ended(child)
-            wrapped = self._sandbox.wrap(
-                argv, self._workspace, Access(network=self._network), report=set_up.descriptor
-            )
+            wrapped = self._sandbox.wrap(argv, self._workspace, Access(network=self._network), report=set_up.descriptor)
             child = await Child.start(wrapped, cwd=self._workspace, env=self._env, pass_fds=set_up.descriptors)
             try:
                 if await set_up.wait():

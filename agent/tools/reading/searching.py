@@ -14,12 +14,12 @@ import msgspec
 from ...system.programs import find_program
 from ...workspace.errors import PathRefused
 from ...workspace.files.temporary import TEMPORARY_FILES
-from ...workspace.processes.processes import Finished, run_process
 from ..result import ToolResult, failure
 from ..text import fitting, shortened
 from .files import SECONDS, did_you_mean
 
 if TYPE_CHECKING:
+    from ...workspace.processes.processes import Finished
     from ..arguments import Search
     from ..context import ToolContext
 

@@ -98,8 +98,8 @@ def bubblewrap(
 def _mounts(layout: Layout, access: Access) -> list[str]:
     """Return the arguments for all mounts. A later one covers an earlier one, so the order matters.
 
-    The root is empty at first, so that everything that is not mounted does not exist for commands: a read-only mount would
-    stop neither connections to sockets nor writing to FIFOs.
+    The root is empty at first, so that what is not mounted does not exist for commands: a read-only mount would stop
+    neither connections to sockets nor writing to FIFOs.
     """
     ws, stage = layout.ws, layout.stage
     hidden_places = layout.hidden_places

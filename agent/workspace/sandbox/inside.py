@@ -1,9 +1,9 @@
 """Restrict this process, then execute the command: `python -I -S inside.py SETTINGS COMMAND...`.
 
 This is the last step of every sandbox. SETTINGS is a JSON object:
-- `landlock`: what Landlock allows. `{}`: nothing is restricted by paths (the sandbox has mounts), but no FIFO outside of
-  the writable mounts can be written, if the kernel has Landlock. Otherwise `write` (writable files and folders), `places`
-  (readable ones), `hide` (unreadable places inside these), `read` (readable places inside hidden ones).
+- `landlock`: what Landlock allows: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable
+  places inside these), `read` (readable places inside hidden ones). `{}`: the sandbox has mounts, and Landlock, if the
+  kernel has it, only refuses to write to FIFOs outside of the writable ones.
 - `network`: whether the command uses the network of this machine.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
 - `report`: a descriptor to which one byte is written just before the command starts; -1: none.
@@ -111,8 +111,8 @@ def restrict(settings: dict[str, object], rules: dict[str, object], abi: int) ->
 def restrict_to_mounts(abi: int, *, network: bool) -> None:
     """Refuse writing to what is not on a writable mount. Raises OSError.
 
-    The mounts refuse it already for files and folders, but not for FIFOs. With the network of this machine, its abstract
-    sockets are refused, too.
+    The mounts refuse it already for files and folders, but not for FIFOs. With the network of this machine, its
+    abstract sockets are refused, too.
     """
     rights = WRITE_FILE | REFER  # without a rule, Landlock refuses to move a file to another folder
     known = (rights, 0, _ABSTRACT_SOCKETS if network else 0)
@@ -210,7 +210,7 @@ def _checked(number: int, *arguments: object) -> int:
 
 
 def _limit_processes(processes: int, *, counts_others: bool) -> None:
-    """Limit the number of processes. `counts_others`: the kernel counts all processes of the user, not only the command's."""
+    """Limit the number of processes. `counts_others`: the kernel counts all processes of the user."""
     try:
         if counts_others:
             with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - pathlib costs 5 ms here

@@ -51,8 +51,8 @@ def landlock(
 ) -> list[str]:
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
-    `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in addition to the usual ones.
-    `keeps_workspace`: `ws` can only be read.
+    `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in
+    addition to the usual ones. `keeps_workspace`: `ws` can only be read.
     """
     show = [*show, ws] if keeps_workspace else show
     rules = {

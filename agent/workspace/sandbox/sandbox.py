@@ -76,7 +76,10 @@ class Sandbox(Confinement):
             trial = await _try(kind, program, settings)
             if not trial.problem:
                 found = Sandbox(kind, "; ".join(why), settings, program=program)
-                found.trial_notes = [*([trial.note] if trial.note else []), *(f"{kind} is used: {each}" for each in weaker)]
+                found.trial_notes = [
+                    *([trial.note] if trial.note else []),
+                    *(f"{kind} is used: {each}" for each in weaker),
+                ]
                 return found
             why.append(trial.problem)
             weaker += [trial.problem] if program is not None else []
@@ -126,6 +129,8 @@ class Sandbox(Confinement):
 
         about = f"{self.kind} {self._settings.network} {_identity(self._program)}"
         self._probed = await probe(run, about, workspace=workspace, fresh=fresh)
+        if workspace is not None:
+            self._reachable = await asyncio.to_thread(self.reachable_sockets, workspace)
 
     async def run(
         self,
@@ -276,7 +281,9 @@ async def _try(kind: SandboxKind, program: Path | None, settings: SandboxSetting
                 break
             waited.append(f"{seconds:g} s")
     if tried.exit_code == 0:
-        return _Trial(note=f"{kind} was tried again, because it did not answer in {', '.join(waited)}" if waited else "")
+        return _Trial(
+            note=f"{kind} was tried again, because it did not answer in {', '.join(waited)}" if waited else ""
+        )
     if tried.timed_out:
         return _Trial(f"{kind} is installed but did not answer in {', '.join(waited)}")
     notes = tried.error or tried.output.decode(errors="replace").strip().partition("\n")[0] or "it failed"

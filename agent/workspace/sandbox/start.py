@@ -89,8 +89,8 @@ def restricted(
 ) -> list[str]:
     """Return the command line that restricts its own process, then executes `argv`.
 
-    `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number. `report`: the descriptor of
-    a `SetUp`. `env`: additional variables.
+    `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number.
+    `report`: descriptor of a `SetUp`. `env`: additional variables.
     """
     settings = {
         "landlock": landlock,

@@ -1,6 +1,6 @@
 """Build the seccomp filter of commands: a classic BPF program that refuses system calls which no namespace separates.
 
-`system_calls.toml` has the numbers. The program reads only registers: the ABI, the number of the call and its arguments.
+`system_calls.toml` has the numbers. The program reads the ABI, the number of the call and its arguments, but no memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ...system.tables import read_table
 
 _FILE = Path(__file__).with_name("system_calls.toml")
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-"""BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_JMP | BPF_JGE | BPF_K and BPF_RET | BPF_K (linux/bpf_common.h)."""
+"""LD|W|ABS, JMP|JEQ|K, JMP|JGE|K and RET|K of linux/bpf_common.h."""
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`. Each argument has 8 bytes, the lower half first on these processors."""
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 """SECCOMP_RET_ALLOW and SECCOMP_RET_ERRNO, to which the error is added."""
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""The families that commands use; 16 is AF_NETLINK. Others reach the kernel or, like AF_VSOCK, the host of this machine."""
+"""The families that commands use; 16 is AF_NETLINK. Others reach the kernel or, like AF_VSOCK, the host."""
 _SOCKET_CALLS = (1, 8)
 """SYS_SOCKET and SYS_SOCKETPAIR of socketcall(2)."""
 

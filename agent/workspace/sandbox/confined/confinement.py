@@ -24,10 +24,10 @@ from ..probe.guarantees import NotHeld, not_held
 from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
 from .hidden_places import HiddenPlaces, HideRules
-from .mounts import links_to, mountable, tool_folders
+from .mounts import Places, links_to, mountable, tool_folders
 from .programs import program_places
 from .readable import readable_places
-from .sockets import socket_folders
+from .sockets import socket_folders, sockets_of_services
 
 if TYPE_CHECKING:
     from ....protocol import SandboxKind
@@ -38,6 +38,9 @@ _PROCESSES = 2_048
 
 
 NO_ACCESS = Access()
+_SOCKETS = "unix_socket"
+"""The guarantee that commands reach no socket of a service."""
+_MOST_NAMED = 3
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,8 @@ class Confinement:
         self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
+        self._reachable: list[Path] = []
+        """Sockets of services that commands can reach."""
         self.trial_notes: list[str] = []
         """What a person should know about how this sandbox was chosen, one line each."""
         self.why_no_loopback = ""
@@ -95,7 +100,31 @@ class Confinement:
 
         `denied`: whether a rule denies a path.
         """
-        return not_held(self._probed.verdicts, offline=not self._settings.network, denied=denied)
+        found = not_held(self._probed.verdicts, offline=not self._settings.network, denied=denied)
+        if not self._reachable:
+            return found
+        line = f"sockets of services that commands can reach: {_listed(self._reachable)}"
+        named = NotHeld(_SOCKETS, line, f"socket {self._reachable[0].name}")
+        return [named if one.name == _SOCKETS else one for one in found] + (
+            [] if any(one.name == _SOCKETS for one in found) else [named]
+        )
+
+    def reachable_sockets(self, ws: Path) -> list[Path]:
+        """Return the sockets of services that commands can reach in places that they see. `ws`: the workspace.
+
+        Landlock does not hide a socket that cannot be read.
+        """
+        ws = Path(os.path.realpath(ws))
+        if self.kind != "bubblewrap":
+            return sockets_of_services()
+        hidden_places = self._hidden_places(ws)
+        visible = Places([*self._readable_places(ws, hidden_places), ws])
+        folders = Places(socket_folders())
+        return [
+            path
+            for path in sockets_of_services()
+            if path in visible and not hidden_places.covers(path) and (path not in folders or path.is_relative_to(ws))
+        ]
 
     @property
     def not_held(self) -> list[str]:
@@ -106,8 +135,8 @@ class Confinement:
 
     @property
     def notes(self) -> list[str]:
-        """List what is not hidden from commands although a variable or the user hides it, one line each."""
-        return self._settings.hide_rules.notes() if self.kind is not None else []
+        """List how the sandbox was chosen, and what it does not hide although a variable or the user does."""
+        return [*self.trial_notes, *self._settings.hide_rules.notes()] if self.kind is not None else []
 
     @property
     def temp(self) -> Path:
@@ -130,7 +159,7 @@ class Confinement:
     ) -> list[str]:
         """Return the argument list that runs `argv` in the sandbox, or `argv` itself if there is no sandbox.
 
-        `git`: how repositories appear; by default bubblewrap makes them read-only. `report`: the descriptor of a `SetUp`.
+        `git`: how repositories appear; by default bubblewrap makes them read-only. `report`: descriptor of a `SetUp`.
         """
         if self.kind is None:
             return argv
@@ -239,3 +268,8 @@ class Confinement:
             read_only=access.read_only if self.kind == "bubblewrap" else (),
         )
         return find_missing_access(done, conditions)
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    more = len(paths) - _MOST_NAMED
+    return ", ".join(map(str, paths[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")

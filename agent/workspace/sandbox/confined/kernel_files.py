@@ -1,4 +1,4 @@
-"""Find the files of the kernel below /proc that this user can open for writing and that are not those of one process."""
+"""Find the files below /proc that this user can open for writing and that do not belong to one process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _PROC = "/proc"
 def writable_kernel_entries() -> list[str]:
     """Return the entries of /proc, without those of processes, that contain something this user can write.
 
-    For root these are all: the mode of the files does not stop it, and most settings of the kernel belong to it. For other
-    users there are usually none.
+    For root these are all, because no mode of a file stops it. For other users there are few.
     """
     try:
         with os.scandir(_PROC) as entries:

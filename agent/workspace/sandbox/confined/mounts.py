@@ -80,7 +80,10 @@ def mountable(places: Iterable[Path], temp: Path) -> list[Path]:
         place
         for place in places
         if place not in own
-        and (place not in replaced or (place not in _REPLACED and temp not in Places([place]) and place not in inside_temp))
+        and (
+            place not in replaced
+            or (place not in _REPLACED and temp not in Places([place]) and place not in inside_temp)
+        )
     ]
 
 
@@ -102,11 +105,14 @@ def links_to(places: Iterable[Path], visible: Iterable[Path]) -> list[tuple[str,
             if part in found or part in seen:
                 break
             try:
-                found[part] = os.readlink(part)
+                found[part] = os.readlink(part)  # noqa: PTH115 - its text, not a path
             except OSError:  # it is not a link
                 plain.add(part)
                 continue
-            waiting.append(os.path.normpath(f"{part}/../{found[part]}" if found[part][:1] != "/" else found[part]) + path[len(part) :])
+            waiting.append(
+                os.path.normpath(f"{part}/../{found[part]}" if found[part][:1] != "/" else found[part])
+                + path[len(part) :]
+            )
             break
     return sorted(found.items())
 

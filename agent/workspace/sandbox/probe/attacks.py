@@ -223,12 +223,12 @@ def userfaultfd(t: Target) -> bool:
 
 
 def bpf(t: Target) -> bool:
-    """Call bpf(2). What a user may do with it depends on the kernel, so any answer but ENOSYS counts."""
+    """Try to load programs into the kernel. Any answer but ENOSYS counts: the kernel decides what a user may do."""
     return any(is_there(number, 0, None, 0) for number in numbers("bpf"))
 
 
 def perf(t: Target) -> bool:
-    """Call perf_event_open(2). What a user may do with it depends on the kernel, so any answer but ENOSYS counts."""
+    """Try to measure other programs. Any answer but ENOSYS counts: the kernel decides what a user may do."""
     return any(is_there(number, None, 0, -1, -1, 0) for number in numbers("perf"))
 
 
