@@ -80,9 +80,14 @@ class Changes:
     """Running commands by step and work."""
 
     @property
+    def in_pass(self) -> Sequence[RecordedChange]:
+        """The changes since the newest pass started that are not undone, oldest first."""
+        return self.standing[self._before_pass :]
+
+    @property
     def paths_in_pass(self) -> frozenset[str]:
         """Files with changes since the newest pass started that are not undone."""
-        return frozenset(path for change in self.standing[self._before_pass :] for path in change.files)
+        return frozenset(path for change in self.in_pass for path in change.files)
 
     @property
     def is_snapshot_due(self) -> bool:

@@ -143,6 +143,8 @@ class PassFacts:
                 self.skipped = 0
             case HandoffClosed() | QuestionAnswered():
                 self.silences = 0
+                if self.concluded is not None and self.concluded.verdict == "undecided":
+                    self.concluded = None  # the person decided about its changes
             case Unpaused() | RunEnded():
                 self._apply_end(stamped.event)
             case TryStarted() | TryFinished() | TryMeasured() | TryChosen() | RunResumed():

@@ -148,7 +148,9 @@ class RunDriver:
         if decision.reason in (Reason.HANDOFF, Reason.ERROR):
             await passes.candidates.finish_all(decision.detail)
             return None
-        await passes.end(judged=stop != "now", asks=stop is None)
+        result = await passes.end(judged=stop != "now", asks=stop is None)
+        if result.handoff is not None and stop is None:
+            return Finish(reason=Reason.HANDOFF, detail=result.handoff)
         return None if passes.facts.open is None else undecided_handoff(self.run.states.state(()))
 
     async def continued_after_end(self) -> bool:

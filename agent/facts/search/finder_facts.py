@@ -14,6 +14,7 @@ from ...protocol import (
     FindingJudged,
     FindingReopened,
     FindingReported,
+    HandoffClosed,
     ItemDuplicate,
     ItemFailed,
     ItemQueued,
@@ -73,7 +74,7 @@ class FinderFacts(ReadingFacts):
     """Number of steps spent on leads, in a search by lenses that works them."""
     suspects: SuspectItems = field(default_factory=SuspectItems)
     interrupted_flights: list[Flight] = field(default_factory=list[Flight])
-    """Items whose work a dead runner did not finish, until the next work on an item starts."""
+    """Items whose work a dead runner did not finish, until the next work on an item starts or a hand-off is closed."""
     worktrees: WorktreeFacts = field(default_factory=WorktreeFacts)
 
     @staticmethod
@@ -133,6 +134,8 @@ class FinderFacts(ReadingFacts):
                 self.read(stamped, event)
             case Unpaused():
                 self._reset_failures(is_over=False)
+            case HandoffClosed():
+                self.interrupted_flights.clear()  # the person decided about what they left
             case Said(kind=kind) if kind != "task":
                 self.said_seq = stamped.seq
             case _:
@@ -285,6 +288,7 @@ FINDER_ONLY = WORKTREE_EVENTS | frozenset[type[Event]](
 FINDER_EVENTS = FINDER_ONLY | {
     CheckAccepted,
     CheckFinished,
+    HandoffClosed,
     PassStarted,
     PassFinished,
     RunResumed,

@@ -18,6 +18,7 @@ PassVerdict = Literal[
     "reverted",
     "unmeasured",  # rolled back because the score could not be measured
     "skipped",  # the pass could not start
+    "undecided",  # it left changes that no tool wrote: they stay in the workspace, and a person decides
 ]
 
 

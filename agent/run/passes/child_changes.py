@@ -7,9 +7,11 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...facts.logs.change_log import FileEffect
 from ...journal.journal import Journal
-from ...protocol import ChangedBy, ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
+from ...protocol import ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
 from ...step.tool_calls.command_changes import file_changed
+from .unproven import unproven
 
 if TYPE_CHECKING:
     from ...facts.common.children import Child
@@ -24,13 +26,14 @@ async def note_child_changes(ctx: RunContext, started: PassStarted, world: str) 
     child = ctx.facts.common.children.by_number.get(started.number)
     if child is None:
         return
-    changed_by, approved = await asyncio.to_thread(_changed_files, Path(child.journal))
+    effects, approved = await asyncio.to_thread(_changed_files, Path(child.journal))
     changes = await ctx.snapshots.changes(started.world or "", world)
+    doubtful = set(unproven(changes, effects))
     known = ctx.facts.changes.files
     with ctx.events.together():
         for change in changes:
-            if change.path in changed_by:
-                event = file_changed(ctx.journal, change, changed_by[change.path])
+            if change.path in effects:
+                event = file_changed(ctx.journal, change, "command" if change.path in doubtful else "model")
                 if change.path not in known or known[change.path][1] != event.after:
                     ctx.events.record(event)
         if child.is_open:
@@ -39,8 +42,11 @@ async def note_child_changes(ctx: RunContext, started: PassStarted, world: str) 
     await ctx.guarded.approve_user_changes(same, ctx.events.bound(None, None))
 
 
-def _changed_files(journal: Path) -> tuple[dict[str, ChangedBy], dict[str, str]]:
-    """Return who last changed each file in a run, and the content (SHA-256) of guarded files that a person approved."""
+def _changed_files(journal: Path) -> tuple[dict[str, list[FileEffect | None]], dict[str, str]]:
+    """Return the edits of each file in a run, and the content (SHA-256) of guarded files that a person approved.
+
+    None in the list of edits stands for a command.
+    """
     if not journal.exists():
         return {}, {}
     found = Journal.open_for_reading(journal)
@@ -48,8 +54,12 @@ def _changed_files(journal: Path) -> tuple[dict[str, ChangedBy], dict[str, str]]
         events = [stamped.event for stamped in found.read_types((FileChanged, GuardApproved))]
     finally:
         found.close()
-    changed: dict[str, ChangedBy] = {event.path: event.by for event in events if isinstance(event, FileChanged)}
-    return changed, {event.path: event.digest for event in events if isinstance(event, GuardApproved) and event.digest}
+    effects: dict[str, list[FileEffect | None]] = {}
+    for event in events:
+        if isinstance(event, FileChanged):
+            is_edit = event.by in ("model", "person", "undo", "restore")
+            effects.setdefault(event.path, []).append(FileEffect(event.before, event.after) if is_edit else None)
+    return effects, {event.path: event.digest for event in events if isinstance(event, GuardApproved) and event.digest}
 
 
 def _digest(path: Path) -> str | None:

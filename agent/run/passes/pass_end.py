@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept, Reason
+from ...protocol import FileChanged, PassFinished, PassStarted, PassVerdict, PatchKept, Reason, WorkResult
 from ...workspace.snapshots.patches import patch_of
 from .pass_texts import pass_summary
+from .unproven import edits_by_file, unproven, why_undecided
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
@@ -57,12 +58,29 @@ class PassEnd:
         assert self._facts.rolling_back is not None  # the event is now in the facts, with keys hidden
         return self._facts.rolling_back
 
+    def hand_over(self, started: PassStarted, changes: Sequence[Change], lines: Sequence[str]) -> WorkResult:
+        """End the pass without a commit and without a roll-back. `lines`: its changes that no tool wrote."""
+        why = why_undecided(lines)
+        files = [one.path for one in changes]
+        self.finish(started, "undecided", why, files=files, left=lines, ends=Reason.HANDOFF)
+        return WorkResult(handoff=why)
+
     async def roll_back(self, started: PassStarted, kept: PatchKept) -> None:
-        """Restore the snapshot of the start. A file that someone else changed since is kept and reported."""
+        """Restore the snapshot of the start. A file that someone else changed since is kept and reported.
+
+        In the user's folder, only what the tools wrote is restored.
+        """
         ctx, world = self._ctx, started.world or ""
         changes = await ctx.snapshots.changes(world, kept.world or "")
-        left = await ctx.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
-        left += await self._repository.roll_back(started, kept)
+        left = list[str]()
+        if not self._repository.is_own_tree:  # an earlier version may have recorded more than the tools' changes
+            doubtful = set(unproven(changes, edits_by_file(ctx.facts.changes.in_pass)))
+            doubtful -= set(self._facts.chosen.files if self._facts.chosen is not None else ())
+            left += [f"{path}: not restored, because no tool of this run wrote it" for path in sorted(doubtful)]
+            changes = [one for one in changes if one.path not in doubtful]
+        left += await ctx.snapshots.restore(world, [one.path for one in changes], expected=kept.world)
+        if self._repository.is_own_tree:
+            left += await self._repository.roll_back(started, kept)
         ctx.files.mark_changed()
         is_rolled_back = bool(kept.history) and ctx.facts.spec.improve is None
         stays = {line.partition(":")[0] for line in left}

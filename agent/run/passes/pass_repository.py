@@ -43,6 +43,11 @@ class PassRepository:
         self._states: dict[str, GitState] = {}
         self._watcher = LockEvents(ctx.events.bound(None, None))
 
+    @property
+    def is_own_tree(self) -> bool:
+        """Whether the workspace is the run's own worktree, in which by convention nobody else writes."""
+        return self._branch.worktree_of is not None
+
     async def find(self) -> Repository | None:
         """Return the repository of the workspace, or None. Raises GitFailed."""
         return await Repository.find(self._ctx.workspace.root, self._ctx.env)

@@ -36,6 +36,7 @@ from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import commit_message, describe_failure, first_message, pass_summary
 from .tries_end import TriesEnd, applied_to
+from .unproven import edits_by_file, unproven, unproven_in_git
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
@@ -115,25 +116,24 @@ class Passes:
             return WorkResult(interrupted=True)
         return WorkResult()
 
-    async def end(self, *, judged: bool, asks: bool) -> None:
-        """Close the open pass, if there is one, because the run ends.
+    async def end(self, *, judged: bool, asks: bool) -> WorkResult:
+        """Close the open pass, if there is one, because the run ends. The result has the hand-off, if there is one.
 
         `judged`: whether there is time for a verdict; otherwise the pass is rolled back. `asks`: whether a pass with a
         suspect check stays open until a person was asked about it.
         """
         if self.facts.open is None:
-            return
+            return WorkResult()
         if self._goal_tries is not None:  # a change that waits for its review stays so
-            if self.facts.chosen is None:
-                await self._close(CUT, is_whole=False, judged=False)
-            return
+            return WorkResult() if self.facts.chosen else await self._close(CUT, is_whole=False, judged=False)
         self._asks = asks
         with self.ctx.activity.in_progress():
             try:
-                await self._close(CUT, is_whole=False, judged=judged)
+                result = await self._close(CUT, is_whole=False, judged=judged)
             except PersonInterrupted:
-                await self._close(CUT, is_whole=False, judged=False)
+                result = await self._close(CUT, is_whole=False, judged=False)
         self._asks = True
+        return result
 
     async def _begin(self) -> None:
         """Begin a pass with a new conversation, or skip it if the tree is not clean."""
@@ -206,17 +206,19 @@ class Passes:
         if self.facts.rolling_back is not None:
             await self._end.roll_back(applied_to(started, self.facts.chosen), self.facts.rolling_back)
         elif started.tries == 1:
-            await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
+            return await self._keep_or_roll_back(started, why, is_whole=is_whole, judged=judged)
         else:
             return await self._tries_end.close(started, why, is_whole=is_whole, judged=judged)
         return WorkResult()
 
-    async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> None:
-        """Keep the changes of the pass or roll them back."""
+    async def _keep_or_roll_back(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> WorkResult:
+        """Keep the changes of the pass or roll them back. In the user's folder, hand over other changes."""
         ctx = self.ctx
         world = await self._world_at_end(started)
         changes = await ctx.snapshots.changes(started.world or "", world)
         moved = await self._repository.moved(started)
+        if self._goal_tries is None and (left := await self._unproven(changes, moved, world)):
+            return self._end.hand_over(started, changes, left)
         own = ctx.facts.changes.paths_in_pass
         change = change_hash([change for change in changes if change.path in own])
         if not change and (self._improve is not None or moved is None or not moved.history):
@@ -226,11 +228,17 @@ class Passes:
                 await self._end.roll_back(started, kept)
             else:
                 self._end.finish(started, "unchanged", why)
-            return
+            return WorkResult()
         found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
         if found is None:
-            return
+            return WorkResult()
         moved = await self._repository.moved(started)  # a check may run git too
+        if not self._repository.is_own_tree:
+            world = await ctx.fingerprint.take()
+            changes = await ctx.snapshots.changes(started.world or "", world)
+            is_done = found.kept and self._goal_tries is not None  # a try of a goal run is not committed
+            if not is_done and (left := await self._unproven(changes, moved, world)):
+                return self._end.hand_over(started, changes, left)
         commit, why, is_committed = None, found.why, False
         if found.kept:
             try:
@@ -241,12 +249,36 @@ class Passes:
                     found = Measured(False, f"it could not be committed: {error}")
                 why = f"{why}; not committed: {error}"
         if found.kept:
-            left = [] if is_committed else await self._repository.forget_history(started, moved)
+            is_left = is_committed or not self._repository.is_own_tree
+            left = [] if is_left else await self._repository.forget_history(started, moved)
             files = [one.path for one in changes]
             self._end.finish(started, "kept", why, files=files, commit=commit, change=change, left=left)
-            return
+            return WorkResult()
         kept = await self._end.keep_patch(started, changes, moved, world, found, change)
         await self._end.roll_back(started, kept)
+        return WorkResult()
+
+    async def _unproven(self, changes: Sequence[Change], moved: RepositoryChange | None, world: str) -> list[str]:
+        """Return the changes in the user's folder that no tool wrote, one line each. `world`: the present snapshot."""
+        if self._repository.is_own_tree:
+            return []
+        edits, chosen = edits_by_file(self.ctx.facts.changes.in_pass), self.facts.chosen
+        as_chosen = frozenset[str]()
+        if chosen is not None:  # rundry wrote these files as they are in the chosen try
+            since = await self.ctx.snapshots.changes(chosen.world, world)
+            as_chosen = frozenset(chosen.files) - {one.path for one in since}
+        doubtful = [one for one in changes if one.path not in as_chosen]
+        return [*unproven(doubtful, edits), *unproven_in_git(moved)]
+
+    async def hand_over_after_kill(self) -> WorkResult | None:
+        """Hand over the pass that an earlier runner left open, if it has changes that no tool wrote."""
+        started = self.facts.open
+        if started is None or not self.is_open or self._goal_tries is not None or self._is_run:
+            return None  # a child run continues with its own part, and the end of its pass compares
+        world = await self._world_at_end(started)
+        changes = await self.ctx.snapshots.changes(started.world or "", world)
+        left = await self._unproven(changes, await self._repository.moved(started), world)
+        return self._end.hand_over(started, changes, left) if left else None
 
     async def _world_at_end(self, started: PassStarted) -> str:
         """Take the snapshot at the end of the pass. The changes of its child run, if it is one, then belong to it."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, Undone, has_own_tree
-from ...step.tool_calls.command_changes import record_lost_command
+from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, has_own_tree
+from ...step.tool_calls.command_changes import changed_since
 from ..commands.undo import UndoContext, revert_changes
 from ..item_trees.write_merge import finish_merges
 from ..tries.worktrees import remove_all
+from .unproven import why_undecided
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from ..live.live_run import LiveRun
 
 _IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again in a new worktree"
-_LOST = "unknown: the program stopped during this action; the file of the item was restored"
+_LOST = "unknown: the program stopped during this action"
 
 
-async def roll_back_items(run: LiveRun) -> Undone | None:
-    """Restore the files of unfinished items, and return the event; None: no files were changed.
+async def roll_back_items(run: LiveRun) -> WorkResult | None:
+    """Restore what the tools wrote for unfinished items. Returns a hand-off that names all other changes; None: none.
 
-    A file that someone else changed since is kept and reported. Call this before other work of the earlier runner is
-    closed. After a kill it can be repeated.
+    If an item ran a command, nothing is restored: what the command changed and what the user changed since cannot be
+    told apart. Call this before other work of the earlier runner is closed. After a kill it can be repeated.
     """
     ctx, facts = run.ctx, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.interrupted_flights:
@@ -34,9 +35,12 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
     if facts.search.parallel > 1:
         await _leave_worktrees(ctx, facts)
         return None
-    await _note_what_was_lost(ctx, facts)
+    lost = await _note_what_was_lost(ctx, facts)
     since = min(flight.seq for flight in facts.finder.interrupted_flights)
     chosen: list[RecordedChange] = [landed for landed in facts.changes.standing if landed.seq > since]
+    lost.update(path for landed in chosen if landed.command is not None for path in landed.files)
+    if lost:
+        return WorkResult(handoff=why_undecided(sorted(lost)))
     if not chosen:
         return None
     undone = await revert_changes(
@@ -44,7 +48,7 @@ async def roll_back_items(run: LiveRun) -> Undone | None:
     )
     ctx.events.record(undone)
     ctx.files.mark_changed()
-    return undone
+    return WorkResult(handoff=why_undecided(undone.kept)) if undone.kept else None
 
 
 async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
@@ -58,8 +62,12 @@ async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
     await remove_all(ctx)
 
 
-async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
-    """Record a result for each approved action that has none, and the changes that it made."""
+async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> set[str]:
+    """Record a result for each approved action that has none, and the file that a tool wrote.
+
+    Returns the files that differ since a command without a result began, and that no tool wrote.
+    """
+    lost = set[str]()
     steps = {work: number for number, work in facts.open_steps.items()}
     broken_off = [flight.work for flight in facts.finder.interrupted_flights] if facts.finder is not None else []
     for call_id, proposal in list(facts.requests.approved.items()):
@@ -68,8 +76,9 @@ async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> None:
         if proposal.path is not None:
             _note_write(ctx.journal, ctx.facts, ctx.workspace, proposal, record)
         elif before := facts.changes.world_before(call_id):
-            await record_lost_command(ctx, before, record)
+            lost.update(await changed_since(ctx, before))
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_LOST, summary="unknown"))
+    return lost
 
 
 def _note_write(

@@ -12,6 +12,7 @@ from ...protocol import PassStarted, TryChosen, WorkResult
 from ..tries.choice import record_not_applied
 from ..tries.review import apply_approved, review
 from .measure import Measured
+from .unproven import unproven_in_git
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class KeepOrRollBack(Protocol):
     """Keeps the changes of a pass in the run's tree, or rolls them back."""
 
-    def __call__(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> Awaitable[None]:
+    def __call__(self, started: PassStarted, why: str, *, is_whole: bool, judged: bool) -> Awaitable[WorkResult]:
         """`judged`: whether there is time for a verdict; otherwise they are rolled back."""
         ...
 
@@ -57,10 +58,13 @@ class TriesEnd:
         if self._facts.chosen is not None and (failed := await self._candidates.apply(self._facts.chosen)) is not None:
             found = record_not_applied(self._ctx, started, failed)
         if found is None:
-            await self._keep_or_roll_back(applied_to(started, self._facts.chosen), why, is_whole=True, judged=judged)
-            return WorkResult()
+            base = applied_to(started, self._facts.chosen)
+            return await self._keep_or_roll_back(base, why, is_whole=True, judged=judged)
         moved = await self._repository.moved(started)
-        if moved is not None and moved.history:  # a try changed the run's own HEAD or refs
+        lines = unproven_in_git(moved)
+        if lines and not self._repository.is_own_tree and self._ctx.facts.spec.improve is not None:
+            return self._end.hand_over(started, [], lines)
+        if moved is not None and moved.history and self._repository.is_own_tree:  # a try changed the run's HEAD or refs
             world = await self._ctx.snapshots.take()
             kept = await self._end.keep_patch(started, [], moved, world, found, "")
             await self._end.roll_back(msgspec.structs.replace(started, world=world), kept)
@@ -80,8 +84,7 @@ class TriesEnd:
             return WorkResult()
         failed = await apply_approved(self._ctx, chosen, found)
         base, judged = applied_to(started, chosen), failed is None
-        await self._keep_or_roll_back(base, failed or why, is_whole=True, judged=judged)
-        return WorkResult()
+        return await self._keep_or_roll_back(base, failed or why, is_whole=True, judged=judged)
 
 
 def applied_to(started: PassStarted, chosen: TryChosen | None) -> PassStarted:

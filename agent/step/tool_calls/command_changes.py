@@ -54,6 +54,16 @@ async def record_lost_command(ctx: RunContext, before: str, record: Record) -> N
         await record_changes(ctx, before, record)
 
 
+async def changed_since(ctx: RunContext, before: str) -> list[str]:
+    """Return the files that differ from a snapshot, except those that a tool of the run left as they are."""
+    after = await ctx.snapshots.take()
+    try:
+        changes = await ctx.snapshots.changes(before, after) if before and after else []
+    except SnapshotDamaged as error:
+        return [str(error)]
+    return [change.path for change in changes if not _is_known(ctx.journal, ctx.facts, change)]
+
+
 async def record_changes(ctx: RunContext, before: str, record: Record) -> list[Change]:
     """Record and return what the command changed."""
     after = await ctx.snapshots.take()

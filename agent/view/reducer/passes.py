@@ -87,4 +87,5 @@ _VERDICTS = {
     "unchanged": "changed nothing",
     "skipped": "was skipped",
     "unmeasured": "rolled back",
+    "undecided": "waits for your decision",
 }

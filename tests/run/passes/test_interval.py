@@ -215,7 +215,7 @@ async def test_a_tree_that_someone_dirtied_meanwhile_is_left_alone_and_the_pass_
 
 @pytest.mark.parametrize("event", ["tool_called", "tool_finished", "file_changed", "step_finished"])
 async def test_a_runner_killed_in_the_middle_of_a_pass_continues_with_it(clocked: Make, work: Path, event: str):
-    run = clocked(write("a.txt", "two\n"), DONE, steps=2)
+    run = clocked(write("a.txt", "two\n"), DONE, steps=2, branch=Branch(worktree_of=str(work)))
     await through_hours(run, ManualClock())
     other = run.killed_at(event)
     git(work, "reset", "-q", "--hard", "HEAD~1")
@@ -246,18 +246,15 @@ async def test_a_short_real_run_on_the_real_clock(clocked: Make, work: Path):
     assert 0.1 < slept < 3.0
 
 
-async def test_what_a_person_does_at_the_wheel_belongs_to_the_pass_that_is_open(clocked: Make, work: Path):
-    run = clocked(
-        write("a.txt", "two\n"), DONE, write("a.txt", "broken\n"), DONE, until=["! grep -q broken *.txt"], steps=4
-    )
+async def test_what_a_person_does_in_control_is_neither_committed_nor_rolled_back(clocked: Make, work: Path):
+    run = clocked(write("a.txt", "two\n"), DONE, until=["! grep -q broken *.txt"], steps=4)
     run.on("step_finished", TakeWheel(), number=1)
     run.on("wheel_taken", Act(tool="run_command", arguments={"command": "echo by hand > hand.txt"}))
     run.on("tool_finished", GiveWheel(note="hand.txt was missing"), by="person")
     outcome = await through_hours(run, ManualClock())
-    assert outcome.reason == "budget", run.story()
-    assert [verdict for verdict, _ in passes(run)][:2] == ["kept", "reverted"]
-    assert run.of("pass_finished")[0]["files"] == ["a.txt", "hand.txt"]
-    assert git(work, "show", "HEAD:hand.txt") == "by hand\n" and changed_files(work) == []
+    assert outcome.reason == "handoff" and "hand.txt" in outcome.detail and "a.txt" not in outcome.detail, run.story()
+    assert run.of("pass_finished")[0]["left"] == ["hand.txt"] and subjects(work) == ["First"]
+    assert (work / "hand.txt").read_text() == "by hand\n" and (work / "a.txt").read_text() == "two\n"
     assert "hand.txt was missing" in run.heard(1)
     run.assert_legal()
 

@@ -16,7 +16,7 @@ from run.passes.in_repository import DONE, Make, sh, verdicts
 from sampling import sampled
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import Budget, ImproveSpec, LoopKind, Wake
+from rundry.agent.protocol import Branch, Budget, ImproveSpec, LoopKind, Wake
 
 SILENT = (say("so"), say("so"))
 """Ends a pass whose check is red."""
@@ -193,11 +193,11 @@ async def test_a_wait_for_gits_lock_names_the_process_that_holds_it(clocked: Mak
 
 @pytest.fixture
 def improving(driven: Make, work: Path) -> Make:
-    """An improve run whose score is the number in a file, in a repository."""
+    """An improve run whose score is the number in a file, in a worktree of its own."""
     (work / "score.txt").write_text("5\n")
 
     def make(*turns: Any) -> Driven:
-        spec = ImproveSpec(score="cat score.txt", bounded=True, patience=1)
+        spec = ImproveSpec(score="cat score.txt", bounded=True, patience=1, branch=Branch(worktree_of=str(work)))
         return driven(*turns, loop=LoopKind.IMPROVE, improve=spec, budget=Budget(steps=len(turns)))
 
     return make
