@@ -71,8 +71,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         self.controller = controller
         self._theme_wanted = theme
         self._theme_mistake = ""
-        changed = {"reject": "n"} if controller.came_from_parent else {}  # there Esc returns to the parent
-        self._remaps, self._wrong_keys = check_keys({**changed, **(keys or {})})
+        self._remaps, self._wrong_keys = check_keys(keys or {})
         self._typed = typed or Typed()
         self._notifier = notifier or Notifier(os.environ, quiet=True)
         self._held: list[events.Event] | None = []
@@ -180,11 +179,15 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
             self.copy_or_leave()
 
     def copy_or_leave(self) -> None:
-        """Return to the main screen and copy its selection; without a selection, the second time leaves."""
+        """Copy the selection of the main screen; without one, interrupt a proposal, and leave the second time.
+
+        A dialog is closed first, which interrupts nothing.
+        """
         below = next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
+        is_above = self.screen is not below
         while self.screen is not below:
             self.pop_screen()
-        below.copy_or_leave()
+        below.copy_or_leave(interrupts=not is_above)
 
     async def on_event(self, event: events.Event) -> None:
         """Replace hidden characters of a paste into an input line of textual, such as that of the palette, by marks."""

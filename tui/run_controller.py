@@ -80,6 +80,8 @@ class RunController:
         """The command line began or resumed the run, not a message."""
         self.is_read_only = False
         """The view only shows the run: its link refuses every command."""
+        self.sent = 0
+        """Number of commands that this view gave to the run, its beginning and its resumptions included."""
         self.came_from_parent = False
         """The view was opened from that of the run's parent, to which Esc returns."""
 
@@ -148,6 +150,7 @@ class RunController:
         if not self.begun:
             raise RundryError("there is no run yet: type a task")
         number = self.link.put(command)
+        self.sent += 1
         self.is_stopping = self.is_stopping or isinstance(command, Stop)
         return number
 
@@ -199,7 +202,11 @@ class RunController:
 
     def put_anywhere(self, command: Undo | Rewind | Judge | Merge) -> int:
         """Put a command that also works without a runner. Return its id. Raises RundryError."""
-        return self.link.put_without_runner(command) if self.status.is_orphaned else self.put(command)
+        if not self.status.is_orphaned:
+            return self.put(command)
+        number = self.link.put_without_runner(command)
+        self.sent += 1
+        return number
 
     def decide(self, command: Decide) -> int | None:
         """Decide on a proposal. Return the command's id; None: the run had no runner, and is resumed with the decision.
@@ -218,6 +225,7 @@ class RunController:
         spec, blobs = images_of_task(self.start.spec(task), self.start.workspace, typed)
         self.link.begin(spec, self.start.folder, self.start.notes, blobs)
         self.begun, self.draft, self.is_commanded = True, task, commanded
+        self.sent += 1
         if self.state.last_seq == 0:
             self.state = self.start.preview(task)
 
@@ -241,6 +249,7 @@ class RunController:
             raise RundryError("there is no run yet")
         self.is_commanded = False
         self.link.resume(journal.path, changes)
+        self.sent += 1
 
     def set_limit(self, name: str, value: LimitValue) -> None:
         """Raise or lower a limit; a run that stopped on it is resumed. Raises RundryError."""

@@ -56,7 +56,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("compact", "Compact conversation", "a summary replaces rounds", takes="[undo]"),
     Action("clear", "Clear conversation", "start a new one"),
     Action("demo", "Run demo", "a scripted model in a sample project"),
-    Action("copy_or_leave", "Copy or leave", "the selection; press twice to leave", "ctrl+c", typed=False),
+    Action("copy_or_leave", "Copy or leave", "at a proposal interrupts; press twice to leave", "ctrl+c", typed=False),
     Action("suspend", "Suspend", "to the shell; `fg` returns", "ctrl+z", typed=False),
     Action("quit", "Leave", "asks whether the run continues", "ctrl+q", hint="quit"),
     Action("steer", "Send immediately", "interrupts the step", "ctrl+s", hint="steer", where="message", typed=False),
@@ -64,7 +64,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("newline", "Insert line", "", "ctrl+j,shift+enter,alt+enter", where="message", typed=False),
     Action("approve", "Approve", "all, or the accepted hunks", "y", where="gate", typed=False),
     Action("approve_all", "Approve all files", "of this answer that are left", "Y", where="gate", typed=False),
-    Action("reject", "Reject", "", "n,escape", where="gate", typed=False),
+    Action("reject", "Reject", "", "n", where="gate", typed=False),
     Action("pick", "Accept or skip", "this hunk, then go to the next", "space", where="gate", typed=False),
     Action("take_all", "Accept all hunks", "", "plus", where="gate", typed=False),
     Action("leave_all", "Skip all hunks", "", "minus", where="gate", typed=False),
@@ -86,6 +86,15 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("whole", "Show whole file", "", "w", where="gate", typed=False),
     Action("again", "Ask model again", "in a conflict", "r", where="gate", typed=False),
     Action("mine", "Keep your version", "in a conflict", "m", where="gate", typed=False),
+    Action(
+        "gate_back",
+        "Go back",
+        "closes what is open, else to the message",
+        "escape",
+        hint="message",
+        where="gate",
+        typed=False,
+    ),
     Action(
         "detail", "Show details", "of the selected row; or the list", "enter", hint="open", where="board", typed=False
     ),

@@ -163,6 +163,16 @@ class DiffLayout:
             self._lay_out(renderer, split=self._view.is_split)
             self._return_to(anchor, y)
 
+    def close_all_folds(self) -> bool:
+        """Close the folds that are open. Return False if none is."""
+        renderer, (anchor, y) = self._view.renderer, self._anchor()
+        if renderer is None or not self._view.has_open_folds:
+            return False
+        self._view.close_all_folds()
+        self._lay_out(renderer, split=self._view.is_split)
+        self._return_to(anchor, y)
+        return True
+
     def _anchor(self) -> tuple[int, int]:
         """Return the first visible row of the current hunk, counted from its head, and its line on the screen."""
         rows, current = self._view.rows, self._view.current

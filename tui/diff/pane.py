@@ -222,6 +222,10 @@ class DiffPane(LineView):
         if self.diff is not None:
             self._layout.toggle_near_folds()
 
+    def close_folds(self) -> bool:
+        """Fold the unchanged lines that were unfolded. Return False if there are none."""
+        return self._layout.close_all_folds()
+
     @on(events.Click)
     def _clicked(self, event: events.Click) -> None:
         if self.renderer is None or not 0 <= event.y < len(self.lines) or event.x >= self.size.width - 1:

@@ -102,6 +102,17 @@ class DiffView:
         found = self.renderer.diff.folds_of(self.current) if self.renderer else []
         return [row for row in found if self.rows[row].kind == "fold"] or found
 
+    @property
+    def has_open_folds(self) -> bool:
+        """Whether unchanged lines that were folded are shown."""
+        return self.diff is not None and any(row.kind == "open" for row in self.rows)
+
+    def close_all_folds(self) -> None:
+        """Fold all unchanged lines again."""
+        if self.diff is not None:
+            self.diff.fold_all()
+        self.find_near_folds()
+
     def toggle_fold(self, row: int) -> int:
         """Open or close the fold at a row. Return how many rows were added below it; negative: removed."""
         assert self.renderer is not None

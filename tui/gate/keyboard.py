@@ -57,8 +57,8 @@ class GateKeyboard(LetterKeys):
         event.stop()
         event.prevent_default()
         is_meant = view.arming.pressed(key, event.time)
-        if key == "escape" and self._step_back():
-            pass
+        if action == "gate_back":
+            self._do(action)
         elif action is not None:
             if is_meant and view.arming.counts(event.time) and not view.review.is_answered:
                 self._start(action, event)
@@ -74,18 +74,6 @@ class GateKeyboard(LetterKeys):
         if view.arming.pressed("click", at) and view.arming.counts(at) and not view.review.is_answered:
             self._panel.focus()
             self._do(action)
-
-    def _step_back(self) -> bool:
-        """Hide the question, or leave the full height that the user chose. Return False if nothing is open."""
-        view = self._view
-        if view.asked is not None:
-            view.cancel_question()
-            view.show_words()
-        elif view.height.is_full:
-            view.toggle_full()
-        else:
-            return False
-        return True
 
     def _start(self, action: str, event: events.Key) -> None:
         painted = self._view.arming.painted

@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from ..actions.lookup import READ_ONLY_ACTIONS
 from ..keyboard.clicks import clicked_action
+from ..keyboard.letters import Left
 from ..run.link import READ_ONLY
 from .actions import ASKS_FIRST, Answers, GateActions
 from .inputs.editor import GateEditor
@@ -59,6 +60,9 @@ class GatePanel(Vertical, can_focus=True):
 
     class Acted(Message):
         """Posted when a key or a click of the gate was carried out."""
+
+    class WentBack(Message):
+        """Posted when the user went one step back at the gate, which decides nothing and leads nowhere else."""
 
     def __init__(
         self,
@@ -148,6 +152,17 @@ class GatePanel(Vertical, can_focus=True):
         """Leave the whole height, so that the transcript is visible."""
         self._view.make_room()
 
+    def go_back(self) -> None:
+        """Close what is open; with nothing open, move to the message box, which keeps the focus until a key of it."""
+        self.post_message(self.WentBack())
+        if self._editor.display:
+            self._editor.go_back()
+        elif self._reason.is_open:
+            self._reason_line.go_back()
+        elif not self._view.step_back():
+            self.arming.step_away()
+            self.post_message(Left())
+
     def paint_soon(self) -> None:
         """Let keys count after the next paint."""
         self._view.paint_soon()
@@ -190,6 +205,9 @@ class GatePanel(Vertical, can_focus=True):
         self._keyboard.write(event.text)
 
     def _do(self, action: str) -> None:
+        if action == "gate_back":
+            self.go_back()
+            return
         self._reason.end_open()  # after a click outside of the line, its text is the reason
         if action not in ASKS_FIRST:
             self._view.cancel_question()
@@ -241,18 +259,20 @@ class GatePanel(Vertical, can_focus=True):
         """Store a reason for the answer, or for the next time that it is asked for."""
         message.stop()
         if not message.kept:
-            self.arming.left("escape", message.time)
+            self.post_message(self.WentBack())
         self._reason.end(message.text, kept=message.kept)
 
     def on_gate_editor_asked(self, message: GateEditor.Asked) -> None:
         """Warn before changes are discarded."""
         message.stop()
+        self.post_message(self.WentBack())
         self._edit.warn()
 
     def on_gate_editor_dropped(self, message: GateEditor.Dropped) -> None:
         """Close the editor and discard the changes."""
         message.stop()
-        self._edit.drop(message.time)
+        self.post_message(self.WentBack())
+        self._edit.drop()
 
     def on_gate_editor_kept(self, message: GateEditor.Kept) -> None:
         """Close the editor and show the user's version, if its proposal still waits."""

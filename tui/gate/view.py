@@ -153,6 +153,21 @@ class ProposalView:
         self.show_words()
         self._panel.call_after_refresh(self.body.show_current)
 
+    def step_back(self) -> bool:
+        """Close one thing that is open on the proposal, the newest kind first. Return False if nothing is open."""
+        if self.asked is not None:
+            self.cancel_question()
+            self.show_words()
+        elif self.is_explained:
+            self.explain()
+        elif self.body.diff.display and self.body.diff.close_folds():
+            self.body.diff.call_after_refresh(self.fit)
+        elif self.height.is_full:
+            self.toggle_full()
+        else:
+            return False
+        return True
+
     def confirmed(self, question: Hashable, text: str) -> bool:
         """Return whether this question was shown already; otherwise show it."""
         if self.asked == question:
@@ -281,6 +296,7 @@ class ProposalView:
             said=self._said,
             reason="" if is_edited or pending.asking else reasons(pending),
             width=width,
+            place="line" if is_edited or pending.asking else "gate",
         )
 
     def _keys(self, shown: Shown, pending: PendingDecision) -> list[tuple[str, str]]:

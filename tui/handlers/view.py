@@ -29,6 +29,7 @@ class ViewHandlers:
         """Return the handlers by the action's name."""
         return {
             "to_gate": self._to_gate,
+            "gate_back": lambda _argument: self._areas.leave_gate(),
             "unfold": self._unfold,
             "unfold_all": self._unfold_all,
             "read": self._read,

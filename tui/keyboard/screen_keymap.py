@@ -25,10 +25,15 @@ class ScreenKeymap(Keymap):
     """Draws keys with what they do."""
 
     def word(self, place: Place, default: str, what: str, *, style: str) -> Content:
-        """Return a key and what it does; a click does the same. `default`: one key, or several as in `] [`."""
+        """Return a key and what it does; a click does the same. `default`: one key, or several as in `] [`.
+
+        The keys of a line to type are pressed by the click, because the line handles them.
+        """
         keys = [self._key(place, each, style) for each in default.split()]
         first = "help" if default == "?" else self.action_at(place, default)
         rest = Content.styled(f" {what}", "$foreground" if style != "$dim" else style)
+        if first and place == "line":
+            return Content(" ").join(keys) + pressable(rest, self.first(first))
         return Content(" ").join(keys) + (
             clickable(rest, first) if first else pressable(rest, PRESSED.get(default, ""))
         )
@@ -68,8 +73,8 @@ class ScreenKeymap(Keymap):
 
     def _key(self, place: Place, default: str, style: str) -> Content:
         name = self.action_at(place, default)
-        if not name and (line := self.action_at("line", default)):
-            return pressable(Content.styled(self.shown(line), style), self.first(line))
+        if name and place == "line":
+            return pressable(Content.styled(self.shown(name), style), self.first(name))
         name = name or self.action_at("message", default)
         if default == "?" and not name:
             return clickable(Content.styled(default, style), "help")

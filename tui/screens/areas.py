@@ -76,7 +76,7 @@ class Areas:
     def focus_gate(self) -> bool:
         """Focus the gate, or else the board of a search. Return False if there is neither."""
         if self._gate.display:
-            self._focus(self._gate)
+            self._focus(self._gate.inner)
         elif self._controller.state.finder is not None:
             self.show_board(True)
             self._focus(self.search.board)
@@ -86,24 +86,26 @@ class Areas:
 
     @property
     def focused(self) -> str:
-        """The part that has the focus: `gate`, `transcript`, a view of the board as `board:NAME`, or empty."""
+        """The part that has the focus: `gate`, `transcript`, a view of the board as `board:NAME`, or empty.
+
+        `gate:typing`: a line or an editor of the gate has it.
+        """
         if self._gate.has_focus_within:
-            return "gate"
+            return "gate" if self._gate.has_focus else "gate:typing"
         if self.transcript.has_focus:
             return "transcript"
         return f"board:{self.search.board.view.tab}" if self.search.board.has_focus else ""
 
     def step_back(self) -> bool:
-        """Go from the message box to the proposal that waits, from elsewhere to the box. Return False if none waits."""
-        if self._controller.came_from_parent and self._gate.has_focus_within and not self._box.text:
-            return False  # the next step back is the parent
-        if not self._box.has_focus:
-            self._focus(self._box)
-        elif self._gate.display and not self._controller.came_from_parent:
-            self._focus(self._gate.inner)
-        else:
+        """Go to the message box. Return False if it has the focus already."""
+        if self._box.has_focus:
             return False
+        self._focus(self._box)
         return True
+
+    def leave_gate(self) -> None:
+        """Close what is open at the gate, or else move to the message box."""
+        self._gate.go_back()
 
     def keep_edit(self) -> bool:
         """Keep the text that is edited at the gate. Return False if none is edited."""

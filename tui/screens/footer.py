@@ -53,7 +53,9 @@ def matter(controller: RunController, focused: str) -> list[str]:
         return list(READING)
     if part == "board":
         return on_board(controller, view)
-    return _in_run(controller, at_gate=part == "gate")
+    at_gate = part == "gate"
+    first = ["gate_back"] if at_gate and view != "typing" else []
+    return [*first, *_in_run(controller, at_gate=at_gate)]
 
 
 def _in_run(controller: RunController, *, at_gate: bool) -> list[str]:

@@ -35,14 +35,18 @@ class Leaving:
         self._waits_for_end = False
         self._pressed_at = 0.0
 
-    def press(self) -> None:
-        """Leave if this is the second time in two seconds."""
+    def press(self, first: Callable[[], str] | None = None) -> None:
+        """Leave if this is the second time in two seconds.
+
+        `first`: carried out if it is the first time; returns what the user is told about it.
+        """
         now = time.monotonic()
         if now - self._pressed_at < TWICE_SECONDS:
             self.begin()
         else:
             self._pressed_at = now
-            self._tell(f"press {self._key} again to leave")
+            done = "" if first is None else f"{first()}; "
+            self._tell(f"{done}press {self._key} again to leave")
 
     def begin(self) -> None:
         """Leave immediately if nothing would be lost, else ask what happens to the run."""

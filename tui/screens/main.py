@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from rundry.agent import Refusal, Unreachable
+from rundry.agent import Interrupt, Refusal, RundryError, Unreachable
 
 from ..actions.lookup import keys_of
 from ..board.panel import BoardPanel
@@ -66,7 +66,7 @@ class MainScreen(Screen[None]):
         self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)
-        self._services = Services(self)
+        self._services = Services(self, controller, self.transcript.action_scroll_end)
         self._areas = Areas(
             controller,
             transcript=self.transcript,
@@ -176,17 +176,38 @@ class MainScreen(Screen[None]):
         if self.gate.is_stray(self.message.box.text):
             self.message.box.text = ""
 
+    def on_gate_panel_went_back(self) -> None:
+        """Remove a notice about a key to press again: a step back at the gate never counts as the first press."""
+        self.prompt.tell("")
+
     def _painted(self) -> None:
         update_focus(self, self.message.box, self.gate)
         if self.gate.arming.is_in_grace(Message().time):
             self._follower.draw_soon()  # else the gate gets the focus at the next redraw, which may be far
 
     def action_back(self) -> None:
-        """Handle Esc in the message box: go back to the waiting proposal, or else interrupt what runs."""
+        """Handle Esc outside of the gate: go back to the message box; there, interrupt what runs.
+
+        While a decision or an answer of the user is awaited, it does nothing there but say so.
+        """
         if self._areas.step_back():
-            self.gate.arming.left("escape", Message().time)
+            return
+        returns_to_parent = self.controller.came_from_parent and not self.message.box.text
+        if (self.gate.display or self.controller.state.question is not None) and not returns_to_parent:
+            self._tell_what_waits()
         else:
             self.action_do("interrupt")
+
+    def _tell_what_waits(self) -> None:
+        here = "a proposal waits: {to_gate} returns to it" if self.gate.display else "the model waits for your answer"
+        more = ", {copy_or_leave} interrupts" if self._can_interrupt_wait() else ""
+        self.prompt.tell(self.prompt.named(here + more))
+
+    def _can_interrupt_wait(self) -> bool:
+        """Return whether a runner waits for a decision or an answer of the user, and this view may interrupt it."""
+        controller = self.controller
+        waits = bool(controller.state.proposals) or controller.state.question is not None
+        return waits and controller.begun and not controller.is_read_only and not controller.status.is_at_rest
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Run the handler of an action."""
@@ -194,6 +215,7 @@ class MainScreen(Screen[None]):
 
     def on_message_box_sent(self, event: MessageBox.Sent) -> None:
         """Handle a command, a shell line, a message, or the number of a row on the first screen."""
+        sent = self.controller.sent
         choice = self.welcome.row_of(event.text)
         if choice is not None:
             self._dispatcher.choose(choice)
@@ -201,6 +223,8 @@ class MainScreen(Screen[None]):
         if needed := self.welcome.needed_model(event.text):
             self._dispatcher.choose(needed)
         self._dispatcher.enter(event.text, event.typed, steer=event.steer, check=self.welcome.check_of(event.text))
+        if self.controller.sent > sent:
+            self.transcript.action_scroll_end()
 
     def on_message_box_marked(self, event: MessageBox.Marked) -> None:
         """Move the mark of the first screen, or take the marked row."""
@@ -252,14 +276,25 @@ class MainScreen(Screen[None]):
         else:
             press_clicked_key(self, event)
 
-    def copy_or_leave(self) -> None:
-        """Copy the selection; without one, the second time in two seconds leaves."""
+    def copy_or_leave(self, *, interrupts: bool = True) -> None:
+        """Copy the selection; without one, interrupt a wait for the user; the second time in two seconds leaves.
+
+        `interrupts`: the key was pressed on this screen, and not in a dialog above it.
+        """
         selected = self._services.selected_text() or self.message.box.selected_text
         if selected:
             self._services.copy(selected)
             self.prompt.tell("copied, if the terminal allows it (OSC 52)")
         else:
-            self._leaving.press()
+            self._leaving.press(first=self._interrupt_wait if interrupts and self._can_interrupt_wait() else None)
+
+    def _interrupt_wait(self) -> str:
+        """Interrupt the step that waits for the user. Return what to tell about it."""
+        try:
+            self.controller.put(Interrupt())
+        except RundryError as error:
+            return str(error)
+        return "interrupted"
 
     def on_board_acted(self, event: BoardActed) -> None:
         """Handle a key of the board."""

@@ -14,6 +14,8 @@ from ..editor import edit_text, open_file
 if TYPE_CHECKING:
     from rundry.agent import StopHow
 
+    from ..run_controller import RunController
+
 Result = TypeVar("Result")
 
 
@@ -56,9 +58,9 @@ class Host(Protocol):
 class Services:
     """Opens dialogs, copies to the clipboard and starts the user's editor."""
 
-    def __init__(self, screen: Screen[Any]) -> None:
-        """`screen`: the one above which dialogs open."""
-        self._screen = screen
+    def __init__(self, screen: Screen[Any], controller: RunController, show_end: Callable[[], None]) -> None:
+        """`screen`: the one above which dialogs open. `show_end`: called after a dialog sent the run something."""
+        self._screen, self._controller, self._show_end = screen, controller, show_end
 
     @property
     def _app(self) -> App[Any]:
@@ -66,7 +68,15 @@ class Services:
 
     def open(self, dialog: Screen[Result], closed: Callable[[Result | None], None] | None = None) -> None:
         """Open a dialog; `closed` receives its result."""
-        self._app.push_screen(dialog, closed)
+
+        def handle(result: Result | None) -> None:
+            sent = self._controller.sent
+            if closed is not None:
+                closed(result)
+            if self._controller.sent > sent:
+                self._show_end()
+
+        self._app.push_screen(dialog, handle)
 
     def redraw(self) -> None:
         """Draw the whole screen again."""

@@ -27,14 +27,14 @@ def test_config_shows_each_setting_as_doctor_does(home: Home, project: Path):
 
 
 def test_config_keys_lists_each_action_and_what_is_remapped(home: Home, project: Path):
-    with_config(home, '[keys]\npause = "ctrl+y"\nreject = "n"\n')
+    with_config(home, '[keys]\npause = "ctrl+y"\nreject = "x,n"\n')
     shown = home.run("config", "keys", cwd=project)
     assert (shown.exit_code, shown.stderr) == (0, ""), shown
     (pause,) = [line for line in shown.stdout.splitlines() if line.startswith("pause ")]
     assert pause.split()[1:3] == ["ctrl+y", "everywhere"] and "(default: f4)" in pause
     told = json.loads(home.run("config", "keys", "--json", cwd=project).stdout)
     keys = {row["action"]: row for row in told["keys"]}
-    assert keys["reject"]["keys"] == ["n"] and keys["reject"]["default"] == ["n", "escape"]
+    assert keys["reject"]["keys"] == ["x", "n"] and keys["reject"]["default"] == ["n"]
     assert not keys["stop"]["remapped"] and told["wrong"] == []
 
 

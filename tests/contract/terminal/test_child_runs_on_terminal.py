@@ -54,6 +54,8 @@ def test_enter_opens_the_waiting_child_and_esc_returns_to_its_parent_without_a_d
         terminal.wait_for("y approve")
         assert "Fix: a.txt is bad" in terminal.wait_for("Fix: a.txt")
         terminal.press("esc")
+        terminal.wait_for("F2 to decide")
+        terminal.press("esc")
         terminal.wait_for("run 1 waits for you", timeout=15)
         assert (folder / "a.txt").read_text() == "bad\n", "nothing was decided"
         terminal.press("\x1bc")  # Alt+C

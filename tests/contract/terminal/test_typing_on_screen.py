@@ -109,6 +109,38 @@ def test_keys_typed_before_a_proposal_was_painted_never_approve_it(home: Home, p
         assert (project / "calc/core.py").read_text() == CORE
 
 
+def test_esc_at_the_gate_closes_why_then_leaves_it_and_only_n_rejects(home: Home, project: Path):
+    with ScriptedServer([FIX_BOTH], then=HELD) as server, on_goal(home, project, server) as terminal:
+        at_gate(terminal)
+        terminal.press("space")
+        terminal.wait_for("skipped 1")
+        terminal.press("i")
+        terminal.wait_for("the gate is set to")
+        terminal.press("esc")
+        terminal.wait_gone("the gate is set to")
+        terminal.press("esc")
+        terminal.wait_for("F2 to decide")
+        terminal.press("esc")
+        terminal.wait_for("F2 returns to it, ^c interrupts")
+        assert of(home, "proposal_decided", "interrupted") == []
+        terminal.press("f2")
+        terminal.wait_gone("F2 to decide")
+        terminal.press("n")
+        terminal.wait_for("rejected")
+        assert [each["decision"] for each in of(home, "proposal_decided")] == ["reject"]
+
+
+def test_ctrl_c_interrupts_a_step_that_waits_at_the_gate(home: Home, project: Path):
+    with ScriptedServer([FIX_BOTH], then=HELD) as server, on_goal(home, project, server) as terminal:
+        at_gate(terminal)
+        terminal.press("esc")
+        terminal.wait_for("F2 to decide")
+        terminal.press("ctrl+c")
+        terminal.wait_for("interrupted; press ^c again to leave")
+        terminal.wait_gone("F2 to decide")
+        assert (project / "calc/core.py").read_text() == CORE
+
+
 def test_keys_that_come_in_one_burst_mean_what_was_typed(home: Home, project: Path):
     with ScriptedServer([HELD]) as server, on_goal(home, project, server) as terminal:
         terminal.wait_for("I think about")

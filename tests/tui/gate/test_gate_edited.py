@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
-
-import pytest
 from fakes.played import started
 from fakes.pressing import press
 from fakes.views.gated import NEW, OLD, GateStage
@@ -153,16 +150,3 @@ async def test_a_version_whose_file_was_deleted_is_not_offered_for_an_edit(stage
         await stage.opened(pilot, stage.rebased(old="a\n", new="b\n", conflict=True))
         assert "the file of your version is gone" in stage.text()
         assert "press e to edit it again" not in stage.text()
-
-
-@pytest.mark.parametrize("key", ["E", "tab"])
-async def test_escape_pressed_twice_in_haste_leaves_what_was_typed_into_and_rejects_nothing(stage: GateStage, key: str):
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await stage.opened(pilot, started(), stage.edit())
-        await press(pilot, key)
-        await until(pilot, lambda: not stage.screen.gate.has_focus and stage.screen.gate.has_focus_within)
-        before = monotonic()
-        await press(pilot, "escape")
-        await until(pilot, lambda: stage.screen.gate.has_focus and stage.takes_keys())
-        assert not stage.screen.gate.arming.pressed("escape", before + 0.1)
-        assert stage.screen.gate.arming.pressed("escape", monotonic() + 1)

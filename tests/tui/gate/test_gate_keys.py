@@ -211,14 +211,6 @@ async def test_tab_asks_for_a_reason_that_n_then_gives_and_escape_goes_back_with
         assert decisions(stage) == [("p1", "reject", "not")]
 
 
-async def test_escape_rejects_at_the_gate():
-    stage = Stage()
-    async with stage.app.run_test(size=SIZE) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await press(pilot, "escape")
-        assert decisions(stage) == [("p1", "reject", None)]
-
-
 async def test_the_next_proposal_follows_immediately_and_a_double_press_hits_neither_it_nor_the_box():
     stage = Stage()
     async with stage.app.run_test(size=SIZE) as pilot:

@@ -100,7 +100,9 @@ PLACES: dict[str, Place] = {
         RUN, pressing("/", "l", until_text="parser"), lambda s: s.screen.message.suggestions.completion is None
     ),
     "box with queue": Place((*RUN, Queued(queued_id=1, text="docs")), pressing(), in_box, [Interrupt()]),
-    "box, at a gate": Place(RUN, typed_at_a_gate, in_gate),
+    "box, at a gate": Place(RUN, typed_at_a_gate, lambda s: in_box(s) and s.screen.message.box.text == "hi"),
+    "gate": Place((started(), proposal()), at_gate(), in_box),
+    "gate, why": Place((started(), proposal()), at_gate("i"), in_gate),
     "gate, rule shown": Place((started(), proposal()), at_gate("A"), in_gate),
     "gate, reason": Place((started(), proposal()), at_gate("tab", "n", "o"), in_gate),
     "gate, full height": Place((started(), proposal()), at_gate("f"), lambda s: not s.screen.gate.takes_all),
@@ -131,25 +133,6 @@ async def test_esc_goes_one_step_back_and_ends_nothing_that_is_not_in_focus(name
         await pilot.pause()
         assert stage.link.commands == place.sends
         assert decisions(stage) == []
-
-
-async def test_esc_on_a_proposal_itself_rejects_it():
-    stage = Stage()
-    async with stage.app.run_test(size=(110, 34)) as pilot:
-        await opened(pilot, stage, started(), proposal())
-        await press(pilot, "escape")
-        assert decisions(stage) == [("p1", "reject", None)]
-
-
-async def test_a_second_esc_in_haste_does_not_reject_the_proposal_that_the_first_one_returned_to():
-    stage = Stage()
-    async with stage.app.run_test(size=(110, 34)) as pilot:
-        stage.play(*RUN)
-        await stage.caught_up(pilot)
-        await typed_at_a_gate(pilot, stage)
-        await pilot.press("escape", "escape")
-        await until(pilot, lambda: stage.screen.gate.has_focus)
-        assert decisions(stage) == [] and stage.link.commands == []
 
 
 async def test_esc_on_the_first_screen_changes_nothing(tmp_path: Path):

@@ -72,7 +72,7 @@ async def test_the_transcript_takes_the_keys_of_the_config():
 
 
 async def test_help_palette_footer_and_gate_show_the_key_of_the_config_and_never_the_default():
-    stage = Remapped(pause="ctrl+y", approve="z", reject="x,escape", to_gate="ctrl+b", steer="ctrl+v", split="l")
+    stage = Remapped(pause="ctrl+y", approve="z", reject="x", to_gate="ctrl+b", steer="ctrl+v", split="l")
     async with stage.app.run_test(size=(120, 60)) as pilot:
         stage.play(*RUN)
         await shows(pilot, "^y pause")

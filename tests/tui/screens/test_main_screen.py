@@ -117,7 +117,7 @@ def test_a_scripted_model_is_labelled_as_such():
 def test_every_action_of_the_view_has_something_to_do_and_no_two_share_a_key():
     shown = [action for action in ACTIONS if action.where in ("main", "board", "transcript", "end")]
     controller = RunController(PlayedLink())
-    assert {action.name for action in shown} | {"steer"} == set(
+    assert {action.name for action in shown} | {"steer", "gate_back"} == set(
         MainScreen(controller, {}, RundryApp(controller)).handlers
     )
     for place in PLACES:

@@ -41,6 +41,8 @@ class Arming:
     _empty: bool = True
     _last: tuple[str, float] = ("", float("-inf"))
     _decided_by: str = ""
+    _stays_away_from: str = ""
+    """The id of the proposal from which the user went to the message box, until they type there."""
     _may_repeat: bool = False
     """The last press came so soon after the same key that it may be the first repetition of a held key."""
 
@@ -49,6 +51,8 @@ class Arming:
         self._typed_at = max(self._typed_at, at)
         self._typing = True
         self._empty = empty
+        if not empty:
+            self._stays_away_from = ""
 
     def keyed_now_empty(self, empty: bool) -> None:
         """Record whether the message box is empty now, whatever changed it."""
@@ -56,7 +60,11 @@ class Arming:
 
     def focused(self) -> None:
         """Record that the gate has the focus: following proposals need no grace period."""
-        self._typing = False
+        self._typing, self._stays_away_from = False, ""
+
+    def step_away(self) -> None:
+        """Record that the user went to the message box: this proposal does not take the focus from it by itself."""
+        self._stays_away_from = self.painted.proposal_id if self.painted is not None else ""
 
     def paint(self, proposal_id: str, digest: str, at: float) -> None:
         """Record that this proposal is on the screen since `at`."""
@@ -68,7 +76,7 @@ class Arming:
 
     def may_focus(self, now: float) -> bool:
         """Return whether the gate may take the focus from an empty message box."""
-        if self.painted is None or not self._empty:
+        if self.painted is None or not self._empty or self.painted.proposal_id == self._stays_away_from:
             return False
         return not self._typing or now - max(self._typed_at, self.painted.at) >= GRACE
 
@@ -101,7 +109,3 @@ class Arming:
     def decided(self) -> None:
         """Record that the last key decided or scrolled: while it is held, it does nothing else."""
         self._decided_by = self._last[0]
-
-    def left(self, key: str, at: float) -> None:
-        """Record that this key closed an input line. If it is pressed twice in haste, it does not also decide."""
-        self._last, self._decided_by = (key, at), key

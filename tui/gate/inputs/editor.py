@@ -100,6 +100,10 @@ class GateEditor(TextArea):
             return
         event.stop()
         event.prevent_default()
+        self.go_back()
+
+    def go_back(self) -> None:
+        """Leave the editor without keeping the text; if it was changed, ask first."""
         if self.is_changed and not self._asked:
             self._asked = True
             self.post_message(self.Asked())

@@ -49,9 +49,8 @@ class InPlaceEdit:
         """Warn that the changes would be lost."""
         self._view.say(keymap_of(self._panel).named(SURE))
 
-    def drop(self, at: float) -> None:
-        """Close the editor and discard the changes. `at`: time of the key."""
-        self._view.arming.left("escape", at)
+    def drop(self) -> None:
+        """Close the editor and discard the changes."""
         self._close()
 
     def finish(self, text: str) -> None:

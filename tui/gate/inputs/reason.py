@@ -42,9 +42,16 @@ class ReasonInput(Input):
         if name := keymap_of(self).action_of(event.key, "line"):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Given(self.value.strip(), kept=name == "line_keep"))
+            self._give(kept=name == "line_keep")
         else:
             await do_bound(self, event)
+
+    def go_back(self) -> None:
+        """Return to the gate without keeping the reason; the text is there when it is asked for again."""
+        self._give(kept=False)
+
+    def _give(self, *, kept: bool) -> None:
+        self.post_message(self.Given(self.value.strip(), kept=kept))
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -29,7 +29,6 @@ _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
         ("!", "run a command; `!!` hides it from the model"),
         ("\\ {send}", "insert a line, in every terminal"),
     ),
-    "gate": (("{line_drop}", "go back; on the proposal itself: reject it"),),
     "end": (("{to_gate}", "focus these keys"),),
 }
 """What is not an action of its own."""
