@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .config.choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .config.finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
     from .config.finder.recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
     from .config.finder.spec_file import read_finder
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
     from .config.specs.parameters import given_values
     from .config.specs.published import spec_schema
+    from .config.specs.reading import read_spec
     from .config.trust import Trust
     from .config.values import parse_deadline, parse_duration, parse_money, parse_number
     from .facts.changes import Changes, standing_changes

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import sys
 from collections.abc import Callable
 from typing import NoReturn
+
+import click
 
 from .streams import drop_output
 
@@ -19,12 +22,14 @@ LATER = 75
 
 def guarded(work: Callable[[], int]) -> NoReturn:
     """Run `work` and end the process. A mistake of the user becomes one line on stderr and exit code 2."""
-    from rundry.agent import JournalUnwritable, RundryError
+    from rundry.agent import JournalUnwritable, NotTrusted, RundryError
 
     try:
         code = work()
     except JournalUnwritable as error:
         fail(str(error), LATER)
+    except NotTrusted as error:
+        fail(f"{error} {_trusting_line()}")
     except RundryError as error:
         fail(str(error))
     except BrokenPipeError:  # the reader has gone
@@ -38,6 +43,13 @@ def guarded(work: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
+
+
+def _trusting_line() -> str:
+    """Return the command line of this process with `--trust`."""
+    words = sys.argv[1:]
+    has_command = words[:1] == [click.get_current_context().info_name]
+    return shlex.join(["rundry", *words[:has_command], "--trust", *words[has_command:]])
 
 
 def fail(text: str, code: int = 2) -> NoReturn:

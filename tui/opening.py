@@ -91,9 +91,9 @@ def open_resumed(
 ) -> int:
     """Open the screen of a run that is resumed. Return the exit code. Raises RundryError."""
     from .deciding.question import NOT_RECORDED
-    from .setup.resuming import changes_from, find, with_decision
+    from .setup.resuming import changes_from, find_own, with_decision
 
-    path = find(ref, flags)
+    path = find_own(ref, flags)
     changes = with_decision(_with_images(changes_from(flags, hint, path), path), decided)
     _refuse_damage(path, changes)
 
@@ -143,6 +143,7 @@ def _refuse_damage(path: Path, changes: ResumeChanges) -> None:
 
 def open_watched(ref: str | None, flags: Mapping[str, object], *, came_from_parent: bool = False) -> int:
     """Open the screen of a run that another process drives, or that ended. Return the exit code. Raises RundryError."""
+    from .setup.folders import folder_of
     from .setup.resuming import find_any
 
     path = find_any(ref, flags)
@@ -154,6 +155,7 @@ def open_watched(ref: str | None, flags: Mapping[str, object], *, came_from_pare
 
         controller = RunController(Session.attach(path))
         controller.came_from_parent = came_from_parent
+        controller.journals = folder_of(flags)
         return controller
 
     return _open(attach, flags, "watch")

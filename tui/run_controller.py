@@ -40,6 +40,7 @@ from rundry.agent import (
     Undo,
     Unpause,
     ViewState,
+    is_own_journal,
     load_older,
     reduce_all,
 )
@@ -82,6 +83,8 @@ class RunController:
         """The view only shows the run: its link refuses every command."""
         self.sent = 0
         """Number of commands that this view gave to the run, its beginning and its resumptions included."""
+        self.journals: Path | None = None
+        """The folder of the user's journals, if the run may be from elsewhere."""
         self.came_from_parent = False
         """The view was opened from that of the run's parent, to which Esc returns."""
 
@@ -247,6 +250,8 @@ class RunController:
         journal = self.link.journal
         if journal is None:
             raise RundryError("there is no run yet")
+        if self.journals is not None and not is_own_journal(journal.path, self.journals):
+            raise RundryError("this run is not in your folder of journals: use `rundry resume --trust FILE`")
         self.is_commanded = False
         self.link.resume(journal.path, changes)
         self.sent += 1

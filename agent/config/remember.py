@@ -36,4 +36,4 @@ def remember_rule(workspace: Path, rule: Rule, env: dict[str, str]) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
-    trust.trust(workspace)
+    trust.trust_config(workspace)

@@ -25,9 +25,9 @@ Kind = TypeVar("Kind")
 
 JOINED_OPTIONS = ("rules", "hooks", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "mcp")
 """Options whose values from several origins are joined."""
-Source = Literal["flag", "environment", "project", "user", "several", "last choice", "default"]
+Source = Literal["flag", "environment", "file", "project", "user", "several", "last choice", "default"]
 """Where a value comes from. `several`: it was joined from more than one of them."""
-_ORIGINS: dict[Source, str] = {"project": f"project {PROJECT_FILE}", "user": "user config"}
+_ORIGINS: dict[Source, str] = {"file": "spec file", "project": f"project {PROJECT_FILE}", "user": "user config"}
 """Display texts of the sources whose name is not shown as it is."""
 
 
@@ -63,10 +63,7 @@ class Settings:
         self.notes = list(notes)
         """Notes for the person at the start, one line each."""
         if self["api_base"].source == "project":
-            self.notes.append(
-                f"no key goes to {self['api_base'].value}: {PROJECT_FILE} named that server "
-                "(to send one, name it with --api-base)"
-            )
+            self.notes.append(_no_key(self["api_base"].value, PROJECT_FILE))
 
     def __getitem__(self, name: str) -> Setting:
         return self._all[name]
@@ -83,6 +80,13 @@ class Settings:
         """Return these settings with the default of one option."""
         made = copy(self)
         made._all = {**self._all, name: Setting(OPTIONS[name].default, "default")}
+        return made
+
+    def with_server_of_file(self) -> Settings:
+        """Return these settings, with a spec file as the origin of `api_base`."""
+        made = copy(self)
+        made._all = {**self._all, "api_base": replace(self["api_base"], source="file")}
+        made.notes = [*self.notes, _no_key(self["api_base"].value, "the spec file")]
         return made
 
     def get(self, name: str, kind: type[Kind]) -> Kind | None:
@@ -153,7 +157,7 @@ class Settings:
         return str(self["theme"].value)
 
     def model(self) -> ModelSpec | None:
-        """The selected model; None: none was selected. A server named by the workspace never gets a key (11.4)."""
+        """The selected model; None: no model was selected. A server of a project or a spec file gets no key (11.4)."""
         name = self.get("model", str)
         if name is None:
             return None
@@ -164,7 +168,7 @@ class Settings:
             price=cast("tuple[float, float] | None", self["price"].value),
             effort=self.choice("effort", EFFORTS),
             params=dict(cast("dict[str, object]", self["params"].value)),
-            key_from="" if self["api_base"].source == "project" else self.get("key_from", str),
+            key_from="" if self["api_base"].source in ("project", "file") else self.get("key_from", str),
         )
 
 
@@ -200,6 +204,10 @@ def load_settings(
         hooks = with_scripts(cast("list[Hook]", found["hooks"].value), cwd, env, notes, trust=trust)
         found["hooks"] = replace(found["hooks"], value=hooks)
     return Settings({**_last_choice(found, env), **found}, notes, given)
+
+
+def _no_key(server: object, origin: str) -> str:
+    return f"no key goes to {server}: {origin} named that server (to send one, name it with --api-base)"
 
 
 def _last_choice(found: Mapping[str, Setting], env: Mapping[str, str]) -> dict[str, Setting]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..protocol import ConfigError
+from ..system.plain_files import read_plain, walk_folders
 from .folders import Store, user_folder
 
 PROJECT_FILE = ".rundry.toml"
-_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", ".rundry/recipes", ".git/hooks")
+PROJECT_RECIPES = ".rundry/recipes"
+_PARTS = (PROJECT_FILE, ".env", ".rundry/hooks", PROJECT_RECIPES, ".git/hooks")
 _LARGEST = 1 << 20
 """Maximum size in bytes of one file. A larger file is not a config."""
+_MOST_FOLDERS = 5_000
+"""Maximum number of folders in which spec files are looked for: half a second."""
 
 
 def _paths(place: Path) -> list[Path]:
@@ -62,10 +67,23 @@ class Trust:
         return not content.files or self._digests.load().get(_name(workspace)) == content.digest
 
     def trust(self, workspace: Path) -> list[str]:
-        """Trust the workspace until one of its files changes. Returns the names of these files. Raises ConfigError."""
+        """Trust the workspace's files and each of its spec files until they change. Returns their names.
+
+        Raises ConfigError.
+        """
+        specs = {path: hashlib.sha256(data).hexdigest() for path, data in _spec_files(workspace)}
+        self._digests.add({_file(path.resolve()): digest for path, digest in specs.items()})
+        return sorted({*self.trust_config(workspace), *(path.relative_to(workspace).as_posix() for path in specs)})
+
+    def trust_config(self, workspace: Path) -> list[str]:
+        """Trust the workspace's files until one changes, but not its spec files. Returns names. Raises ConfigError."""
         content = Content(workspace)
         self._digests.add({_name(workspace): content.digest})
         return sorted(content.files)
+
+    def file_is_trusted(self, path: Path, digest: str) -> bool:
+        """Return whether the person trusted exactly this spec file. `path`: resolved. Raises ConfigError."""
+        return self._digests.load().get(_file(path)) == digest
 
     def item_is_trusted(self, workspace: Path, place: str, digest: str) -> bool:
         """Return whether the person trusted exactly this content of a skill or slash command. Raises ConfigError."""
@@ -84,6 +102,34 @@ def _name(workspace: Path) -> str:
 def _item(workspace: Path, place: str) -> str:
     """Return the name of a skill or slash command in the store. A resolved path never contains `//`."""
     return f"{_name(workspace)}//{place}"
+
+
+def _file(path: Path) -> str:
+    """Return the name of a spec file in the store. `path`: resolved."""
+    return f"{path.parent}//spec file {path.name}"
+
+
+def _spec_files(workspace: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the spec files of a workspace: TOML with a task. Hidden folders and node_modules have none but recipes."""
+    for number, (folder, folders, files) in enumerate(walk_folders(workspace)):
+        if number == _MOST_FOLDERS:
+            return
+        is_top = Path(folder) == workspace
+        kept = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        folders[:] = [*kept, *([".rundry"] if is_top and ".rundry" in folders else [])]
+        for name in files:
+            path = Path(folder, name)
+            if name.endswith(".toml") and name != PROJECT_FILE and (data := _spec_content(path)) is not None:
+                yield path, data
+
+
+def _spec_content(path: Path) -> bytes | None:
+    """Return the content of a spec file, or None if it is something else."""
+    try:
+        data = read_plain(path, _LARGEST)
+        return data if "task" in tomllib.loads(data.decode()) else None
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _read(path: Path) -> bytes | None:

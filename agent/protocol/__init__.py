@@ -71,6 +71,7 @@ from .errors import (
     JournalError as JournalError,
     JournalUnwritable as JournalUnwritable,
     NewerJournal as NewerJournal,
+    NotTrusted as NotTrusted,
     Refusal as Refusal,
     RundryError as RundryError,
     RunHeld as RunHeld,

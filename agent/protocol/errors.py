@@ -2,7 +2,8 @@
 
 RundryError                 its text is for people: what is wrong, and the fix
 ├── UserError               the user's input cannot be used: exit code 2, nothing changed
-│   └── ConfigError         a value in a config file is wrong; the text says where
+│   ├── ConfigError         a value in a config file is wrong; the text says where
+│   └── NotTrusted          a file chooses what only a trusted one may; the view adds the line to type
 ├── JournalError            the run's file cannot be read or written
 │   ├── NewerJournal        a newer version of this program wrote the file
 │   ├── JournalUnwritable   writing failed during the run: a later attempt may succeed
@@ -22,6 +23,10 @@ class UserError(RundryError):
 
 class ConfigError(UserError):
     """A value in a config file is wrong; the text says in which file and under which key."""
+
+
+class NotTrusted(UserError):
+    """A file chooses what only a trusted one may. The text ends before the command line that trusts it."""
 
 
 class JournalError(RundryError):

@@ -141,7 +141,15 @@ KINDS = {
             lambda _: in_turn(ADD_LINE, finish("looked", "NOTES.md")),
             is_approved=True,
         ),
-        Kind("worker", ["find", "search.toml"], of_worker, lambda _: in_turn(say("")), 2, ["worked.txt"], False),
+        Kind(
+            "worker",
+            ["find", "search.toml", "--trust"],
+            of_worker,
+            lambda _: in_turn(say("")),
+            2,
+            ["worked.txt"],
+            False,
+        ),
         Kind("find", ["find", "search.toml"], of_lenses, lambda _: searching, 2),
         Kind(
             "migrate",
@@ -219,7 +227,7 @@ KINDS = {
         ),
         Kind(
             "repeat",
-            ["find", "search.toml", "--every", "1s", "--steps", "3"],
+            ["find", "search.toml", "--trust", "--every", "1s", "--steps", "3"],
             of_one_item,
             lambda _: in_turn(say("")),
             loose=["worked.txt"],

@@ -30,7 +30,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place.mkdir()
     (place / "worker.py").write_text(WORKER)
     (place / "search.toml").write_text(SPEC)
-    ran = home.run("find", "search.toml", "--headless", "--model", "none", cwd=place)
+    ran = home.run("find", "search.toml", "--trust", "--headless", "--model", "none", cwd=place)
     assert ran.exit_code == 0, ran
     (path,) = home.journals()
     journal = Journal.open(path)

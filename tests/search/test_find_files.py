@@ -147,7 +147,7 @@ def test_a_file_that_is_missing_or_not_text_is_reported(file, tmp_path):
 
 
 def setup_of(path: Path, **flags: object) -> RunSpec:
-    given = {"cwd": str(path.parent), **flags}
+    given = {"cwd": str(path.parent), "trust": True, **flags}
     return FindSetup(requested_search([str(path)], given), given, headless=True).spec("look")
 
 

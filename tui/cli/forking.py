@@ -9,7 +9,7 @@ from rundry.agent import fork_run, plural
 
 from ..border.json_out import print_json
 from ..setup.folders import folder_of
-from ..setup.resuming import find_any
+from ..setup.resuming import find_any_own
 from ..text import one_line, show
 
 _MOST = 12
@@ -19,7 +19,7 @@ _MOST = 12
 def fork(ref: str | None, flags: Mapping[str, object], *, at: int | None, files: bool, as_json: bool) -> int:
     """Create the run and print how to continue it. Return 0, or 1 if files were not restored. Raises RundryError."""
     folder = folder_of(flags)
-    forked = fork_run(find_any(ref, flags), folder, at=at, files=files)
+    forked = fork_run(find_any_own(ref, flags), folder, at=at, files=files)
     if as_json:
         print_json(forked)
         return 1 if forked.left else 0

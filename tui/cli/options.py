@@ -147,7 +147,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "plain": _option("--plain", is_flag=True, help="Lines of words instead of a screen, for screen readers."),
     "quiet": _option("--quiet", is_flag=True, help="No bell, no notification, no title."),
     "cwd": _option("--cwd", metavar="DIR", help="The workspace; default: here."),
-    "trust": _option("--trust", is_flag=True, help="Use this folder's .rundry.toml for this call."),
+    "trust": _option("--trust", is_flag=True, help="Trust this folder's .rundry.toml and the named file, this once."),
     "runs_dir": _option("--runs-dir", metavar="DIR", help="Where journals go (RUNDRY_RUNS_DIR)."),
     "continue": _option("-c", "--continue", "continue_", is_flag=True, help="Continue this folder's newest run."),
 }

@@ -25,6 +25,9 @@ _WHERE = (
 )
 
 
+_TRUST = click.option("--trust", is_flag=True, help="Trust a journal that is not in your folder of journals.")
+
+
 def beside_a_run(cli: click.Group) -> None:
     """Add these commands to the group."""
     for command in (ctl, fork, verify, handoffs, export, report, approve, reject, check, backup):
@@ -65,6 +68,7 @@ def ctl(words: tuple[str, ...], as_json: bool, **flags: object) -> None:
 @click.command(short_help="Start a new run from a step of another one.")
 @click.argument("run_", metavar="[RUN]", required=False)
 @click.option("--at", type=WholeNumber(0), metavar="STEP", help="State after this step; default: the newest.")
+@_TRUST
 @click.option("--files", is_flag=True, help="Also restore the files, except those that someone else changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def fork(run_: str | None, at: int | None, files: bool, as_json: bool, **flags: object) -> None:
@@ -85,6 +89,7 @@ class _Verify(click.Command):
 
 @click.command(cls=_Verify, short_help="Check the result of an ended run in a clean checkout.")
 @click.argument("run_", metavar="[RUN]", required=False)
+@_TRUST
 @click.option("--with", "command", metavar="CMD", help="Run this command there; default: the checks of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(run_: str | None, command: str | None, as_json: bool, **flags: object) -> None:

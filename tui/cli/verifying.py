@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rundry.agent import Confirmation, Confirmed, confirmation_words, verify_run
 
 from ..border.json_out import print_json
-from ..setup.resuming import find_any
+from ..setup.resuming import find_any_own
 from ..text import one_line, show
 
 EXIT_CODES = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED: 6}
@@ -18,7 +18,7 @@ EXIT_CODES = {Confirmed.PASSED: 0, Confirmed.FAILED: 1, Confirmed.NOT_CONFIRMED:
 
 def verify(ref: str | None, flags: Mapping[str, object], *, command: str | None, as_json: bool) -> int:
     """Run the checks and print one line. Return the exit code. Raises RundryError."""
-    verified = asyncio.run(verify_run(find_any(ref, flags), command, os.environ))
+    verified = asyncio.run(verify_run(find_any_own(ref, flags), command, os.environ))
     if as_json:
         print_json(verified)
         return EXIT_CODES[verified.result]

@@ -23,7 +23,7 @@ from rundry.agent import (
 )
 
 from ..headless.output import Output
-from ..setup.resuming import find
+from ..setup.resuming import find_own
 from ..text import one_line, path_line
 from .question import NOT_RECORDED, Declined, chosen, confirm_result, has_terminal, is_about_result, what_of
 
@@ -47,7 +47,7 @@ def decide(
     A live run takes the decision from its inbox. One that nobody drives is resumed with it, on the screen if `output`
     is None and there is a terminal.
     """
-    path = find(ref, flags)
+    path = find_own(ref, flags)
     run_id, state = _read(path)
     is_live = holder(path) is not None
     suspect = None if is_live else suspect_result(state)

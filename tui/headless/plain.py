@@ -26,7 +26,7 @@ from rundry.agent import (
 from ..attaching import images_of_task, with_hint_images
 from ..deciding.question import NOT_RECORDED
 from ..ending import LATER
-from ..setup.resuming import changes_from, find, with_decision
+from ..setup.resuming import changes_from, find_own, with_decision
 from ..setup.start import Setup
 from ..streams import OutputFailed, drop_output
 from ..text import one_line
@@ -127,7 +127,7 @@ def resumption(
     decided: ResumeChanges | None = None,
 ) -> Resumption:
     """Find the run to resume, and print its earlier events. Raises RundryError."""
-    path = find(ref, flags)
+    path = find_own(ref, flags)
     changes = with_decision(changes_from(flags, hint, path), decided)
     printer = _printer(output, flags)
     journal = Journal.open(path)

@@ -21,6 +21,7 @@ from rundry.agent import (
     Recipe,
     RunSpec,
     SearchRequest,
+    Settings,
     UserError,
     list_runs,
     migration_concurrency,
@@ -32,7 +33,7 @@ from rundry.agent import (
 )
 
 from .folders import workspace_of
-from .recipes import is_spec, search_of_word
+from .recipes import is_spec, search_of_word, without_key
 from .start import Setup
 
 
@@ -92,6 +93,9 @@ class FindSetup(Setup):
         given = {name: value for name, value in flags.items() if value not in (None, False, ())}
         pages = {"steps": given["max_pages"]} if "max_pages" in given else {}
         super().__init__({**wanted.options, **given, **pages, "loop": "until-dry"}, headless=headless)
+
+    def _load(self) -> Settings:
+        return without_key(super()._load(), self.wanted, self._flags)
 
     def spec(self, task: str) -> RunSpec:
         """Return the spec.

@@ -23,6 +23,7 @@ from rundry.agent import (
     last_end,
     plural,
     quoted_at,
+    require_own_journal,
 )
 
 from ..exports.findings.rows import FoundRow, findings_of
@@ -91,8 +92,11 @@ class FixSetup(Setup):
 
 
 def source_of(ref: str, flags: Mapping[str, object]) -> Path:
-    """Return the journal of the search. Raises UserError."""
-    return find_run(ref, folder_of(flags), None)
+    """Return the journal of the search. Raises UserError, NotTrusted."""
+    folder = folder_of(flags)
+    path = find_run(ref, folder, None)
+    require_own_journal(path, folder, trust=bool(flags.get("trust")))
+    return path
 
 
 def _finished_search(journal: Journal) -> RunSpec:

@@ -10,17 +10,21 @@ from typing import cast
 import msgspec
 
 from rundry.agent import (
+    FileTrust,
     GoalRequest,
     ModelSpec,
     Recipes,
     RunSpec,
     SearchRequest,
+    Settings,
     UserError,
+    file_trust,
     given_values,
     is_name,
     load_settings,
     read_finder,
     read_goal,
+    read_spec,
 )
 
 from .folders import workspace_of
@@ -44,8 +48,9 @@ def set_values(flags: Mapping[str, object]) -> dict[str, str]:
 def search_of_word(word: str, flags: Mapping[str, object]) -> SearchRequest:
     """Return the search of a spec file or a recipe. Raises UserError."""
     given, workspace = set_values(flags), workspace_of(flags)
-    path, data, origin = _file(word, flags)
-    return read_finder(path, given, workspace=workspace, data=data, of_project=origin == "project", word=word)
+    path, data, of_project, trust = _file(word, flags)
+    wanted = read_finder(path, given, workspace=workspace, data=data, of_project=of_project, word=word, trust=trust)
+    return msgspec.structs.replace(wanted, is_own=trust.is_own)
 
 
 def goal_of_word(words: Sequence[str], flags: Mapping[str, object], *, by_name: bool) -> GoalRequest | None:
@@ -61,8 +66,9 @@ def goal_of_word(words: Sequence[str], flags: Mapping[str, object], *, by_name: 
     elif not is_file and not (by_name and is_name(word) and _is_recipe(word, flags)):
         return None
     given, workspace = set_values(flags), workspace_of(flags)
-    path, data, origin = _file(word, flags)
-    return read_goal(path, given, workspace=workspace, data=data, of_project=origin == "project", word=word)
+    path, data, of_project, trust = _file(word, flags)
+    wanted = read_goal(path, given, workspace=workspace, data=data, of_project=of_project, word=word, trust=trust)
+    return msgspec.structs.replace(wanted, is_own=trust.is_own)
 
 
 def is_spec(word: str, flags: Mapping[str, object]) -> bool:
@@ -74,16 +80,27 @@ def _is_recipe(word: str, flags: Mapping[str, object]) -> bool:
     return recipes_of(flags).file(word) is not None
 
 
-def _file(word: str, flags: Mapping[str, object]) -> tuple[Path, bytes | None, str]:
-    """Return the path, the content if it was read already, and the origin: `user`, `project` or nothing."""
-    if not is_name(word):
-        return Path(word), None, ""
-    recipes = recipes_of(flags)
-    if (found := recipes.file(word)) is not None:
-        return found
-    if flags.get("set_") or not Path(word).exists():
-        raise UserError(recipes.unknown(word))
-    return Path(word), None, ""
+def _file(word: str, flags: Mapping[str, object]) -> tuple[Path, bytes | None, bool, FileTrust]:
+    """Return path, content, whether it is a recipe of a project, and the trust in it. None: it cannot be read."""
+    if is_name(word):
+        recipes = recipes_of(flags)
+        if (found := recipes.file(word)) is not None:  # a project's recipes are listed only if they are trusted
+            path, data, origin = found
+            return path, data, origin == "project", FileTrust(is_own=origin == "user", is_trusted=True)
+        if flags.get("set_") or not Path(word).exists():
+            raise UserError(recipes.unknown(word))
+    path = Path(word)
+    try:
+        data = read_spec(path)
+    except OSError:
+        return path, None, False, FileTrust(is_own=False, is_trusted=False)  # the reader says why
+    return path, data, False, file_trust(path, data, os.environ, trust=bool(flags.get("trust")))
+
+
+def without_key(settings: Settings, wanted: GoalRequest | SearchRequest, flags: Mapping[str, object]) -> Settings:
+    """Return the settings; a server that a file named which is not the user's own gets no key (11.4)."""
+    is_of_file = "api_base" in wanted.options and flags.get("api_base") == wanted.options["api_base"]
+    return settings.with_server_of_file() if is_of_file and not wanted.is_own else settings
 
 
 class GoalSetup(Setup):
@@ -97,6 +114,9 @@ class GoalSetup(Setup):
         self._gate_is_flag = flags.get("gate") is not None
         given = {name: value for name, value in flags.items() if value not in (None, False, ())}
         super().__init__({**wanted.options, **given}, headless=headless, prints_answer=prints_answer)
+
+    def _load(self) -> Settings:
+        return without_key(super()._load(), self.wanted, self._flags)
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
         """Return the spec. Only a flag of the command line allows commands without a sandbox, not a file."""

@@ -27,6 +27,7 @@ from rundry.agent import (
     list_runs,
     misfit,
     read_executor,
+    require_own_journal,
     run_state,
 )
 
@@ -39,6 +40,21 @@ _LIMITS = {"steps": "steps", "tokens": "tokens", "usd": "usd", "time": "seconds"
 def find(ref: str | None, flags: Mapping[str, object]) -> Path:
     """Return the journal that `ref` names; without it, this workspace's newest unfinished run. Raises UserError."""
     return find_run(ref, folder_of(flags), workspace_of(flags))
+
+
+def find_own(ref: str | None, flags: Mapping[str, object]) -> Path:
+    """Return `find()` of a run that is going to continue. Raises NotTrusted for a journal from elsewhere, UserError."""
+    return _trusted(find(ref, flags), flags)
+
+
+def find_any_own(ref: str | None, flags: Mapping[str, object]) -> Path:
+    """Return `find_any()` of a run whose checks run or that is continued. Raises as `find_own()`."""
+    return _trusted(find_any(ref, flags), flags)
+
+
+def _trusted(path: Path, flags: Mapping[str, object]) -> Path:
+    require_own_journal(path, folder_of(flags), trust=bool(flags.get("trust")))
+    return path
 
 
 def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:

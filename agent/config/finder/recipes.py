@@ -52,6 +52,10 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Limits that the spec file sets; a config file does not override these."""
     values: dict[str, ParameterValue] = {}
     """The values of the file's parameters, which are filled in already."""
+    is_own: bool = True
+    """The user made the search: by options, or by a file in their config folder."""
+    choices: list[str] = []
+    """Keys of the file that choose what runs or where data goes."""
     requires_verifiers: bool = False
     """The user requested verifiers: without a model, the search is refused instead of skipping the verdicts."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from ...protocol import FinderSpec, LeadsSpec, Lens, Recipe, Seed, UserError, WorkerSpec
+from ..choices import FileTrust, choices_of
 from ..specs.filling import fill
 from ..specs.options import refuse_server, shared_options
 from ..specs.problems import SpecProblem
@@ -26,12 +27,14 @@ def read_finder(
     data: bytes | None = None,
     of_project: bool = False,
     word: str | None = None,
+    trust: FileTrust | None = None,
 ) -> SearchRequest:
     """Read the search in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
     `given`: values of parameters, by name. `workspace`: where their paths start; default: the current folder.
     `data`: the content of the file, if it was read already. `of_project`: it must not name a server, because a key
-    could be sent there. `word`: how the user named the file, for messages.
+    could be sent there. `word`: how the user named the file, for messages. `trust`: raises NotTrusted for a file that
+    chooses more than it may; None: the caller does not run it.
     """
     spec = SpecText(path, data)
     with spec.located():
@@ -39,7 +42,9 @@ def read_finder(
         wanted = search_of(spec, given or {}, workspace or Path.cwd())
         if of_project:
             refuse_server(wanted.options)
-        return wanted
+    if trust is not None:
+        trust.require(path, wanted.choices)
+    return wanted
 
 
 def search_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) -> SearchRequest:
@@ -72,6 +77,7 @@ def search_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) 
         task=file.task.strip(),
         finder=finder if file.migrate is None else _migration(finder, file.migrate, set_here),
         options=_options(file),
+        choices=choices_of(file),
         limits=["refuters" if name == "sceptics" else name for name in set_here],
         requires_verifiers=bool(file.refute.sceptics),
         values=values,

@@ -9,6 +9,7 @@ import msgspec
 
 from ...protocol import FilledFile
 from ...protocol.tools.traits import TOOL_TRAITS
+from ..choices import FileTrust, choices_of
 from ..limits import did_you_mean
 from .filling import fill
 from .goal_tables import GoalFile
@@ -29,6 +30,10 @@ class GoalRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[str]
     """The only tools that the model gets; empty: all."""
     source: FilledFile
+    is_own: bool = True
+    """The file is in the user's config folder."""
+    choices: list[str] = []
+    """Keys of the file that choose what runs or where data goes."""
 
 
 def read_goal(
@@ -39,12 +44,14 @@ def read_goal(
     data: bytes | None = None,
     of_project: bool = False,
     word: str | None = None,
+    trust: FileTrust | None = None,
 ) -> GoalRequest:
     """Read the goal run in that file. Raises UserError: one line with the file, the line, the key and the fix.
 
     `given`: values of parameters, by name. `workspace`: where their paths start. `data`: the content of the file, if
     it was read already. `of_project`: it must not name a server, because a key could be sent there. `word`: how the
-    user named the file, for messages.
+    user named the file, for messages. `trust`: raises NotTrusted for a file that chooses more than it may; None: the
+    caller does not run it.
     """
     spec = SpecText(path, data)
     with spec.located():
@@ -52,7 +59,9 @@ def read_goal(
         wanted = goal_of(spec, given, workspace)
         if of_project:
             refuse_server(wanted.options)
-        return wanted
+    if trust is not None:
+        trust.require(path, wanted.choices)
+    return wanted
 
 
 def goal_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) -> GoalRequest:
@@ -69,4 +78,10 @@ def goal_of(spec: SpecText, given: Mapping[str, str] | None, workspace: Path) ->
     if file.gate.on_ask is not None:
         options["on_ask"] = file.gate.on_ask
     source = FilledFile(path=str(spec.path), values=dict(values))
-    return GoalRequest(task=file.task.strip(), options={**options, "loop": "goal"}, tools=file.tools, source=source)
+    return GoalRequest(
+        task=file.task.strip(),
+        options={**options, "loop": "goal"},
+        tools=file.tools,
+        source=source,
+        choices=choices_of(file),
+    )

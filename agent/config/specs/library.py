@@ -14,7 +14,7 @@ from ...system.plain_files import read_plain
 from ..finder.spec_file import search_of
 from ..folders import user_folder
 from ..limits import did_you_mean
-from ..trust import Content, Trust
+from ..trust import PROJECT_RECIPES, Content, Trust
 from .built_in import BUILT_IN
 from .goal_file import goal_of
 from .options import refuse_server
@@ -24,7 +24,6 @@ from .schema import SpecKind
 from .tables import ParameterTable, ParameterValue
 
 RecipeOrigin = Literal["built-in", "user", "project"]
-PROJECT_RECIPES = ".rundry/recipes"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _File = tuple[Path, bytes | None]
 """A file with its content; None: it cannot be read."""

@@ -27,6 +27,11 @@ _COMMANDS: Mapping[SpecKind, str] = {"find": "rundry find", "goal": "rundry run"
 _MEANINGS: Mapping[SpecKind, str] = {"find": "a search", "goal": "a goal run"}
 
 
+def read_spec(path: Path) -> bytes:
+    """Return the content of a spec file. Raises OSError."""
+    return read_plain(path, _LARGEST)
+
+
 class SpecText:
     """The content of a spec file, which is not checked yet."""
 
@@ -34,7 +39,7 @@ class SpecText:
         """`data`: the content, if it was read already. Raises UserError for a file that is not TOML."""
         self.path = path
         try:
-            self.text = (read_plain(path, _LARGEST) if data is None else data).decode()
+            self.text = (read_spec(path) if data is None else data).decode()
             self.raw: dict[str, Any] = tomllib.loads(self.text)
         except OSError as error:
             raise UserError(f"{path}: {error.strerror or error}: name a spec file, a recipe or a --recipe") from None

@@ -237,7 +237,7 @@ def test_the_findings_of_a_search_that_ran_are_exported(home: Home, project: Pat
     seeds = "".join(f'[[seed]]\nkind = "file"\nvalue = "{name}"\n' for name in ("a.py", "worker.py"))
     worker = f'[worker]\ncommand = ["{sys.executable}", "worker.py"]\n'
     (project / "search.toml").write_text(f'task = "find old words"\n{seeds}{worker}')
-    ran = home.run("find", "search.toml", "--headless", cwd=project)
+    ran = home.run("find", "search.toml", "--trust", "--headless", cwd=project)
     assert ran.exit_code == 0, ran
     (result,) = json.loads(export(home, project, "--format", "sarif").stdout)["runs"][0]["results"]
     assert result["ruleId"] == "finding"

@@ -162,11 +162,11 @@ def test_limits_of_a_search_come_from_the_command_line_its_file_and_the_config(h
         'task = "look"\nretries = 2\n[dry]\npasses = 3\n[[seed]]\nkind = "value"\nvalue = "x"\n'
         '[worker]\ncommand = ["./worker.sh"]\n[quota]\nread_file = "3/min"\n'
     )
-    ran = home.run("find", "search.toml", "--headless", "--json", "--dry-passes", "1", cwd=project)
+    ran = home.run("find", "search.toml", "--trust", "--headless", "--json", "--dry-passes", "1", cwd=project)
     assert ran.exit_code == 0, ran
     finder = ran.events[0]["finder"]
     assert (finder["dry_passes"], finder["retries"], finder["concurrency"]) == (1, 2, 4)
-    wrong = home.run("find", "search.toml", "--headless", "--concurrency", "0", cwd=project)
+    wrong = home.run("find", "search.toml", "--trust", "--headless", "--concurrency", "0", cwd=project)
     assert (wrong.exit_code, "--concurrency" in wrong.stderr) == (2, True), wrong
     crawl = ["find", "--recipe", "crawl", "http://127.0.0.1:9/", "--headless", "--refuters", "2"]
     wrong = home.run(*crawl, cwd=project)

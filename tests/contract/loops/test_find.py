@@ -129,7 +129,7 @@ def test_a_crawl_says_little_and_its_last_line_how_it_ended(home: Home, place: P
         url = f"{site.url}/broken"
         spec_file = f'task = "t"\nretries = 0\n[[seed]]\nkind = "url"\nvalue = "{url}"\n[worker]\nrecipe = "crawl"\n'
         (place / "c.toml").write_text(spec_file)
-        failed = home.run("find", "c.toml", "--headless", cwd=place)
+        failed = home.run("find", "c.toml", "--trust", "--headless", cwd=place)
         short = home.run("find", "--recipe", "crawl", f"{site.url}/page/0", "--headless", "--max-pages", "5", cwd=place)
         on = home.run(
             "find", "--recipe", "crawl", f"{site.url}/page/0", "--headless", "--resume", "--steps", "none", cwd=place
@@ -198,7 +198,7 @@ def test_research_ends_with_its_passes_and_the_findings_on_stdout(home: Home, pl
 
 def test_a_worker_that_prints_no_json_has_failed_and_its_item_is_named(home: Home, place: Path):
     file = spec(place, "print('no json at all')", retries=1)
-    ran = home.run("find", file, "--headless", "--json", cwd=place)
+    ran = home.run("find", "--trust", file, "--headless", "--json", cwd=place)
     assert ran.exit_code == 6, ran
     assert (ran.outcome["reason"], ran.outcome["complete"], ran.outcome["failed_items"]) == ("dry", False, ["start"])
     failed = ran.of("item_failed")
@@ -208,7 +208,7 @@ def test_a_worker_that_prints_no_json_has_failed_and_its_item_is_named(home: Hom
 
 def test_what_a_worker_finds_without_a_model_is_reported_as_unverified(home: Home, place: Path):
     body = 'print(json.dumps({"findings": [{"title": "odd"}]}))'
-    ran = home.run("find", spec(place, body), "--headless", cwd=place)
+    ran = home.run("find", "--trust", spec(place, body), "--headless", cwd=place)
     assert ran.exit_code == 0 and "1 found and not judged" in last(ran) and "confirmed" not in last(ran), ran
     assert ran.stdout.split() == ["Not", "judged:", "-", "odd"], ran
 
@@ -220,7 +220,7 @@ def test_a_worker_that_finds_itself_under_other_spellings_ends(home: Home, place
     )
     (place / "link").symlink_to("a.txt")
     file = spec(place, body, kind="file", value="a.txt")
-    ran = home.run("find", file, "--headless", "--json", cwd=place)
+    ran = home.run("find", "--trust", file, "--headless", "--json", cwd=place)
     assert (ran.exit_code, ran.outcome["reason"], ran.outcome["steps"]) == (0, "dry", 1), ran
     assert ran.outcome["seen"] == 1
     assert {e["key"] for e in ran.of("item_duplicate")} == {str(place / "a.txt")}
@@ -233,7 +233,7 @@ def test_an_item_of_a_megabyte_is_an_item_like_others(home: Home, place: Path):
         "found = [('value', big), ('file', big), ('url', 'http://h/' + big)] if item['value'] == 'start' else []\n"
         "print(json.dumps({'items': [{'kind': k, 'value': v} for k, v in found], 'reason': str(len(item['value']))}))"
     )
-    ran = home.run("find", spec(place, body), "--headless", "--json", cwd=place)
+    ran = home.run("find", "--trust", spec(place, body), "--headless", "--json", cwd=place)
     assert ran.exit_code == 0, f"{ran.exit_code} {ran.stderr[-2000:]}"
     assert ran.outcome["seen"] == 4
     reasons = [e["reason"] for e in ran.of("work_finished")]
@@ -282,7 +282,7 @@ def test_many_items_at_once_are_counted_and_keep_nobody_from_writing(home: Home,
     )
     writer = Writer(home, place / "unused.db")
     writer.start()
-    ran = home.run("find", spec(place, body, steps=4), "--headless", cwd=place)
+    ran = home.run("find", "--trust", spec(place, body, steps=4), "--headless", cwd=place)
     writer.stop.set()
     writer.join()
     assert ran.exit_code == 3, ran

@@ -59,7 +59,8 @@ def finds(folder: Path, *names: str) -> None:
 
 def started(home: Home, folder: Path, *more: str, every: str = "1h") -> Running:
     limits = more or ("--steps", "50")
-    return home.start("find", "../search.toml", "--every", every, *limits, "--headless", "--json", cwd=folder)
+    argv = ["find", "../search.toml", "--trust", "--every", every, *limits, "--headless", "--json"]
+    return home.start(*argv, cwd=folder)
 
 
 def ctl(home: Home, folder: Path, *verb: str) -> None:
@@ -99,7 +100,7 @@ def test_the_next_search_starts_at_its_time(home: Home, folder: Path):
 
 
 def test_lines_without_json_name_new_findings(home: Home, folder: Path):
-    ran = home.run("find", "../search.toml", "--every", "1s", "--steps", "2", "--headless", cwd=folder)
+    ran = home.run("find", "../search.toml", "--trust", "--every", "1s", "--steps", "2", "--headless", cwd=folder)
     lines = ran.stderr.splitlines()
     assert "run 1  new: a is bad (a)" in lines and "run 2  nothing new" in lines, ran
     assert (ran.exit_code, lines[-1].startswith("-> budget after 2 steps")) == (3, True), ran
@@ -209,6 +210,6 @@ def exported(home: Home, folder: Path, run_id: str) -> list[str]:
     ],
 )
 def test_a_repeated_search_that_cannot_be_is_refused_in_one_line(home: Home, folder: Path, more: list[str], said: str):
-    ran = home.run("find", "../search.toml", *more, "--headless", cwd=folder)
+    ran = home.run("find", "../search.toml", "--trust", *more, "--headless", cwd=folder)
     assert ran.exit_code == 2 and said in ran.stderr and len(ran.stderr.splitlines()) == 1, ran
     assert not home.journals()

@@ -146,7 +146,8 @@ def test_a_goal_file_opens_the_screen_with_its_task(home: Home, recipes: Path, t
     project = make_project(tmp_path / "project")
     shutil.copy(recipes / "make-tests-pass.toml", project)
     with ScriptedServer([Turn(text="I look at it.", hold_after=1)]) as server:
-        argv = ["run", "make-tests-pass.toml", "--set", "path=tests", "--model", "fake", "--api-base", server.base_url]
+        argv = ["run", "make-tests-pass.toml", "--trust", "--set", "path=tests"]
+        argv += ["--model", "fake", "--api-base", server.base_url]
         with home.screen(*argv, cwd=project) as screen:
             screen.wait_for("Make the tests in tests pass.")
             screen.wait_for("2 failing")

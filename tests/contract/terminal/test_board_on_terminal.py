@@ -31,7 +31,7 @@ def test_the_editor_opens_the_cited_line_where_it_is_now_and_a_verdict_after_the
     home: Home, project: Path, tmp_path: Path
 ):
     searched(project)
-    assert home.run("find", "search.toml", "--headless", cwd=project).exit_code == 0
+    assert home.run("find", "search.toml", "--trust", "--headless", cwd=project).exit_code == 0
     source = (project / "a.py").read_text()
     (project / "a.py").write_text("new first line\n" + source.replace("line 20\n", "another line\n"))
     editor = tmp_path / "vim"

@@ -66,7 +66,7 @@ def expected() -> dict[str, str]:
 
 def _start(home: Home, place: Path, cluster: DaskCluster) -> subprocess.Popen[bytes]:
     """Start the search, or resume it if its journal exists."""
-    words = ["find", "search.toml", "--executor", cluster.executor, "--headless"]
+    words = ["find", "search.toml", "--trust", "--executor", cluster.executor, "--headless"]
     if home.journals():
         words.append("--resume")
     log = (place.parent / "runner.log").open("ab")

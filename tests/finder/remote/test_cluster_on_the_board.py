@@ -15,7 +15,7 @@ _WORKER = re.compile(r":\d{4,5} +[0-2]/2 +\d+ items? +\d+ %")
 
 def test_the_events_name_the_workers_with_their_load_and_an_item(home: Home, place: Path):
     write_search(place, seconds=0.2)
-    ran = home.run("find", "search.toml", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
+    ran = home.run("find", "search.toml", "--trust", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
     assert ran.exit_code == 0, ran
     seen = ran.of("workers_seen")
     assert any(len(event["workers"]) == 2 for event in seen)
@@ -33,7 +33,7 @@ def test_the_board_shows_how_many_threads_are_busy_and_what_each_worker_does(
 ):
     write_search(place, seconds=0.3, size=100_000)
     with home.screen(
-        "find", "search.toml", "--executor", "dask:2x2", cwd=place, rows=rows, columns=columns
+        "find", "search.toml", "--trust", "--executor", "dask:2x2", cwd=place, rows=rows, columns=columns
     ) as terminal:
         terminal.wait_for("in flight")
         if columns < 100:
@@ -47,6 +47,6 @@ def test_the_board_shows_how_many_threads_are_busy_and_what_each_worker_does(
 
 def test_a_search_without_a_cluster_has_no_workers_on_its_board(home: Home, place: Path):
     write_search(place, seconds=0.3)
-    with home.screen("find", "search.toml", cwd=place, rows=40, columns=120) as terminal:
+    with home.screen("find", "search.toml", "--trust", cwd=place, rows=40, columns=120) as terminal:
         text = terminal.wait_for("in flight")
         assert "threads busy" not in text

@@ -76,7 +76,7 @@ def ours(tmp_path: Path) -> Certificate:
 
 
 def argv_of(executor: str) -> list[str]:
-    return ["find", "search.toml", "--executor", executor, "--headless"]
+    return ["find", "search.toml", "--trust", "--executor", executor, "--headless"]
 
 
 def assert_one_line(ran: Ran, home: Home, *words: str) -> None:

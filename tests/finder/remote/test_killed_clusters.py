@@ -23,7 +23,7 @@ def test_a_search_whose_cluster_is_killed_in_parts_ends_with_all_keys(tmp_path: 
 @pytest.mark.long
 def test_a_killed_local_cluster_is_started_again_and_no_key_is_lost(home: Home, place: Path):
     write_search(place, seconds=0.05)
-    running = home.start("find", "search.toml", "--executor", "dask:1x4", "--headless", "--json", cwd=place)
+    running = home.start("find", "search.toml", "--trust", "--executor", "dask:1x4", "--headless", "--json", cwd=place)
     running.wait_event("work_finished")
     (host,) = children_named(running.pid, "remote.local_cluster")
     host.kill()
@@ -34,7 +34,7 @@ def test_a_killed_local_cluster_is_started_again_and_no_key_is_lost(home: Home, 
 
 def test_a_killed_runner_leaves_no_process_of_its_local_cluster(home: Home, place: Path):
     write_search(place, seconds=0.2)
-    running = home.start("find", "search.toml", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
+    running = home.start("find", "search.toml", "--trust", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
     running.wait_event("work_finished")
     below = children_named(running.pid, "")
     assert len(below) >= 4

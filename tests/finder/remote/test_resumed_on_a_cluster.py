@@ -41,7 +41,7 @@ def kill(running: Running) -> None:
 @pytest.mark.long
 def test_a_killed_runner_leaves_no_process_or_port_and_its_resumed_search_ends_with_all_keys(home: Home, place: Path):
     write_search(place, seconds=0.1)
-    argv = ["find", "search.toml", "--executor", "dask:2x2", "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--executor", "dask:2x2", "--headless", "--json"]
     running = home.start(*argv, cwd=place)
     running.wait_event("work_finished")
     below = children_named(running.pid, "")
@@ -60,7 +60,7 @@ def test_a_killed_runner_leaves_no_process_or_port_and_its_resumed_search_ends_w
 @pytest.mark.long
 def test_a_resumed_search_moves_to_another_scheduler_and_stays_there(home: Home, place: Path, tmp_path: Path):
     write_search(place, seconds=0.05)
-    argv = ["find", "search.toml", "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--headless", "--json"]
     with DaskCluster(tmp_path, workers=1) as first:
         kill(home.start(*argv, "--executor", first.executor, cwd=place))
     with DaskCluster(tmp_path, workers=1) as second:
@@ -82,7 +82,9 @@ def test_a_resumed_search_whose_scheduler_is_gone_is_one_line_and_the_run_stays_
 ):
     write_search(place, seconds=0.05)
     with DaskCluster(tmp_path, workers=1) as gone:
-        kill(home.start("find", "search.toml", "--headless", "--json", "--executor", gone.executor, cwd=place))
+        kill(
+            home.start("find", "search.toml", "--trust", "--headless", "--json", "--executor", gone.executor, cwd=place)
+        )
     before = states_of(home.journals()[0])
     more = [option, "dask://127.0.0.1:9"] if option is not None else []
     ran = home.run("resume", home.journals()[0].stem, *more, "--headless", cwd=place)

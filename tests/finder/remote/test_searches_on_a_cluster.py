@@ -19,9 +19,9 @@ KEY = "sk-canary-000000000000"
 def test_a_search_on_a_local_cluster_ends_with_the_keys_of_the_plain_pool_and_leaves_no_process(
     home: Home, place: Path
 ):
-    plain = home.run("find", "search.toml", "--headless", cwd=place)
+    plain = home.run("find", "search.toml", "--trust", "--headless", cwd=place)
     assert plain.exit_code == 0, plain
-    ran = home.run("find", "search.toml", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
+    ran = home.run("find", "search.toml", "--trust", "--executor", "dask:2x2", "--headless", "--json", cwd=place)
     assert ran.exit_code == 0, ran
     assert ran.outcome["reason"] == "dry"
     ours, theirs = (states_of(path) for path in home.journals())
@@ -33,8 +33,8 @@ def test_a_search_on_a_local_cluster_ends_with_the_keys_of_the_plain_pool_and_le
 def test_a_search_on_a_scheduler_that_runs_ends_with_the_keys_of_the_plain_pool(
     home: Home, place: Path, cluster: DaskCluster
 ):
-    home.run("find", "search.toml", "--headless", cwd=place)
-    ran = home.run("find", "search.toml", "--executor", cluster.executor, "--headless", cwd=place)
+    home.run("find", "search.toml", "--trust", "--headless", cwd=place)
+    ran = home.run("find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", cwd=place)
     assert ran.exit_code == 0, ran
     ours, theirs = (states_of(path) for path in home.journals())
     assert ours == theirs
@@ -62,7 +62,17 @@ def test_a_command_on_a_worker_gets_named_variables_and_no_keys(home: Home, plac
         " or n.endswith('API_KEY'))) + os.environ.get('CANARY_NAMED', '')}\n"
     )
     env = {"OPENAI_API_KEY": KEY, "CANARY_NAMED": "named-value", "CANARY_TOKEN": "secret-value"}
-    argv = ["find", "search.toml", "--executor", "dask:1x1", "--sandbox-env", "CANARY_NAMED", "--headless", "--json"]
+    argv = [
+        "find",
+        "search.toml",
+        "--trust",
+        "--executor",
+        "dask:1x1",
+        "--sandbox-env",
+        "CANARY_NAMED",
+        "--headless",
+        "--json",
+    ]
     ran = home.run(*argv, cwd=place, env=env)
     assert ran.exit_code == 0, ran
     (end,) = ran.of("work_finished")
@@ -88,7 +98,7 @@ def test_a_cluster_that_cannot_be_used_is_one_line_and_no_journal(
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))  # nobody listens
         asked = executor.format(port=one.getsockname()[1])
-        ran = home.run("find", "search.toml", "--executor", asked, "--headless", "--json", cwd=place)
+        ran = home.run("find", "search.toml", "--trust", "--executor", asked, "--headless", "--json", cwd=place)
     assert ran.exit_code == 2, ran
     assert ran.stdout == ""
     assert len(ran.stderr.strip().splitlines()) == 1, ran
@@ -104,7 +114,7 @@ def test_a_worker_with_another_version_of_rundry_is_refused_in_one_line(
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: rundry\nVersion: 9.9.9\n")
     cluster.add_other(env={"PYTHONPATH": str(other.parent)})
-    ran = home.run("find", "search.toml", "--executor", cluster.executor, "--headless", cwd=place)
+    ran = home.run("find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", cwd=place)
     assert ran.exit_code == 2, ran
     assert "rundry 9.9.9, the runner has" in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1, ran
@@ -113,7 +123,7 @@ def test_a_worker_with_another_version_of_rundry_is_refused_in_one_line(
 
 def test_a_result_that_is_too_large_fails_its_item_and_not_the_cluster(home: Home, place: Path):
     (place / "tool.py").write_text("def work(item):\n    return {'reason': 'x' * 17_000_000}\n")
-    argv = ["find", "search.toml", "--executor", "dask:1x1", "--retries", "0", "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--executor", "dask:1x1", "--retries", "0", "--headless", "--json"]
     ran = home.run(*argv, cwd=place)
     (failed,) = ran.of("item_failed")
     assert "16,000,000" in failed["error"]
@@ -121,14 +131,14 @@ def test_a_result_that_is_too_large_fails_its_item_and_not_the_cluster(home: Hom
 
 def test_many_quick_items_are_all_worked(home: Home, place: Path, cluster: DaskCluster):
     write_search(place, seconds=0.0, size=600)
-    argv = ["find", "search.toml", "--executor", cluster.executor, "--concurrency", "256", "--headless"]
+    argv = ["find", "search.toml", "--trust", "--executor", cluster.executor, "--concurrency", "256", "--headless"]
     ran = home.run(*argv, cwd=place)
     assert ran.exit_code == 0, ran
     assert len(states_of(home.journals()[0])) == 600
 
 
 def test_a_resumed_search_without_a_cluster_refuses_one(home: Home, place: Path):
-    argv = ["find", "search.toml", "--headless"]
+    argv = ["find", "search.toml", "--trust", "--headless"]
     assert home.run(*argv, "--steps", "5", cwd=place).exit_code != 0
     journal = states_of(home.journals()[0])
     ran = home.run(*argv, "--resume", "--executor", "dask:1x1", cwd=place)

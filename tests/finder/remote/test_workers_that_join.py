@@ -44,7 +44,7 @@ def test_a_worker_with_other_packages_that_joins_is_refused_in_one_line_and_cost
     home: Home, place: Path, cluster: DaskCluster, tmp_path: Path, kind: Kind, why: str
 ):
     write_search(place, seconds=0.25)
-    argv = ["find", "search.toml", "--executor", cluster.executor, "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", "--json"]
     with home.start(*argv, cwd=place) as running:
         running.wait_event("work_finished")
         env, options = kind(tmp_path)
@@ -62,7 +62,9 @@ def test_a_worker_with_other_packages_that_joins_is_refused_in_one_line_and_cost
 def test_the_refusal_is_one_line_of_plain_output(home: Home, place: Path, cluster: DaskCluster, tmp_path: Path):
     write_search(place, seconds=0.25)
     env, options = with_other_version(tmp_path)
-    with home.start("find", "search.toml", "--executor", cluster.executor, "--headless", cwd=place) as running:
+    with home.start(
+        "find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", cwd=place
+    ) as running:
         wait_for(lambda: bool(home.journals()) and "done" in states_of(home.journals()[0]).values())
         cluster.add_other(env, options)
         ran = running.finish()
@@ -73,7 +75,7 @@ def test_the_refusal_is_one_line_of_plain_output(home: Home, place: Path, cluste
 @pytest.mark.long
 def test_a_lost_connection_after_a_refusal_costs_no_key(home: Home, place: Path, cluster: DaskCluster, tmp_path: Path):
     write_search(place, seconds=0.25)
-    argv = ["find", "search.toml", "--executor", cluster.executor, "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", "--json"]
     with home.start(*argv, cwd=place) as running:
         running.wait_event("work_finished")
         cluster.add_other(*with_other_version(tmp_path))
@@ -94,7 +96,7 @@ def test_a_worker_that_refuses_a_batch_costs_no_attempt_while_there_are_others(
     stale.mkdir()
     (stale / "sitecustomize.py").write_text("import rundry.agent.version as one\none.VERSION = '0.0.1'\n")
     write_search(place, seconds=0.25)
-    argv = ["find", "search.toml", "--executor", cluster.executor, "--headless", "--json"]
+    argv = ["find", "search.toml", "--trust", "--executor", cluster.executor, "--headless", "--json"]
     with home.start(*argv, cwd=place) as running:
         running.wait_event("work_finished")
         cluster.add_other({"PYTHONPATH": str(stale)})
