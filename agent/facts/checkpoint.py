@@ -141,7 +141,9 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 @cache
 def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
-    folds = "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, undecided"
+    folds = (
+        "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, undecided"
+    )
     return f"{VERSION} with {folds}"
 
 
