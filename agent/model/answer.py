@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, ReasoningPart, TextPart, Tokens, UsagePart
+from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, ReasoningPart, TextPart, UsagePart
 from .calls import Calls
+from .usage import Usage
 
 if TYPE_CHECKING:
     from .leaks.reader import LeakReader
@@ -37,7 +38,8 @@ class Answer:
         self.calls = Calls()
         self.finish: Finish | None = None
         """None: the provider did not give a reason."""
-        self.usage: Tokens | None = None
+        self.usage = Usage()
+        """What the provider has reported so far."""
         self.pieces = 0
         """Number of pieces that arrived, without those that only keep the connection alive."""
         self.opaque: dict[str, Any] = {}
@@ -91,8 +93,8 @@ class Answer:
         if self.opaque and not cut:
             yield OpaquePart(Opaque(maker=maker, data=self.opaque))
         yield from (CallPart(call) for call in calls)
-        if self.usage is not None:
-            yield UsagePart(self.usage)
+        if self.usage:
+            yield self.usage.part()
         yield EndPart(self._finish_kind(bool(calls)), truncated_call=cut)
 
     def _finish_kind(self, has_calls: bool) -> Literal["stop", "tool_calls", "length", "empty", "refusal"]:

@@ -141,8 +141,12 @@ class RemoteModel:
         leaks = LeakReader(request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
         timer = Timer(self._at, self._timeouts, request.seconds)
-        async with aclosing(self._lane.stream(request, answer, timer)) as shown:
-            async for part in shown:
-                yield part
+        try:
+            async with aclosing(self._lane.stream(request, answer, timer)) as shown:
+                async for part in shown:
+                    yield part
+        except ModelFault as fault:
+            fault.usage = answer.usage.part() if answer.usage else None
+            raise
         for part in answer.end(self._at.maker):
             yield part

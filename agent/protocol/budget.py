@@ -72,8 +72,10 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     usd: float = 0.0
     seconds: float = 0.0
     held_tokens: int = 0
-    """Tokens that count against the limit but are not shown: an interrupted stream counts with its worst case."""
+    """Tokens that may have been billed in addition: a call that was cut counts with its worst case."""
     held_usd: float = 0.0
+    cut_calls: int = 0
+    """Number of calls that were cut, for which an amount is held."""
     unpriced: bool = False
     """At least one call had no known price: `usd` is then a lower bound and is shown as `$?`."""
     estimated: bool = False
@@ -87,6 +89,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
             seconds=self.seconds + other.seconds,
             held_tokens=self.held_tokens + other.held_tokens,
             held_usd=self.held_usd + other.held_usd,
+            cut_calls=self.cut_calls + other.cut_calls,
             unpriced=self.unpriced or other.unpriced,
             estimated=self.estimated or other.estimated,
         )
@@ -122,6 +125,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     worst_input: float
     """The highest of the rates for input, cache writes and price tiers."""
     worst_output: float
+    worst_call: float = 0.0
+    """USD that a call may cost in addition to its tokens."""
     tiers: tuple[Rates, ...] = ()
     """Rates for the bill by the length of the prompt, the shortest first. Empty: the rates above, for any length."""
 

@@ -48,6 +48,8 @@ class ModelFault(Exception):
         self.status = status
         self.retry_after = retry_after
         """Seconds to wait, if the provider gave a value."""
+        self.usage: UsagePart | None = None
+        """What the provider had reported about the call before it failed."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +85,14 @@ class CallPart(msgspec.Struct, frozen=True):
 
 
 class UsagePart(msgspec.Struct, frozen=True):
-    """Token usage, yielded second to last. Missing if the provider did not report it."""
+    """What the provider reported about the call, yielded second to last. Missing if it reported nothing."""
 
     tokens: Tokens
+    """Input or output is 0 if the provider did not report it."""
+    total: int = 0
+    """Tokens of input and output together, if the provider reported only their sum."""
+    usd: float | None = None
+    """Cost of the call; None: the provider did not report it."""
 
 
 class EndPart(msgspec.Struct, frozen=True):

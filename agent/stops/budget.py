@@ -220,14 +220,16 @@ def _seconds_end(budget: Budget, spent: Spent, kept: Reserve, now: float) -> Exh
 
 
 def _cost(price: Price | None, prompt: int, output: int) -> float | None:
-    return None if price is None else prompt * price.worst_input + output * price.worst_output
+    if price is None:
+        return None
+    return price.worst_call + prompt * price.worst_input + output * price.worst_output
 
 
 def _output_for(room: float, price: Price | None, prompt: int) -> float:
     """Return the tokens of output that fit into `room` USD next to the prompt."""
     if price is None or price.worst_output <= 0 or isinf(room):
         return inf
-    return (room - prompt * price.worst_input) / price.worst_output + 1e-6
+    return (room - price.worst_call - prompt * price.worst_input) / price.worst_output + 1e-6
 
 
 def replace_budget(budget: Budget, name: str, value: float | None) -> Budget:

@@ -14,6 +14,8 @@ _TRUST_SHARE, _TRUST_TOKENS = 0.01, 10
 """Reduction of the margin by each reported usage; small, because one short prompt is weak evidence for a long one."""
 _SAFETY = 0.05
 """Share that is added to the worst observed ratio."""
+_HIDDEN_TEXT = 2
+"""A provider that bills more than this times our count for each prompt adds text of its own, to a short prompt too."""
 _STEP_TOKENS = 200
 """Least growth in tokens from which the ratio of a prompt's new part is calculated."""
 
@@ -31,10 +33,14 @@ class Margin:
         seen += [_slope(a, b) for a, b in pairwise(known) if b[0] - a[0] >= _STEP_TOKENS]
         worst = max((share + _SAFETY for share in seen if share > 0), default=0.0)
         self._share = max(LEAST_SHARE, FIRST_SHARE - _TRUST_SHARE * len(known), worst)
+        hidden = bool(known) and all(billed > _HIDDEN_TEXT * counted for counted, billed in known)
+        self._least_billed = min(billed for _, billed in known) if hidden else 0
+        self._least_more = min(billed - counted for counted, billed in known) if hidden else 0
 
     def bound(self, counted: int) -> int:
         """Return the most tokens that the provider may bill for a prompt that we count as `counted`."""
-        return ceil(counted * (1 + self._share)) + self._tokens
+        by_share = ceil(counted * (1 + self._share)) + self._tokens
+        return max(by_share, self._least_billed, counted + self._least_more)
 
 
 def _slope(before: tuple[int, int], after: tuple[int, int]) -> float:

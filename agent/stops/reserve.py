@@ -42,4 +42,4 @@ def _part(limit: float, comfortable: float, least: float) -> float:
 
 
 def _cost(price: Price, prompt: int, answer: int) -> float:
-    return prompt * price.worst_input + answer * price.worst_output
+    return price.worst_call + prompt * price.worst_input + answer * price.worst_output

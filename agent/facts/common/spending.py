@@ -80,6 +80,9 @@ class Spending:
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
 
+    costs: dict[str, list[tuple[float, float]]] = field(default_factory=dict[str, list[tuple[float, float]]])
+    """(USD by the price, USD reported) of the newest calls of each model whose provider reports the cost."""
+
     @property
     def shares(self) -> dict[str, ModelShare]:
         """Usage by model as it is recorded and shown, in the order of their first calls."""
@@ -175,7 +178,7 @@ class Spending:
     def _release(self, released: HoldReleased) -> None:
         if self.holds.pop(released.charge, None) is None:
             return
-        freed = Spent(held_tokens=-released.tokens, held_usd=-released.usd)
+        freed = Spent(held_tokens=-released.tokens, held_usd=-released.usd)  # those events do not say `is_cut`
         self.spent += freed
         if released.charge > self.message_at:
             self.since += freed
@@ -184,9 +187,13 @@ class Spending:
         spent = spent_by(charged)
         self._add(spent)
         self.by_model.setdefault(charged.model or self.model, ModelUsage()).add(1, spent)
-        if not charged.estimated and charged.prompt_counted:
+        if charged.prompt_counted:
             self.margins.append((charged.prompt_counted, charged.tokens_in))
             del self.margins[:-_REMEMBERED]
+        if charged.listed_usd is not None and charged.reported_usd is not None:
+            costs = self.costs.setdefault(charged.model or self.model, [])
+            costs.append((charged.listed_usd, charged.reported_usd))
+            del costs[:-_REMEMBERED]
 
 
 def sum_of(parts: Iterable[Spent]) -> Spent:
@@ -204,6 +211,7 @@ def negative(spent: Spent) -> Spent:
         seconds=-spent.seconds,
         held_tokens=-spent.held_tokens,
         held_usd=-spent.held_usd,
+        cut_calls=-spent.cut_calls,
     )
 
 
@@ -219,6 +227,7 @@ def spent_by(charged: Charged) -> Spent:
         usd=charged.usd or 0.0,
         held_tokens=charged.held_tokens,
         held_usd=charged.held_usd,
+        cut_calls=int(charged.is_cut and (charged.held_tokens > 0 or charged.held_usd > 0)),
         unpriced=charged.usd is None,
         estimated=charged.estimated,
     )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...protocol import Tokens
-from .chat_chunks import converted
+from ..usage import Usage, as_mapping, cost_in, figure
 from .events import ErrorInStream, ReadEvents
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ _FINISHES: dict[str, Finish] = {
 }
 _SEALED = frozenset({"thinking", "redacted_thinking"})
 """Blocks that are sent back unchanged, because their signature covers them."""
+_INPUTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class _Block(msgspec.Struct):
@@ -60,25 +60,13 @@ class _Delta(msgspec.Struct):
     stop_reason: Any = None
 
 
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-
-
-class _Start(msgspec.Struct):
-    usage: _Usage | None = None
-    stop_reason: Any = None
-
-
 class _Event(msgspec.Struct):
     type: str = ""
     index: int = 0
     message: Any = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -91,7 +79,7 @@ class AnthropicReader:
         self._open: dict[int, _Open] = {}
         self._order: list[dict[str, Any]] = []
         """Blocks of the answer in order: sealed ones complete, for texts only the length, for calls only the index."""
-        self._usage = _Usage()
+        self._inputs: dict[str, int] = {}
         self._calls = 0
         self.done = False
         """Whether the message is over."""
@@ -116,7 +104,7 @@ class AnthropicReader:
         self._answer.pieces += event.type != "ping"
         match event.type:
             case "message_start":
-                self._count(converted(event.message, _Start).usage if event.message else None)
+                self._count(as_mapping(event.message).get("usage"))
             case "content_block_start" if event.content_block is not None:
                 yield from self._begin(event.index, event.content_block)
             case "content_block_delta" if event.delta is not None:
@@ -173,17 +161,20 @@ class AnthropicReader:
             case _:
                 pass
 
-    def _count(self, usage: _Usage | None) -> None:
-        """Replace earlier figures by later ones: those of `message_delta` are totals."""
-        if usage is None:
-            return
-        given = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
-        self._usage = msgspec.structs.replace(self._usage, **given)
-        cached, written = self._usage.cache_read_input_tokens or 0, self._usage.cache_creation_input_tokens or 0
-        prompt = (self._usage.input_tokens or 0) + cached + written
-        out = self._usage.output_tokens or 0
-        if prompt + out:
-            self._answer.usage = Tokens(prompt, out, cached, 0, written)
+    def _count(self, usage: object) -> None:
+        """Replace earlier figures by later ones: those of `message_delta` are totals.
+
+        The input excludes tokens that were read from the cache or written to it. If all of them are 0, the event does
+        not report the input.
+        """
+        given = as_mapping(usage)
+        if any(figure(given, name) for name in _INPUTS):
+            self._inputs |= {name: figure(given, name) for name in _INPUTS if given.get(name) is not None}
+        plain, written, cached = (self._inputs.get(name, 0) for name in _INPUTS)
+        output = figure(given, "output_tokens")
+        self._answer.usage |= Usage(
+            prompt=plain + written + cached, output=output, cached=cached, written=written, usd=cost_in(given)
+        )
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from ...protocol import Tokens
+from ..usage import Usage, as_mapping, cost_in, figure
 from .events import BrokenStream, ErrorInStream, EventStream, decode
 from .reasoning_details import merge_detail
 
@@ -54,6 +54,7 @@ class _Delta(msgspec.Struct):
     reasoning_details: Any = None
     refusal: Any = None
     tool_calls: list[_Fragment] | None = None
+    provider_metadata: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -63,26 +64,8 @@ class _Choice(msgspec.Struct):
     finish_reason: Any = None
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: Any = None
-    cache_creation_tokens: Any = None
-    cache_write_tokens: Any = None
-    reasoning_tokens: Any = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: Any = None
-    completion_tokens: Any = None
-    total_tokens: Any = None
-    cache_creation_input_tokens: Any = None
-    prompt_cache_hit_tokens: Any = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
-    reasoning_tokens: Any = None
-
-
 class _XGroq(msgspec.Struct):
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -90,7 +73,8 @@ class Chunk(msgspec.Struct):
     """The fields of one event that are used here."""
 
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
+    cost: Any = None
     error: Any = None
     object: Any = None
     message: Any = None
@@ -130,17 +114,17 @@ class ChatReader:
 
     def is_complete(self) -> bool:
         """Whether the stream ended by itself: it has a reason or a usage, or it is an empty answer with `[DONE]`."""
-        given = self._answer.finish is not None or self._answer.usage is not None
+        given = self._answer.finish is not None or self._answer.usage.has_tokens
         return given or (self.done and not self._any)
 
     def _read(self, event: bytes) -> Iterator[Shown]:
         chunk = decode(event, _decoder)
         if chunk.error or chunk.object == "error":
             raise ErrorInStream(chunk.error or {"message": chunk.message, "code": chunk.code})
-        usages = (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None)
-        for usage in usages:
-            if usage is not None:
-                self._answer.usage = tokens_of(usage) or self._answer.usage
+        for usage in (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None):
+            self._answer.usage |= chat_usage(usage)
+        if chunk.cost is not None:  # OpenCode Zen reports the cost in a last chunk of its own
+            self._answer.usage |= Usage(usd=cost_in({"cost": chunk.cost}))
         self._answer.pieces += 1
         for choice in chunk.choices or ():
             if choice.index in (0, None):  # only one choice is ever requested
@@ -154,6 +138,8 @@ class ChatReader:
         delta = choice.delta or choice.message
         if delta is None:
             return
+        if delta.provider_metadata is not None:  # Vercel
+            self._answer.usage |= Usage(usd=cost_in(as_mapping(delta.provider_metadata).get("gateway")))
         yield from self._reason(delta)
         if delta.content:
             yield from self._say(delta.content)
@@ -209,30 +195,20 @@ def as_dicts(value: object) -> list[dict[str, Any]]:
     return [cast(dict[str, Any], i) for i in items if isinstance(i, dict)]
 
 
-def tokens_of(usage: object) -> Tokens | None:
-    """Return the provider's usage; None if it is all zeros, which some send when they did not count."""
-    prompt, out = _number(usage, "prompt_tokens"), _number(usage, "completion_tokens")
-    if prompt + out == 0:
-        return None
-    details = getattr(usage, "prompt_tokens_details", None)
-    more = getattr(usage, "completion_tokens_details", None)
-    reasoning = _number(more, "reasoning_tokens") or _number(usage, "reasoning_tokens")
-    # xAI leaves reasoning out of the completion, Gemini behind a gateway too (also out of the total); both bill it.
-    if reasoning > out or (reasoning and _number(usage, "total_tokens") == prompt + out + reasoning):
-        out += reasoning
-    cached = _number(details, "cached_tokens") or _number(usage, "prompt_cache_hit_tokens")
-    written = (
-        _number(usage, "cache_creation_input_tokens")
-        or _number(details, "cache_creation_tokens")
-        or _number(details, "cache_write_tokens")
+def chat_usage(usage: object) -> Usage:
+    """Return the figures of a `usage`, of which some servers fill only a part."""
+    given = as_mapping(usage)
+    inputs, outputs = given.get("prompt_tokens_details"), given.get("completion_tokens_details")
+    return Usage(
+        prompt=figure(given, "prompt_tokens", "input_tokens"),
+        output=figure(given, "completion_tokens", "output_tokens"),
+        total=figure(given, "total_tokens"),
+        cached=figure(inputs, "cached_tokens") or figure(given, "prompt_cache_hit_tokens"),
+        written=figure(given, "cache_creation_input_tokens")
+        or figure(inputs, "cache_creation_tokens", "cache_write_tokens"),
+        reasoning=figure(outputs, "reasoning_tokens") or figure(given, "reasoning_tokens"),
+        usd=cost_in(given),
     )
-    cached = min(cached, prompt)
-    return Tokens(prompt, out, cached, min(reasoning, out), min(written, prompt - cached))
-
-
-def _number(holder: object, name: str) -> int:
-    value = getattr(holder, name, None)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..traits import WireFormat
+from ..usage import cost_in_headers
 from .connections import pieces, pool, proxy_for
 from .events import BrokenStream, ErrorInStream, NotAStream
 from .single_object import feed_object
@@ -59,6 +60,7 @@ async def exchange(
         response = await timer.wait(_send(outgoing, at))
         if response.status != 200:
             raise await _refused(response, at)
+        answer.usage |= cost_in_headers(response.headers)
         async for part in _read(response, outgoing.wire, reader, answer, timer):
             yield part
     except (ModelFault, asyncio.CancelledError, GeneratorExit):

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...protocol import Message, Request, Tokens
+from ..usage import Usage, figure
 from .chat_request import own_opaque, tools_to_wire
 from .events import LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .text import arguments_object, encodable, tool_name
 
 if TYPE_CHECKING:
+    from ...protocol import Message, Request
     from ..answer import Answer, Finish, Shown
     from ..endpoint import Endpoint
 
@@ -42,8 +43,8 @@ class _Line(msgspec.Struct):
     done: bool = False
     done_reason: str | None = None
     error: Any = None
-    prompt_eval_count: int = 0
-    eval_count: int = 0
+    prompt_eval_count: Any = None
+    eval_count: Any = None
 
 
 def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
@@ -132,8 +133,8 @@ class OllamaReader:
         if line.done:
             self.done = True
             self._answer.finish = _FINISHES.get(line.done_reason or "stop", "stop")
-            if line.prompt_eval_count + line.eval_count:
-                self._answer.usage = Tokens(line.prompt_eval_count, line.eval_count, 0, 0)
+            counts = msgspec.structs.asdict(line)
+            self._answer.usage |= Usage(prompt=figure(counts, "prompt_eval_count"), output=figure(counts, "eval_count"))
 
 
 @cache

@@ -155,20 +155,26 @@ class Charged(EventBase, frozen=True, kw_only=True):
     tokens_cached: int = 0
     tokens_reasoning: int = 0
     usd: float | None = 0.0
-    """Cost of the call; None: unknown price."""
+    """Cost of the call; None: neither the price is known nor did the provider report a cost."""
+    reported_usd: float | None = None
+    """Cost in USD that the provider reported for the call. Not booked if it is a small part of `listed_usd`."""
+    listed_usd: float | None = None
+    """Cost in USD of these tokens at the model's price, for a call with a reported cost."""
     estimated: bool = False
+    is_cut: bool = False
+    """The answer broke off: a person, a kill or a fault ended the call."""
     held_tokens: int = 0
-    """Tokens that the provider may still bill, up to the admitted worst case. They count against the limit."""
+    """Tokens that may have been billed in addition, up to the admitted worst case. They count against the limit."""
     held_usd: float = 0.0
     held_until: float | None = None
-    """Unix time after which the provider cannot bill more for this call; None: held for the whole run."""
+    """In journals of earlier versions: Unix time at which the hold was to be released."""
     model: str = ""
     prompt_counted: int = 0
     """Tokens of the prompt as counted by this program, from which it learns the margin."""
 
 
 class HoldReleased(EventBase, frozen=True, kw_only=True):
-    """The amount held for a call can no longer be billed and no longer counts against a limit."""
+    """The amount held for a call does not count against a limit any more. Only earlier versions recorded this."""
 
     charge: int
     """Number of its `Charged` event in the journal."""

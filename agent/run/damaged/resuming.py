@@ -56,7 +56,9 @@ def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[
         tokens = max(0, damage.tail.used.tokens - used.tokens)
         usd = max(0.0, damage.tail.used.usd - used.usd)
         if tokens or usd > 1e-9:
-            events.record(Charged(tokens_in=0, tokens_out=0, estimated=True, held_tokens=tokens, held_usd=usd))
+            events.record(
+                Charged(tokens_in=0, tokens_out=0, estimated=True, is_cut=True, held_tokens=tokens, held_usd=usd)
+            )
     if facts.finder is not None:  # each item has its own conversation
         return
     lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...step.model_call.holds import release_due
-
 if TYPE_CHECKING:
     from ..live.live_run import LiveRun
 
@@ -25,7 +23,6 @@ async def watch_for_parking(run: LiveRun) -> None:
         left = LOOK_SECONDS if deadline is None else max(0.1, deadline - ctx.clock.now())
         await ctx.clock.sleep(min(LOOK_SECONDS, left))
         ctx.activity.wake()
-        release_due(ctx)
         if ctx.headless and not ctx.watched():
             ctx.gate.decide_all_by_policy()
         at_gate = bool(ctx.gate.open or ctx.facts.requests.questions)

@@ -26,16 +26,17 @@ from ...protocol import (
 from ...stops.budget import Grant, admit, tighter
 from ...stops.margin import Margin
 from ...stops.reserve import Reserve, reserve_for
+from ...stops.surcharge import with_surcharge
 from ..constrained import SCHEMA, Constrained, plain_messages
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
-from .holds import release_due
 from .images_shown import is_about_images
 from .stream import Reply, Stream
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
+    from ...protocol import Price
     from ..fitting.context import Fitted
     from ..resources.context import RunContext
     from ..resources.models_in_use import ModelsInUse
@@ -70,15 +71,14 @@ def prepare(
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
-    """Fit the conversation to the window and ask the budget, after releasing holds whose time is over."""
-    release_due(ctx)
+    """Fit the conversation to the window and ask the budget."""
     fitted = fit_prompt(ctx, work, tools, constrained)
     return fitted, admit_call(ctx, fitted.tokens, wrap_up=wrap_up)
 
 
 def admit_call(ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False) -> Grant | Exhausted:
     """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
-    reserve = reserve_for(ctx.facts.budget, ctx.models.current.price, ctx.models.current.window)
+    reserve = reserve_for(ctx.facts.budget, _price(ctx), ctx.models.current.window)
     found = _admit(ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, wrap_up=wrap_up, retry=retry)
     for run_id, budget, spent in ctx.ancestors.limits(ctx.usage.uncounted()):
         if isinstance(found, Exhausted):
@@ -95,7 +95,7 @@ def _admit(
         budget,
         spent,
         prompt_tokens,
-        price=ctx.models.current.price,
+        price=_price(ctx),
         margin=Margin(ctx.facts.margins),
         reserve=reserve,
         window=ctx.models.current.window,
@@ -104,6 +104,12 @@ def _admit(
         retry=retry,
         now=ctx.clock.now(),
     )
+
+
+def _price(ctx: RunContext) -> Price | None:
+    """Return the price of the current model, with what its provider has reported in addition."""
+    model = ctx.models.current
+    return with_surcharge(model.price, ctx.facts.spending.costs.get(model.name, []))
 
 
 async def call(
@@ -216,11 +222,11 @@ async def _attempt(
         with ctx.usage.running():
             return await ctx.activity.interruptible(stream.run(request))
     except ModelFault as fault:
-        if fault.kind in _BILLED or stream.began:
-            stream.charge_estimate()
+        if fault.kind in _BILLED or stream.began or fault.usage is not None:
+            stream.charge(fault.usage, is_cut=True)
         return fault
     except (PersonInterrupted, asyncio.CancelledError):
-        stream.charge_estimate()
+        stream.charge(None, is_cut=True)
         raise
 
 

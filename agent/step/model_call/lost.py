@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...protocol import Charged, Tokens, bill
-from .holds import held_until
 
 if TYPE_CHECKING:
     from ..resources.context import RunContext
@@ -29,7 +28,7 @@ def charge_lost_calls(ctx: RunContext, arrived: Mapping[str | None, str]) -> Non
                 estimated=True,
                 held_tokens=max(0, admitted.worst_tokens - tokens.total),
                 held_usd=max(0.0, (admitted.worst_usd or 0.0) - (usd or 0.0)),
-                held_until=held_until(ctx.clock.now(), ctx.models.current),
+                is_cut=True,
                 model=admitted.model,
             ),
             work=work,

@@ -11,7 +11,6 @@ import msgspec
 
 from ...protocol import (
     CallPart,
-    Charged,
     Clock,
     EndPart,
     FinishKind,
@@ -29,9 +28,8 @@ from ...protocol import (
     Tokens,
     ToolCall,
     UsagePart,
-    bill,
 )
-from .holds import held_until
+from .charging import charged_for
 
 if TYPE_CHECKING:
     from ...journal.stream_redactor import StreamRedactor
@@ -73,10 +71,7 @@ class Stream:
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
         end, usage, opaque = await self._receive(self._ctx.models.current.stream(request))
-        if usage is not None:
-            self._charge(usage)
-        else:
-            self.charge_estimate(whole=True)
+        self.charge(usage)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
         if self._constrained is not None:
             self._reply.calls = self._constrained.read(self._reply.text)
@@ -85,10 +80,10 @@ class Stream:
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 
-    async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, Tokens | None, Opaque | None]:
+    async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, UsagePart | None, Opaque | None]:
         """Record the parts as they arrive. Returns the end, the usage and the provider's own data, if they came."""
         end: EndPart | None = None
-        usage: Tokens | None = None
+        usage: UsagePart | None = None
         opaque: Opaque | None = None
         try:
             async for part in parts:
@@ -106,8 +101,8 @@ class Stream:
                         opaque = parts_of_maker
                     case CallPart(call=made):
                         self._reply.calls.append(made)
-                    case UsagePart(tokens=tokens):
-                        usage = tokens
+                    case UsagePart():
+                        usage = part
                     case EndPart():
                         end = part
         finally:
@@ -118,56 +113,26 @@ class Stream:
                 await close()
         return end, usage, opaque
 
-    def _keep(self, opaque: Opaque, usage: Tokens | None) -> None:
+    def _keep(self, opaque: Opaque, usage: UsagePart | None) -> None:
         """Store the provider's data as a blob, which is sent back byte for byte. No screen or export shows it."""
         data = msgspec.json.encode(opaque.data)
-        tokens = (
-            self._ctx.models.current.count_text(self._reasoning) or (usage.reasoning if usage else 0) or len(data) // 4
-        )
+        reported = usage.tokens.reasoning if usage else 0
+        tokens = self._ctx.models.current.count_text(self._reasoning) or reported or len(data) // 4
         self._record(ReasoningKept(maker=opaque.maker, sha=self._ctx.journal.keep(data), tokens=tokens))
 
-    def _charge(self, tokens: Tokens) -> None:
-        self._charged = True
-        self._record(
-            Charged(
-                tokens_in=tokens.in_,
-                tokens_out=tokens.out,
-                tokens_cached=tokens.cached,
-                tokens_reasoning=tokens.reasoning,
-                usd=bill(self._ctx.models.current.price, tokens),
-                model=self._ctx.models.current.name,
-                prompt_counted=self._fitted.tokens,
-            )
-        )
+    def charge(self, reported: UsagePart | None, *, is_cut: bool = False) -> None:
+        """Charge what the provider reported, or an estimate from what arrived. A second call does nothing.
 
-    def charge_estimate(self, *, whole: bool = False) -> None:
-        """Charge an estimate from what arrived. The rest of the admitted worst case of a cut stream is held against the
-        limits; `whole`: the stream was complete.
+        `is_cut`: the answer was not complete, so that the report may not be final.
         """
         if self._charged:
             return
         self._charged = True
         model = self._ctx.models.current
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
-        tokens = Tokens(self._fitted.tokens, model.count_text(self._reply.text + self._reasoning + calls), 0, 0)
-        usd = bill(model.price, tokens)
-        held_tokens = max(0, self._grant.worst_tokens - tokens.total)
-        held_usd = max(0.0, (self._grant.worst_usd or 0.0) - (usd or 0.0))
-        if whole:
-            share = min(1.0, (tokens.out * 1.25 + 16) / max(self._grant.max_tokens, 1))
-            held_tokens, held_usd = int(held_tokens * share), held_usd * share
-        self._record(
-            Charged(
-                tokens_in=tokens.in_,
-                tokens_out=tokens.out,
-                usd=usd,
-                estimated=True,
-                held_tokens=held_tokens,
-                held_usd=held_usd,
-                held_until=held_until(self._ctx.clock.now(), model),
-                model=model.name,
-            )
-        )
+        arrived = model.count_text(self._reply.text + self._reasoning + calls)
+        own = Tokens(self._fitted.tokens, arrived)
+        self._record(charged_for(own, reported, self._grant, model, is_cut=is_cut))
 
 
 class Merger:

@@ -28,7 +28,6 @@ class Usage:
     ) -> None:
         self._facts, self._clock, self._models, self._ancestors = facts, clock, models, ancestors
         self._stopwatch = Stopwatch(clock) if stopwatch is None else stopwatch
-        self._holds_seen: dict[int, float] = {}
 
     def for_try(self, facts: RunFacts) -> Usage:
         """Return the usage of a try: the same time, with its facts."""
@@ -80,8 +79,3 @@ class Usage:
         """Whether the run's deadline has passed."""
         deadline = self._facts.budget.deadline
         return deadline is not None and self._clock.now() >= deadline
-
-    def seconds_of_hold(self, charge: int) -> float:
-        """Return the seconds since this process first saw the hold of this charge, independent of the wall clock."""
-        elapsed = self._clock.monotonic()
-        return elapsed - self._holds_seen.setdefault(charge, elapsed)

@@ -6,6 +6,7 @@ Without `RUNDRY_RECORDINGS` (a folder of recordings) these tests are skipped.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -118,3 +119,23 @@ async def test_a_recorded_answer_that_stops_halfway_is_cut_unless_its_finish_had
     else:
         found = differences(recording, asked.parts, asked.text, asked.reasoning)
         assert [f for f in found if not f.startswith("usage")] == []
+
+
+def stated_cost(recording: Recording) -> float | None:
+    """What a person finds in the recorded body: the largest amount in USD for the whole call."""
+    body = recording.body.decode(errors="replace")
+    usd = [float(m) for m in re.findall(r'"(?:cost|total_cost|usd)"\s*:\s*"?([0-9][-0-9.e]*)', body)]
+    usd += [float(m) / 1e10 for m in re.findall(r'"cost_in_usd_ticks"\s*:\s*([0-9]+)', body)]
+    return max(usd, default=None)
+
+
+PRICED = [r for r in ALL if r.status == 200 and stated_cost(r) is not None]
+
+
+@pytest.mark.parametrize("recording", sampled(PRICED, OF_EACH, lambda r: (r.wire, r.provider)), ids=name)
+async def test_the_cost_that_a_recorded_answer_states_is_reported(opened, serve, recording):
+    base = await serve(Replay([recording]).routes)
+    asked = await opened(f"{base}/{recording.name}/whole", name_of(recording), env=KEYS, context=200_000)
+    await asked.ask(max_tokens=100_000)
+    (usage,) = asked.of(UsagePart)
+    assert usage.usd == pytest.approx(stated_cost(recording))

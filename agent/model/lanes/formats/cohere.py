@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ....protocol import Tokens
+from ...usage import Usage, as_mapping, figure
 from ..chat_chunks import converted
 from ..events import ErrorInStream, ReadEvents
 
@@ -46,20 +46,10 @@ class _Message(msgspec.Struct):
     tool_calls: Any = None
 
 
-class _Counted(msgspec.Struct):
-    input_tokens: float = 0
-    output_tokens: float = 0
-    reasoning_tokens: float = 0
-
-
-class _Usage(msgspec.Struct):
-    tokens: _Counted | None = None
-
-
 class _Delta(msgspec.Struct):
     message: _Message | None = None
     finish_reason: Any = None
-    usage: _Usage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -138,11 +128,14 @@ class CohereReader:
         if reason in _FAILED:
             raise ErrorInStream({"message": delta.error or f"the answer ended with {reason}", "type": reason})
         self._answer.finish = _FINISHES.get(reason, "stop")
-        counted = delta.usage.tokens if delta.usage else None
-        if counted is not None and counted.input_tokens + counted.output_tokens:
+        usage = as_mapping(delta.usage)
+        for counts in (usage.get("billed_units"), usage.get("tokens")):
             # `cached_tokens` also counts Cohere's own preamble, and there is no lower price for it.
-            out, thought = int(counted.output_tokens), int(counted.reasoning_tokens)
-            self._answer.usage = Tokens(int(counted.input_tokens), out, 0, min(thought, out))
+            self._answer.usage |= Usage(
+                prompt=figure(counts, "input_tokens"),
+                output=figure(counts, "output_tokens"),
+                reasoning=figure(counts, "reasoning_tokens"),
+            )
 
 
 @cache

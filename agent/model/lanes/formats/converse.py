@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ....protocol import Tokens
+from ...usage import Usage, figure
 from ..chat_chunks import converted
 from ..events import decode
 from .frames import FrameStream
@@ -48,15 +48,6 @@ class _Delta(msgspec.Struct):
     reasoningContent: _Reasoning | None = None
 
 
-class _Usage(msgspec.Struct):
-    inputTokens: int = 0
-    outputTokens: int = 0
-    cacheReadInputTokens: int | None = None
-    cacheWriteInputTokens: int | None = None
-    cacheReadInputTokenCount: int | None = None
-    cacheWriteInputTokenCount: int | None = None
-
-
 class _Thought(msgspec.Struct):
     thinking_tokens: int = 0
 
@@ -79,7 +70,7 @@ class ConverseEvent(msgspec.Struct):
     delta: _Delta | None = None
     stopReason: Any = None
     additionalModelResponseFields: Any = None
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 class ConverseReader:
@@ -144,16 +135,19 @@ class ConverseReader:
             if thought.text:
                 yield from self._answer.reasoning(thought.text)
 
-    def _count(self, usage: _Usage | None) -> None:
+    def _count(self, usage: object) -> None:
         """Store the usage. `inputTokens` excludes tokens that were read from the cache or written to it."""
-        if usage is None:
-            return
-        cached = usage.cacheReadInputTokens or usage.cacheReadInputTokenCount or 0
-        written = usage.cacheWriteInputTokens or usage.cacheWriteInputTokenCount or 0
-        prompt = usage.inputTokens + cached + written
-        if prompt + usage.outputTokens:
-            thought = min(self._thought, usage.outputTokens)
-            self._answer.usage = Tokens(prompt, usage.outputTokens, cached, thought, written)
+        cached = figure(usage, "cacheReadInputTokens", "cacheReadInputTokenCount")
+        written = figure(usage, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
+        output = figure(usage, "outputTokens")
+        self._answer.usage |= Usage(
+            prompt=figure(usage, "inputTokens") + cached + written,
+            output=output,
+            total=figure(usage, "totalTokens"),
+            cached=cached,
+            written=written,
+            reasoning=min(self._thought, output),
+        )
 
 
 @cache

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ....protocol import ModelFault, Tokens
+from ....protocol import ModelFault
+from ...usage import Usage, cost_in, later_figures
 from ..events import ErrorInStream, ReadEvents
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ _FINISHES: dict[str, Finish] = {
     "UNEXPECTED_TOOL_CALL": "error",
     "TOO_MANY_TOOL_CALLS": "error",
 }
+_COUNTS = (
+    "promptTokenCount",
+    "toolUsePromptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "cachedContentTokenCount",
+    "totalTokenCount",
+)
 
 
 class _FunctionCall(msgspec.Struct):
@@ -55,14 +64,6 @@ class _Candidate(msgspec.Struct):
     index: int = 0
 
 
-class _Usage(msgspec.Struct):
-    promptTokenCount: int = 0
-    toolUsePromptTokenCount: int = 0
-    candidatesTokenCount: int = 0
-    thoughtsTokenCount: int = 0
-    cachedContentTokenCount: int = 0
-
-
 class _Feedback(msgspec.Struct):
     blockReason: Any = None
     blockReasonMessage: str = ""
@@ -70,7 +71,7 @@ class _Feedback(msgspec.Struct):
 
 class _Event(msgspec.Struct):
     candidates: list[_Candidate] | None = None
-    usageMetadata: _Usage | None = None
+    usageMetadata: Any = None
     promptFeedback: _Feedback | None = None
     error: Any = None
 
@@ -83,7 +84,7 @@ class GeminiReader:
         self._events = ReadEvents(_decoder, self._read)
         self._calls: dict[str, str] = {}
         self._text = ""
-        self._usage = _Usage()
+        self._counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[Shown]:
@@ -127,17 +128,18 @@ class GeminiReader:
         elif part.thoughtSignature and not part.thought:
             self._text = part.thoughtSignature
 
-    def _count(self, usage: _Usage | None) -> None:
-        """Replace earlier figures by later ones; a missing figure keeps its last value."""
-        if usage is None:
-            return
-        given = {name: value for name, value in msgspec.structs.asdict(usage).items() if value}
-        self._usage = msgspec.structs.replace(self._usage, **given)
-        prompt = self._usage.promptTokenCount + self._usage.toolUsePromptTokenCount
-        thoughts = self._usage.thoughtsTokenCount
-        out = self._usage.candidatesTokenCount + thoughts
-        if prompt + out:
-            self._answer.usage = Tokens(prompt, out, min(self._usage.cachedContentTokenCount, prompt), thoughts)
+    def _count(self, usage: object) -> None:
+        """Replace earlier figures by later ones: an event can report only some of them."""
+        self._counts = later_figures(self._counts, usage)
+        prompt, used, output, thoughts, cached, total = (self._counts[name] for name in _COUNTS)
+        self._answer.usage |= Usage(
+            prompt=prompt + used,
+            output=output + thoughts,
+            total=total,
+            cached=cached,
+            reasoning=thoughts,
+            usd=cost_in(usage),
+        )
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ....protocol import Tokens
+from ...usage import Usage, figure
 from ..anthropic import AnthropicReader
 from ..chat_chunks import FINISHES, ChatReader, as_dicts, converted
 from ..events import BrokenStream, decode
@@ -35,12 +35,12 @@ class InvokeReader:
         self._claude = AnthropicReader(answer)
         self._chat = ChatReader(answer)
         self._nova = ConverseReader(answer)
-        self._metrics: Tokens | None = None
+        self._metrics = Usage()
 
     @property
     def done(self) -> bool:
         """Whether the last event has arrived."""
-        return self._claude.done or self._nova.done or self._metrics is not None
+        return self._claude.done or self._nova.done or bool(self._metrics)
 
     def feed(self, data: bytes) -> Iterator[Shown]:
         """Read new data. Raises BrokenStream, ErrorInStream, TooLong, ModelFault."""
@@ -52,14 +52,14 @@ class InvokeReader:
             yield from self._event(inner)
 
     def end(self) -> Iterator[Shown]:
-        """Store what must be sent back, and Bedrock's usage if the model sent none."""
+        """Store what must be sent back, and Bedrock's usage."""
         for reader in (self._claude, self._chat, self._nova):
             yield from reader.end()
-        self._answer.usage = self._answer.usage or self._metrics
+        self._answer.usage |= self._metrics
 
     def is_complete(self) -> bool:
         """Whether the model gave a finish reason, or Bedrock sent its own count, which comes last."""
-        return self._answer.finish is not None or self._metrics is not None
+        return self._answer.finish is not None or bool(self._metrics)
 
     def _event(self, inner: bytes) -> Iterator[Shown]:
         event = decode(inner, _events)
@@ -87,18 +87,11 @@ class InvokeReader:
                 self._answer.finish = FINISHES.get(str(reason).lower(), "stop")
 
     def _count(self, metrics: dict[str, Any]) -> None:
-        counts = converted(metrics, _Metrics, strict=False)
-        if counts.inputTokenCount + counts.outputTokenCount:
-            self._metrics = Tokens(counts.inputTokenCount, counts.outputTokenCount)
+        self._metrics |= Usage(prompt=figure(metrics, "inputTokenCount"), output=figure(metrics, "outputTokenCount"))
 
 
 class _Chunk(msgspec.Struct):
     bytes: str = ""
-
-
-class _Metrics(msgspec.Struct):
-    inputTokenCount: int = 0
-    outputTokenCount: int = 0
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from ....protocol import Tokens
+from ...usage import Usage, as_mapping, cost_in, figure
 from ..chat_chunks import as_dicts, converted
 from ..events import ErrorInStream, ReadEvents
 
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 _KEPT = ("id", "summary", "content", "encrypted_content")
 """Fields of a reasoning item that are sent back."""
 _THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    input_tokens_details: _Details | None = None
-    output_tokens_details: _Details | None = None
 
 
 class _Incomplete(msgspec.Struct):
@@ -169,16 +156,18 @@ class ResponsesReader:
         reason = response.incomplete_details.reason if response.incomplete_details else ""
         self._answer.finish = "refusal" if reason == "content_filter" else "length"
 
-    def _count(self, given: object) -> None:
-        if not isinstance(given, dict):
-            return
-        usage = converted(cast(dict[str, Any], given), _Usage, strict=False)
-        inputs, outputs = usage.input_tokens_details or _Details(), usage.output_tokens_details or _Details()
-        prompt, out = usage.input_tokens, usage.output_tokens
-        if prompt + out:
-            cached = min(inputs.cached_tokens or 0, prompt)
-            written = min(inputs.cache_write_tokens or 0, prompt - cached)
-            self._answer.usage = Tokens(prompt, out, cached, min(outputs.reasoning_tokens or 0, out), written)
+    def _count(self, usage: object) -> None:
+        given = as_mapping(usage)
+        inputs, outputs = given.get("input_tokens_details"), given.get("output_tokens_details")
+        self._answer.usage |= Usage(
+            prompt=figure(given, "input_tokens", "prompt_tokens"),
+            output=figure(given, "output_tokens", "completion_tokens"),
+            total=figure(given, "total_tokens"),
+            cached=figure(inputs, "cached_tokens"),
+            written=figure(inputs, "cache_write_tokens"),
+            reasoning=figure(outputs, "reasoning_tokens"),
+            usd=cost_in(given),
+        )
 
 
 def _is_call(item: object) -> bool:

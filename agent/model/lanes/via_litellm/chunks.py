@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....protocol import ModelFault
-from ..chat_chunks import FINISHES, tokens_of
+from ...usage import Usage
+from ..chat_chunks import FINISHES, chat_usage
 
 if TYPE_CHECKING:
     from ...answer import Answer, Shown
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 
 def read_chunk(chunk: Untyped, answer: Answer) -> Iterator[Shown]:
     """Read one chunk into the answer."""
-    if (usage := getattr(chunk, "usage", None)) is not None:
-        answer.usage = tokens_of(usage) or answer.usage
+    answer.usage |= _usage_of(chunk)
     for choice in chunk.choices[:1]:
         answer.pieces += 1
         delta = choice.delta
@@ -38,7 +38,12 @@ def finish_stream(wrapper: Untyped, answer: Answer) -> None:
     if hasattr(wrapper, "received_finish_reason"):  # a few providers stream without the wrapper
         raw = wrapper.received_finish_reason or wrapper.intermittent_finish_reason
         answer.finish = None if raw is None else FINISHES.get(raw, "stop")
-        if not any(tokens_of(getattr(chunk, "usage", None)) for chunk in wrapper.chunks):
-            answer.usage = None
+        if not any(_usage_of(chunk) for chunk in wrapper.chunks):
+            answer.usage = Usage()
     if answer.finish is None:
         raise ModelFault("cut", "the answer broke off: the stream ended without a finish reason", retryable=True)
+
+
+def _usage_of(chunk: Untyped) -> Usage:
+    usage: Untyped = getattr(chunk, "usage", None)
+    return chat_usage(usage.model_dump() if hasattr(usage, "model_dump") else usage)
