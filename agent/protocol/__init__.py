@@ -7,6 +7,7 @@ from .budget import (
     FREE as FREE,
     Budget as Budget,
     Exhausted as Exhausted,
+    Held as Held,
     LimitName as LimitName,
     Price as Price,
     Rates as Rates,

@@ -64,6 +64,18 @@ class Tokens(msgspec.Struct, frozen=True, rename={"in_": "in"}):
         )
 
 
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """What may have been billed in addition to the booked amounts. It counts against the limits."""
+
+    tokens: int = 0
+    usd: float = 0.0
+    cut_calls: int = 0
+    """Number of calls that were cut; they are held up to their worst case."""
+
+    def __bool__(self) -> bool:
+        return self.tokens > 0 or self.usd > 0
+
+
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """Usage so far, added up over calls and resumes."""
 
@@ -93,6 +105,11 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
             unpriced=self.unpriced or other.unpriced,
             estimated=self.estimated or other.estimated,
         )
+
+    @property
+    def held(self) -> Held:
+        """What is held for calls whose usage is not known."""
+        return Held(tokens=self.held_tokens, usd=self.held_usd, cut_calls=self.cut_calls)
 
     @property
     def counted_tokens(self) -> int:

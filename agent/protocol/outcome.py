@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .budget import LimitName, Tokens
+from .budget import Held, LimitName, Tokens
 from .coverage import Coverage, Estimate
 from .evidence import Evidence
 
@@ -112,6 +112,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
     """Cost without rounding; None: a call had no price."""
+    held: Held = Held()
+    """What may have been billed in addition, because calls were cut or reported no usage."""
     seconds: float = 0.0
     files_changed: list[str] = []
     """Sorted paths, relative to the workspace, of the files that the model's tools changed."""

@@ -13,7 +13,7 @@ import msgspec
 
 from ..facts.common.spending import ModelUsage
 from ..facts.search.search_result import SearchResult
-from ..protocol import EVIDENCE_KINDS, EvidenceKind, JournalError, StallKind
+from ..protocol import EVIDENCE_KINDS, EvidenceKind, Held, JournalError, StallKind
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .by_hook import HookCount, by_hook
 from .listing.index import RunsFolder
@@ -118,6 +118,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Complete runs by kind of evidence, strongest kind first."""
     searches: list[SearchResult] = []
     """Newest first."""
+    held: Held = Held()
+    """What may have been billed in addition, because calls were cut or reported no usage."""
     by_day: list[GroupSpend] = []
     """Each day of the period, oldest first; a run counts on the day on which it began."""
     by_loop: list[GroupSpend] = []
@@ -170,10 +172,20 @@ def report(folder: Path, days: float, now: float) -> Report:
         models=_models(runs),
         advice=[_advice(limit, runs) for limit in LIMITS],
         evidenced=_evidenced(runs),
+        held=_held(runs),
         by_day=by_day(parts, since, now),
         by_loop=by_loop(parts),
         hooks=by_hook(run.tally.hooks for run in runs),
         searches=[run.tally.search for run in runs if run.tally.search is not None],
+    )
+
+
+def _held(runs: Sequence[_Run]) -> Held:
+    found = [run.line.held for run in runs]
+    return Held(
+        tokens=sum(held.tokens for held in found),
+        usd=sum(held.usd for held in found),
+        cut_calls=sum(held.cut_calls for held in found),
     )
 
 

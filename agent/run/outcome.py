@@ -57,6 +57,7 @@ def outcome_of(
         passes=facts.passes,
         tokens=spent.tokens,
         usd=None if spent.unpriced else spent.usd,
+        held=spent.held,
         seconds=spent.seconds + seconds,
         files_changed=facts.files_changed,
         failed_items=list(failed_items),

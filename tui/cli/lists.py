@@ -14,6 +14,7 @@ from rundry.agent import (
     ModelLine,
     as_tree,
     discover,
+    held_words,
     list_runs,
     load_settings,
     plural,
@@ -49,7 +50,8 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""
         branch = f"{'   ' * (depth - 1)}└─ " if depth else ""
-        about = branch + one_line(run.error or verified + fork + run.task)
+        held = f"{held_words(run.held)}  " if run.held.cut_calls else ""
+        about = branch + one_line(run.error or verified + held + fork + run.task)
         about = about if len(about) <= _ABOUT else about[: _ABOUT - 1].rstrip() + "…"
         _say(f"{run.run_id}  {started}  {run.loop:<9} {ended:<12} {plural(run.steps, 'step'):>9}  {about}")
     return 0

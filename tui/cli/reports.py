@@ -18,6 +18,7 @@ from rundry.agent import (
     clock,
     coverage_words,
     estimate_words,
+    held_words,
     list_runs,
     pending,
     plural,
@@ -83,6 +84,8 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool, htm
     _say(f"{plural(told.runs, 'run')} in {days:g} days{damaged}{newer}")
     if told.runs:
         _say(summary(told))
+        if words := held_words(told.held):
+            _say(words)
         if sys.stdout.isatty():
             print("")
             for line in plot_lines(report_plots(told), _width()):

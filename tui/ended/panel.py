@@ -11,7 +11,7 @@ from textual.app import App
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rundry.agent import RundryError, RunEnded, ViewState
+from rundry.agent import RundryError, RunEnded, ViewState, held_words
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..keyboard.letters import FirstLetter, Left
@@ -147,6 +147,8 @@ class EndPanel(Widget, can_focus=True):
         rows.append(
             shorten([*lead, (cost, none), ("   " if width < _NARROW else "      ", none), (changed, none)], width)
         )
+        if held := held_words(state.common.spending.spent.held):
+            rows += fold([*lead, (held, none)], width, hang=indent)
         if not self._controller.is_read_only:
             has_changes = bool(self._changed.files if self._changed is not None else ended.files_changed)
             rows += fold([*lead, (next_words(state, ended, has_changes=has_changes), palette.dim)], width, hang=indent)

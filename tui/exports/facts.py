@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, evidence_words, plural, short, try_label
+from rundry.agent import clock, evidence_words, held_words, plural, short, try_label
 
 from ..text import one_line
 
@@ -45,7 +45,7 @@ def spent_words(state: ViewState) -> str:
     """Describe what the whole run cost: `9 steps, 61k tokens, 0.0400 USD`."""
     spent = state.common.spending.spent
     usd = "no price known" if spent.unpriced else f"{spent.usd:.4f} USD"
-    held = f"; {short(spent.held_tokens)} tokens and {spent.held_usd:.4f} USD are held" if spent.held_tokens else ""
+    held = f"; {held_words(spent.held)}" if spent.held else ""
     return f"{plural(spent.steps, 'step')}, {short(spent.tokens.total)} tokens, {usd}{held}"
 
 

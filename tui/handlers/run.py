@@ -19,6 +19,7 @@ from rundry.agent import (
     Unpause,
     Unqueue,
     Wake,
+    held_words,
 )
 
 from ..deciding.rule import parse_deny
@@ -137,6 +138,8 @@ class RunHandlers:
             ended, budget = state.outcome, state.budget
             wanted = None if name or ended is None or budget is None else raised(ended, budget)
             self._prompt.fill("/limit " + (" ".join(wanted) if wanted is not None else f"{name} " if name else ""))
+            if held := held_words(state.common.spending.limited.held):
+                self._prompt.tell(held)
             return
         self._controller.set_limit(*parse_limit(name, value))
 

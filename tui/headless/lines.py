@@ -15,6 +15,7 @@ from rundry.agent import (
     coverage_words,
     estimate_words,
     evidence_words,
+    held_words,
     plural,
 )
 
@@ -43,7 +44,8 @@ def end_line(ended: RunEnded | Outcome) -> str:
     """Return evidence, cost and changes of an ended run: `212 tests as at the start; 61k tokens, $0.04, 2:41; ...`."""
     cost = ", ".join(cost_words(ended))
     evidence = one_line(evidence_words(ended.evidence, ended.approved_by))
-    return f"   {'; '.join(part for part in (evidence, cost, changed_words(None, ended)) if part)}"
+    parts = (evidence, cost, held_words(ended.held), changed_words(None, ended))
+    return f"   {'; '.join(part for part in parts if part)}"
 
 
 def search_lines(ended: RunEnded, found: int) -> list[str]:

@@ -51,6 +51,7 @@ from rundry.agent import (
     exit_code,
     facts_of,
     handoff_markdown,
+    held_words,
     is_try,
     new_words,
     reduce,
@@ -192,6 +193,8 @@ class LinePrinter:
             print(show(record), file=sys.stderr)
         if words := evidence_words(ended.evidence, ended.approved_by):
             say_end(f"evidence: {words}")
+        if words := held_words(ended.held):
+            say_end(words)
         self._next_step(ended)
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock
+from rundry.agent import Block, ProposalOpened, Stamped, ViewState, clock, held_words
 
 from ..head.meters import meters
 from ..headless.lines import outcome_line
@@ -142,6 +142,8 @@ class Narrator:
             for line in show(ended.answer).split("\n"):
                 self._say(line)
         self._say(f"The run ended: {outcome_line(ended).removeprefix('-> ')}")
+        if words := held_words(ended.held):
+            self._say(words)
         self._say("Type a message to continue, or quit.")
 
     def _say_levels(self, state: ViewState) -> None:

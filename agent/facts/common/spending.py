@@ -113,6 +113,11 @@ class Spending:
         return sum_of(worst_case(admitted) for admitted in self.admitted.values())
 
     @property
+    def cut(self) -> Spent:
+        """The worst case of the admitted calls, if their runner is gone."""
+        return self.in_flight + Spent(cut_calls=len(self.admitted))
+
+    @property
     def used(self) -> Used:
         """What counts against the limits of the run; running calls count with their worst case."""
         return _used(self.spent + self.in_flight)

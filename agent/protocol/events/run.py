@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..budget import Budget, LimitName, Tokens
+from ..budget import Budget, Held, LimitName, Tokens
 from ..coverage import Coverage, Estimate
 from ..evidence import Evidence
 from ..finder import FinderSpec, RepeatSpec
@@ -243,6 +243,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     passes: int = 0
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
+    held: Held = Held()
     seconds: float = 0.0
     files_changed: list[str] = []
     seen: int = 0

@@ -23,7 +23,7 @@ from .line import RunLine, line_of
 from .tally import RunTally, tally_of
 
 _NAME = "runs.index"
-_FORMAT = 7
+_FORMAT = 8
 """Format version of entries. Increase it when the meaning of an entry changes."""
 _LARGEST = 64 << 20
 _RACY = 2.0
@@ -124,6 +124,8 @@ def _as_of_now(line: RunLine, path: Path) -> RunLine:
     try:
         state = line.state if line.state == "ended" else "running" if holder(path) is not None else "interrupted"
     except JournalError:
+        return line_of(path)
+    if line.state == "running" and state == "interrupted":  # the calls that were running are cut
         return line_of(path)
     return msgspec.structs.replace(line, state=state, path=str(path))
 

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from ...facts.common.spending import Spending
+from ...facts.common.spending import SPENDING_EVENTS, Spending
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import (
@@ -20,6 +20,7 @@ from ...protocol import (
     Confirmed,
     Event,
     EvidenceKind,
+    Held,
     JournalError,
     NewerJournal,
     Reason,
@@ -28,6 +29,7 @@ from ...protocol import (
     RunStarted,
     RunVerified,
     Stamped,
+    Unknown,
     evidence_kind,
     evidence_words,
 )
@@ -69,6 +71,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     usd: float | None = 0.0
     """Cost in USD; None: a call had no known price."""
+    held: Held = Held()
+    """What may have been billed in addition, because calls were cut or reported no usage."""
     verified: Confirmed | None = None
     """Result of the newest `rundry verify` since the end; None: there was none."""
     parent: str | None = None
@@ -133,7 +137,9 @@ def _read(path: Path, journal: Journal) -> RunLine:
         parent=spec.parent.run_id if spec.parent is not None else None,
         forked_from=journal.meta("forked_from"),
     )
-    if ended is None and spec.has_children:
+    if ended is None and line.state == "interrupted":  # also the calls that its runner was waiting for
+        events = journal.read_types(SPENDING_EVENTS - {Unknown})
+    elif ended is None and spec.has_children:
         events = [*events, *journal.read_types([ChildSpent])]
     return _with_usage(line, events) if ended is None else _with_end(line, ended, _verified(newest))
 
@@ -150,7 +156,9 @@ def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:
     for stamped in events:
         spending.apply(stamped)
     spent = spending.spent
-    return replace(line, steps=spent.steps, usd=None if spent.unpriced else spent.usd)
+    if line.state == "interrupted":  # nothing will charge the calls that its runner was waiting for
+        spent += spending.cut
+    return replace(line, steps=spent.steps, usd=None if spent.unpriced else spent.usd, held=spent.held)
 
 
 def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> RunLine:
@@ -164,6 +172,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         evidence_kind=evidence_kind(ended.evidence, verified) if ended.complete else "",
         steps=ended.steps,
         usd=ended.usd,
+        held=ended.held,
         verified=verified,
     )
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocol import Held
+
 
 def short(count: float) -> str:
     """Format a count: `950`, `4.2k`, `48k`, `1.2M`."""
@@ -32,3 +37,16 @@ def money(usd: float) -> str:
 def plural(count: int, one: str) -> str:
     """Format a count with its noun: `1 hunk`, `2 hunks`."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
+def held_words(held: Held) -> str:
+    """Describe what may have been billed in addition: `held: up to 4,242 tokens, $0.0123 for 1 call that was cut`.
+
+    Empty if nothing is held.
+    """
+    if not held:
+        return ""
+    usd = f", ${money(held.usd)}" if held.usd else ""
+    calls = f"{plural(held.cut_calls, 'call')} that {'was' if held.cut_calls == 1 else 'were'} cut"
+    why = calls if held.cut_calls else "calls whose usage is unknown"
+    return f"held: up to {held.tokens:,} tokens{usd} for {why}"

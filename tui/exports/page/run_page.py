@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, evidence_words, money, plural, short
+from rundry.agent import clock, evidence_words, held_words, money, plural, short
 
 from .findings import findings_html
 from .frame import page_end, page_start
@@ -80,9 +80,9 @@ def _figures(state: ViewState) -> Iterator[str]:
         figures += [(f"{state.finder.seen:,}", "seen"), (str(len(state.finder.findings)), "findings")]
     if ended is not None and ended.files_changed:
         figures.append((str(len(ended.files_changed)), "files changed"))
-    held = f"{short(spent.held_tokens)} tokens, ${money(spent.held_usd)}" if spent.held_tokens else ""
-    if held:
-        figures.append((held, "held: may still be billed"))
+    if spent.held:
+        amount, _, why = held_words(spent.held).removeprefix("held: ").partition(" for ")
+        figures.append((amount, f"held for {why}"))
     cells = "".join(f"<div><strong>{escaped(value)}</strong><span>{name}</span></div>" for value, name in figures)
     yield f'<div class="figures">{cells}</div>'
 
