@@ -103,7 +103,7 @@ def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str]
     found: dict[str, str] = {}
     wanted = [FileGlob(glob, workspace.root) for glob in globs]
     met: set[str] = set()
-    for path, _ in Ignore(workspace.root).walk():
+    for path, _ in Ignore(workspace.root, workspace.skipped).walk():
         hit = [glob.text for glob in wanted if glob.matches(path)]
         met.update(hit)
         if hit and (key := _key_of(path, workspace)) is not None:
@@ -114,7 +114,7 @@ def files_of(globs: Sequence[str], workspace: Workspace) -> tuple[dict[str, str]
 def unmatched(globs: Sequence[str], workspace: Workspace) -> list[str]:
     """Return the globs that match no file. Stops at the first match of the last one."""
     open_ = {glob: FileGlob(glob, workspace.root) for glob in globs}
-    for path, _ in Ignore(workspace.root).walk():
+    for path, _ in Ignore(workspace.root, workspace.skipped).walk():
         for glob in [text for text, wanted in open_.items() if wanted.matches(path)]:
             del open_[glob]
         if not open_:

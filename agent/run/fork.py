@@ -16,13 +16,14 @@ from ..facts.facts import RunFacts
 from ..journal.claim import holder
 from ..journal.integrity.unfinished import rename_complete
 from ..journal.journal import Journal
-from ..protocol import Prompted, RunEnded, RunStarted, Stamped, UserError
+from ..protocol import Prompted, RunEnded, RunSpec, RunStarted, Stamped, UserError
 from ..reports.runs import journal_path, new_run_id
 from ..system.crash import crash_point
 from ..workspace.errors import SnapshotDamaged
 from ..workspace.paths import Workspace
 from ..workspace.snapshots.snapshots import Snapshots
 from .damaged.admission import require_undamaged
+from .setup.surroundings.confinement import hide_rules_of
 
 _BATCH = 5_000
 _NOTE = (
@@ -88,7 +89,7 @@ def fork(source: Path, folder: Path, *, at: int | None = None, files: bool = Fal
         path = _copy(old, folder, cut, tell=not files)
     finally:
         old.close()
-    restored, left = asyncio.run(_restore(path, old.spec.workspace, cut)) if files else ([], [])
+    restored, left = asyncio.run(_restore(path, old.spec, cut)) if files else ([], [])
     return Forked(
         run_id=path.stem,
         journal=str(path),
@@ -202,13 +203,14 @@ def _remove(path: Path) -> None:
             name.unlink()
 
 
-async def _restore(path: Path, root: str, cut: _Cut) -> tuple[list[str], list[str]]:
+async def _restore(path: Path, spec: RunSpec, cut: _Cut) -> tuple[list[str], list[str]]:
     """Restore the files that the original run changed after the cut. Returns the restored paths, and a line for each
     file that was kept because someone else changed it.
     """
     assert cut.world and cut.world_at_end  # otherwise the fork was refused
     store = path.with_suffix(".snapshots")
-    snapshots = Snapshots(Workspace(Path(root), private=[path, store]), store)
+    rules = hide_rules_of(spec.gate, path.parent)
+    snapshots = Snapshots(Workspace(Path(spec.workspace), private=[path, store], hide_rules=rules), store)
     try:
         paths = [change.path for change in await snapshots.changes(cut.world, cut.world_at_end)]
         left = await snapshots.restore(cut.world, paths, expected=cut.world_at_end)

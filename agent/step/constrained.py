@@ -164,7 +164,7 @@ class Constrained:
 
     def _files(self) -> list[str]:
         found: list[str] = []
-        for path, entry in Ignore(self._workspace.root).walk():
+        for path, entry in Ignore(self._workspace.root, self._workspace.skipped).walk():
             if entry.is_file(follow_symlinks=False):
                 found.append(path)
                 if len(found) == _MOST_FILES:

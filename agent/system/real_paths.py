@@ -32,6 +32,14 @@ def followed(path: Path | str) -> Path | None:
         return None
 
 
+def home_path(path: Path) -> str:
+    """Return the path as a user writes it: below the home folder with `~`."""
+    for home in (Path.home(), real_path(Path.home())):
+        if path.is_relative_to(home):
+            return str(Path("~") / path.relative_to(home))
+    return str(path)
+
+
 def matches(folder: Path | str, pattern: str) -> list[str]:
     """Return the paths below a folder that match a glob. Unlike `Path.glob`, skip folders that cannot be read."""
     return glob(f"{escape(str(folder))}/{pattern}", include_hidden=True)  # noqa: PTH207

@@ -78,7 +78,7 @@ class ToolContext:
     _outputs: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        self.ignore = Ignore(self.workspace.root)
+        self.ignore = Ignore(self.workspace.root, self.workspace.skipped)
 
     def register_output(self, sha: str) -> str:
         """Return the path under which `read_file` finds this blob. A resumed run registers its earlier outputs."""

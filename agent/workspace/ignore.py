@@ -37,8 +37,9 @@ class Ignore:
     A changed `.gitignore` takes effect the next time its folder is checked.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._root = str(root)
+    def __init__(self, root: Path, skipped: frozenset[str] = frozenset()) -> None:
+        """`skipped`: absolute paths of files and folders that count as ignored."""
+        self._root, self._skipped = str(root), skipped
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
         self._specs: dict[str, QuickSpec] = {}
@@ -97,7 +98,7 @@ class Ignore:
 
     def ignores_entry(self, folder: str, name: str, is_dir: bool) -> bool:
         """Return whether a name in a folder is ignored. The folder itself is not, and was refreshed before."""
-        if name == ".git":
+        if name == ".git" or (self._skipped and f"{self._root}/{folder}{name}" in self._skipped):
             return True
         path = f"{folder}{name}/" if is_dir else folder + name
         known = self._known.get(path)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..system.real_paths import real_path
+from ..system.real_paths import home_path, real_path
 from .errors import GONE, PathRefused
 from .files.own_writes import OwnWrites
 from .leftovers.record import Leftovers
 from .names import why_cautioned, why_forbidden
+
+if TYPE_CHECKING:
+    from .sandbox.confined.hidden_places import HideRules
+
+_FRESH = 1.0
+"""Seconds for which the list of hidden places is used again."""
 
 
 class Workspace:
@@ -23,17 +31,20 @@ class Workspace:
         private: Sequence[Path] = (),
         leftovers: Leftovers | None = None,
         hook_scripts: Sequence[str] = (),
+        hide_rules: HideRules | None = None,
     ) -> None:
         """`private`: rundry's own files and folders that no tool may access (the journal, the snapshot store).
 
         `leftovers`: the record of this run's temporary files. `hook_scripts`: files that hooks of the run execute,
-        relative to `root`.
+        relative to `root`. `hide_rules`: the places that neither commands nor tools can see.
         """
         self.root = real_path(root)
         self.private = tuple(real_path(path) for path in private)
         self.own_writes = OwnWrites()
         self.leftovers = leftovers or Leftovers(None)
         self.hook_scripts = tuple(hook_scripts)
+        self.hide_rules = hide_rules
+        self._hidden: tuple[float, frozenset[Path]] = -_FRESH, frozenset()
 
     def resolve(self, given: str) -> Path:
         """Return the absolute path with every link followed. The path need not exist. Raises PathRefused."""
@@ -46,13 +57,29 @@ class Workspace:
         return real
 
     def refuse(self, real: Path, given: str | None = None) -> None:
-        """Raise PathRefused if no tool may access this resolved path. Does not read the disk."""
+        """Raise PathRefused if no tool may access this resolved path."""
         shown = given or str(real)
         if not real.is_relative_to(self.root):
             raise PathRefused(f"{shown}: outside of the workspace {self.root}")
-        why = why_forbidden(real.relative_to(self.root).parts) or self._private(real)
+        why = why_forbidden(real.relative_to(self.root).parts) or self._private(real) or self._why_hidden(real)
         if why:
             raise PathRefused(f"{shown}: refused, {why}")
+
+    @property
+    def hidden(self) -> frozenset[Path]:
+        """The places in the workspace that neither commands nor tools can see: secrets, and rundry's own folders."""
+        if self.hide_rules is None:
+            return frozenset()
+        looked, found = self._hidden
+        if time.monotonic() - looked > _FRESH:
+            found = frozenset(self.hide_rules.hidden_in(self.root))
+            self._hidden = time.monotonic(), found
+        return found
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The absolute paths of the files and folders that listings, snapshots and the guard leave out."""
+        return frozenset(map(str, (*self.private, *self.hidden)))
 
     def relative(self, path: Path) -> str:
         """Return the path relative to the workspace, with `/`. Raises PathRefused if it is outside."""
@@ -106,6 +133,14 @@ class Workspace:
             why = (error.strerror or str(error)) if self.root.is_dir() else GONE.format(root=self.root)
             raise PathRefused(f"{given}: {why}") from None
         return real
+
+    def _why_hidden(self, real: Path) -> str | None:
+        place = next((place for place in self.hidden if real.is_relative_to(place)), None)
+        if place is None or self.hide_rules is None:
+            return None
+        if self.hide_rules.is_own(place):
+            return "rundry's own files are private"
+        return f'it is a place of secrets ([sandbox] show = ["{home_path(place)}"] in your own config shows it)'
 
     def _private(self, real: Path) -> str | None:
         for own in self.private:

@@ -31,7 +31,7 @@ async def watch(
     Ignored files and our own writes (`Workspace.own_writes`) are not reported. `polling` is for file systems that
     send no events (NFS, WSL). Raises OSError if the system has no more watches.
     """
-    ignore = Ignore(ws.root)
+    ignore = Ignore(ws.root, ws.skipped)
     async for touched in _changes({ws.root}, stop, recursive=True, polling=polling):
         theirs = frozenset(
             ws.relative(path)

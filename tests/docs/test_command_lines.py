@@ -164,7 +164,7 @@ class Reader:
         self.server.turns = turns_for(line, self.server.turns if not is_new else UNCHECKED)
         before = self.home.journals()
         if ENDLESS.search(line):
-            done = self.shell(f"{command} --runs-dir {self.project / 'runs'}")
+            done = self.shell(f"{command} --runs-dir {self.project}")
             assert (done.exit_code, "--runs-dir" in done.stderr) == (2, True), str(done)
         elif REMOTE.search(line):
             done = self.shell(f"env -u RUNDRY_MODEL -u RUNDRY_API_BASE {command}")

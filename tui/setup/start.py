@@ -58,16 +58,16 @@ class Setup:
         self.settings = self._load()
         self.folder = runs_dir(self.settings.get("runs_dir", str), os.environ)
         if begins:
-            self._refuse_journals_in_the_workspace()
+            self._refuse_journals_as_workspace()
         self._model: ModelSpec | None = None
         self.extensions = Extensions(self.workspace, trust=bool(flags.get("trust")))
         self._refuse_what_never_holds()
 
-    def _refuse_journals_in_the_workspace(self) -> None:
-        """Raise UserError for journals in the workspace: a command could approve anything through the inbox."""
-        if Path(os.path.realpath(self.folder)).is_relative_to(self.workspace):  # `resolve` raises for a loop
+    def _refuse_journals_as_workspace(self) -> None:
+        """Raise UserError if the workspace itself would be hidden. Below it, the folder is hidden from the model."""
+        if os.path.realpath(self.folder) == str(self.workspace):  # `resolve` raises for a loop
             raise UserError(
-                f"the folder of journals {self.folder} is inside the workspace, where commands can write: "
+                f"the workspace {self.workspace} is also the folder of journals, which commands cannot see: "
                 "name another one with --runs-dir DIR (RUNDRY_RUNS_DIR)"
             )
 

@@ -114,7 +114,7 @@ class Scope:
         if (self._workspace.root / start).is_file():
             yield start
             return
-        for path, entry in Ignore(self._workspace.root).walk(start):
+        for path, entry in Ignore(self._workspace.root, self._workspace.skipped).walk(start):
             if entry.is_file(follow_symlinks=False):
                 yield path
 

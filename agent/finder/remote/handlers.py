@@ -104,10 +104,11 @@ class ReadHandler:
         """Return the encoded `ToolResult`."""
         wanted, began = msgspec.convert(order, ReadOrder), time.monotonic()
         kind = TOOLS[wanted.tool].arguments
+        rules = _hide_rules(self._job.sandbox) if self._job.sandbox is not None else None
         arguments = msgspec.convert(wanted.arguments, kind)
         async with folder_of(self._job, self._copies, tree) as root:
             tools = ToolContext(
-                workspace=Workspace(root, private=[Path(place) for place in self._job.private]),
+                workspace=Workspace(root, private=list(map(Path, self._job.private)), hide_rules=rules),
                 env=self._env,
                 sandbox=self._sandbox,
                 keep=_nothing_kept,
@@ -167,15 +168,19 @@ async def make_handler(job: Job, copies: Copies) -> Handler:
     return ItemHandler(PythonWorker(job.function, workspace=workspace, env=env, sandbox=sandbox, seconds=job.seconds))
 
 
+def _hide_rules(job: SandboxJob) -> HideRules:
+    return HideRules(
+        own=tuple(map(Path, job.own)),
+        hide=expand_home(job.hide),
+        show=expand_home(job.show),
+        denied=lambda root: denied_paths(job.rules, root),
+    )
+
+
 async def sandbox_of(job: SandboxJob, workspace: Path) -> Sandbox:
     """Return the sandbox of this machine. Raises NotHere if it does not hold what the runner's sandbox holds."""
     sandbox = await Sandbox.detect(
-        hide_rules=HideRules(
-            own=tuple(map(Path, job.own)),
-            hide=expand_home(job.hide),
-            show=expand_home(job.show),
-            denied=lambda root: denied_paths(job.rules, root),
-        ),
+        hide_rules=_hide_rules(job),
         network=job.network,
         hosts=job.hosts,
         workspace=workspace,

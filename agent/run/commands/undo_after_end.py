@@ -29,6 +29,7 @@ from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Snapshots
 from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
+from ..setup.surroundings.confinement import hide_rules_of
 from .rewind import rewind_after_end
 from .undo import UndoContext, undo_after_end
 
@@ -75,7 +76,10 @@ def _context(journal: Journal) -> UndoContext:
 
     store = journal.path.with_suffix(".snapshots")
     workspace = Workspace(
-        Path(journal.spec.workspace), private=[journal.path, store], leftovers=Leftovers(journal.path)
+        Path(journal.spec.workspace),
+        private=[journal.path, store],
+        leftovers=Leftovers(journal.path),
+        hide_rules=hide_rules_of(journal.spec.gate, journal.path.parent),
     )
     return UndoContext(journal, facts, workspace, Snapshots(workspace, store), record)
 

@@ -19,7 +19,7 @@ from ...workspace.errors import SnapshotDamaged
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Snapshots
 from ..damaged.admission import require_undamaged
-from ..setup.surroundings.confinement import detect_sandbox
+from ..setup.surroundings.confinement import detect_sandbox, hide_rules_of
 from ..setup.surroundings.variables import commands_env
 from ..setup.usable_commands import require_usable_command
 from .checkout import Result
@@ -81,7 +81,8 @@ def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
     if not (facts.world and inside.is_relative_to(home)):
         return False
     store = journal.path.with_suffix(".snapshots")
-    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+    rules = hide_rules_of(journal.spec.gate, journal.path.parent)
+    workspace = Workspace(Path(journal.spec.workspace), private=[journal.path, store], hide_rules=rules)
     try:
         return Snapshots(workspace, store).has(facts.world, str(inside.relative_to(home)))
     except SnapshotDamaged:
@@ -91,7 +92,8 @@ def _is_in_result(journal: Journal, facts: RunFacts, path: Path) -> bool:
 async def _verify(journal: Journal, facts: RunFacts, commands: list[str], env: Mapping[str, str]) -> Verified:
     spec, path = journal.spec, journal.path
     store = path.with_suffix(".snapshots")
-    workspace = Workspace(Path(spec.workspace), private=[path, store])
+    rules = hide_rules_of(spec.gate, path.parent)
+    workspace = Workspace(Path(spec.workspace), private=[path, store], hide_rules=rules)
     sandbox = await detect_sandbox(spec.gate, workspace.root, path.parent)
     result = Result(
         journal=journal,

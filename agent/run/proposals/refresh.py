@@ -16,6 +16,7 @@ from ...journal.journal import Journal
 from ...reports.run_state import run_state
 from ...workspace.paths import Workspace
 from ..damaged.admission import require_undamaged
+from ..setup.surroundings.confinement import hide_rules_of
 
 if TYPE_CHECKING:
     from ...protocol import ProposalOpened, ProposalRebased
@@ -30,7 +31,8 @@ def refresh_proposals(path: Path) -> None:
         try:
             require_undamaged(journal)
             shown, store = run_state(journal).decidable_without_runner(), journal.path.with_suffix(".snapshots")
-            ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store])
+            rules = hide_rules_of(journal.spec.gate, path.parent)
+            ws = Workspace(Path(journal.spec.workspace), private=[journal.path, store], hide_rules=rules)
             for opened in facts_of(journal).requests.proposals.values():
                 if opened.proposal_id in shown and is_file_change(opened):
                     event = _moved(ws, journal, opened, shown[opened.proposal_id].digest)

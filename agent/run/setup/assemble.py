@@ -27,7 +27,7 @@ from .attachments import check_first_images
 from .build_context import Assembled, build, committing
 from .progress import with_progress
 from .small_window import refuse_window
-from .surroundings.confinement import detect_sandbox, missing_guarantees
+from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
 from .surroundings.mcp import with_servers
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
@@ -97,9 +97,10 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     journal, spec, changes = inputs.journal, inputs.journal.spec, inputs.order.changes
     private = [journal.path, inputs.store]
     scripts = [path for hook in spec.hooks for path in hook.scripts]
-    workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts)
-    notes = workspace.leftovers.sweep()
     rules = list(inputs.facts.rules)
+    hide_rules = hide_rules_of(spec.gate, journal.path.parent, lambda: rules)
+    workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts, hide_rules)
+    notes = workspace.leftovers.sweep()
     sandbox = await detect_sandbox(
         spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, leftovers=workspace.leftovers
     )

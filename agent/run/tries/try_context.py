@@ -35,7 +35,8 @@ class WorkFolder:
 
 def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
     """Return the worktree whose workspace is this folder. `ctx`: the run's."""
-    workspace = Workspace(root, ctx.workspace.private, ctx.workspace.leftovers, ctx.workspace.hook_scripts)
+    run = ctx.workspace
+    workspace = Workspace(root, run.private, run.leftovers, run.hook_scripts, run.hide_rules)
     store = ctx.journal.path.with_suffix(".snapshots")
     return WorkFolder(workspace, ctx.sandbox.separate_copy(), Snapshots(workspace, store))
 

@@ -33,7 +33,7 @@ class Guarded:
     def __init__(self, tree: Tree, journal: Journal, facts: RunFacts, activity: Activity) -> None:
         self._tree, self._journal, self._facts, self._activity = tree, journal, facts, activity
         guard, workspace = tree.guard, tree.workspace
-        self._guard, self._root, private = guard, workspace.root, frozenset(map(str, workspace.private))
+        self._guard, self._root, private = guard, workspace.root, workspace.skipped
         depends = guard.depends
         places, goals = depends.places, depends.goals
         self._seals = Seals(self._root, guard.seals, journal.keep, private, installed=places, goals=goals)

@@ -2,7 +2,7 @@
 
 This is the last step of every sandbox. SETTINGS is a JSON object:
 - `landlock`: what Landlock allows: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable
-  places inside these), `read` (readable places inside hidden ones). `{}`: the sandbox has mounts, and Landlock, if the
+  places inside these), `keep` (hidden places that cannot be written either), `read` (readable places inside hidden ones). `{}`: the sandbox has mounts, and Landlock, if the
   kernel has it, only refuses to write to FIFOs outside of the writable ones.
 - `network`: whether the command uses the network of this machine.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
@@ -61,7 +61,7 @@ def rule_bytes(allowed: int, folder: int) -> bytes:
 
 
 def readable(hide: list[str], beneath: str) -> list[str]:
-    """Return the readable folders and files below a folder, without the hidden ones.
+    """Return the folders and files below a folder, without the hidden ones.
 
     They are listed one by one, because no rule can revoke what another rule grants. Links are left out: the caller
     lists their targets.
@@ -99,7 +99,7 @@ def restrict(settings: dict[str, object], rules: dict[str, object], abi: int) ->
     shown = [path for place in _texts(rules, "places") for path in readable(hide, place)]
     for path in shown + _texts(rules, "read"):
         _allow(ruleset, path, READ_FILE)
-    for path in _texts(rules, "write"):
+    for path in (part for place in _texts(rules, "write") for part in readable(_texts(rules, "keep"), place)):
         _allow_all(ruleset, path, files, hide)
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)

@@ -59,6 +59,7 @@ def landlock(
         "write": [str(path) for path in (*([] if keeps_workspace else [ws]), temp, *devices(), *writable)],
         "places": [str(path) for path in readable_places(hidden_places, show)],
         "hide": [str(path) for path in hidden_places.hidden],
+        "keep": [str(path) for path in hidden_places.own],
         "read": [str(path) for path in (*read, *hidden_places.shown)],
     }
     env = {"TMPDIR": str(temp), "GOCACHE": str(temp / ".go-build")}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..names import CONFIG
+from ...system.real_paths import followed
+from ..names import CONFIG, why_cautioned
 from .confined.programs import program_places
 
 _OF_WORKSPACE = (CONFIG, ".envrc", ".vscode", ".idea", ".husky", ".githooks", ".pre-commit-config.yaml")
@@ -23,11 +24,26 @@ def protected(ws: Path) -> list[Path]:
 
     They are git hooks and config, rundry's own settings, and files that editors and shells execute.
     """
-    found = [ws / name for name in _OF_WORKSPACE]
+    found = [*(ws / name for name in _OF_WORKSPACE), *_of_home(ws)]
     git = ws / ".git"
     if is_real_folder(git):
         return [*found, git / "hooks", *(git / name for name in _OF_GIT)]
     return [*found, git]
+
+
+def _of_home(ws: Path) -> list[Path]:
+    """Return the files in the home folder that shells and tools load by themselves, if `ws` is that folder."""
+    if ws != followed(Path.home()):
+        return []
+    inside = [(name,) for name in _names(ws)] + [(".config", name) for name in _names(ws / ".config")]
+    return [ws.joinpath(*parts) for parts in inside if parts[-1] != ".git" and why_cautioned(parts)]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except OSError:
+        return []
 
 
 def is_protected(path: Path, ws: Path) -> bool:

@@ -217,7 +217,8 @@ class Sandbox(Confinement):
         if self.kind is None or self._settings.stage is not None:
             return KeptPlaces(), None
         ws = Path(os.path.realpath(ws))
-        hidden = [path for path in self._hidden_places(ws).hidden if path.is_relative_to(ws)]
+        places = self._hidden_places(ws)  # rundry changes its own while the command runs
+        hidden = [path for path in places.hidden if path.is_relative_to(ws) and path not in places.own]
         if self.kind == "bubblewrap":  # a command can rename a folder that contains a hidden file
             return KeptPlaces(hidden=hidden), None
         self._copies = self._copies or Copies(self.temp.parent / "kept")

@@ -134,7 +134,7 @@ class Snapshots:
                 return ""
             try:
                 if self._scanner is None:
-                    private = {str(path) for path in (*self._ws.private, Path(os.path.realpath(self._place)))}
+                    private = {*self._ws.skipped, os.path.realpath(self._place)}
                     measure(self._ws.root, self._most_files, frozenset(private))  # before anything is stored
                     self._scanner = Scanner(self._ws.root, self._store(), frozenset(private), self._most_files)
                 self._last = self._scanner.scan()

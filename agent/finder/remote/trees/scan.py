@@ -78,7 +78,7 @@ class TreeReader:
         `lists_withheld`: what is not sent is listed as empty files.
         """
         self._workspace, self._hidden, self._lists_withheld = workspace, hidden, lists_withheld
-        self._ignore = Ignore(workspace.root)
+        self._ignore = Ignore(workspace.root, workspace.skipped)
         self._known: dict[str, tuple[_Mark, list[str]]] = {}
         self._reading, self._turn = threading.Lock(), asyncio.Lock()
         self._begun = 0

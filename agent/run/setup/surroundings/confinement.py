@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from ....workspace.leftovers.record import Leftovers
 
 
+def hide_rules_of(gate: GatePolicy, runs: Path, rules: Callable[[], Sequence[Rule]] | None = None) -> HideRules:
+    """Return the places that a run hides from commands and tools. The arguments are those of `detect_sandbox`."""
+
+    def denied(root: Path) -> list[str]:
+        return denied_paths(gate.rules if rules is None else rules(), root)
+
+    return HideRules(
+        own=(runs, config_file(os.environ).parent),
+        hide=expand_home(gate.sandbox.hide),
+        show=expand_home(gate.sandbox.show),
+        denied=denied,
+    )
+
+
 async def detect_sandbox(
     gate: GatePolicy,
     workspace: Path,
@@ -29,16 +43,7 @@ async def detect_sandbox(
 
     `runs`: the folder of the journals. `rules`: returns the present rules of the gate; default: those of the policy.
     """
-
-    def denied(root: Path) -> list[str]:
-        return denied_paths(gate.rules if rules is None else rules(), root)
-
-    hide_rules = HideRules(
-        own=(runs, config_file(os.environ).parent),
-        hide=expand_home(gate.sandbox.hide),
-        show=expand_home(gate.sandbox.show),
-        denied=denied,
-    )
+    hide_rules = hide_rules_of(gate, runs, rules)
     return await Sandbox.detect(
         hide_rules=hide_rules, network=gate.network, hosts=gate.sandbox.hosts, workspace=workspace, leftovers=leftovers
     )

@@ -19,6 +19,8 @@ class HiddenPlaces(msgspec.Struct, frozen=True):
     """Hidden places, none inside another."""
     shown: Sequence[Path] = ()
     """Places inside hidden folders that are readable."""
+    own: Sequence[Path] = ()
+    """Hidden folders of rundry, which it changes itself while commands run."""
 
     def covers(self, path: Path) -> bool:
         """Return whether commands cannot read the path."""
@@ -47,7 +49,17 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
         if root is not None:
             kept = [path for path in kept if not _within(path, [ws]) or exists(root / path.relative_to(ws))]
         shown = [path for path in show if exists(path) and _within(path, kept) and not _within(path, always)]
-        return HiddenPlaces(outermost([path for path in kept if exists(path) or root is not None]), shown)
+        hidden = outermost([path for path in kept if exists(path) or root is not None])
+        return HiddenPlaces(hidden, shown, [path for path in hidden if self.is_own(path)])
+
+    def hidden_in(self, root: Path) -> list[Path]:
+        """Return the hidden places in this folder, except those that a `deny` rule hides."""
+        found = msgspec.structs.replace(self, denied=None).resolve(root)
+        return [place for place in found.hidden if place.is_relative_to(root)]
+
+    def is_own(self, place: Path) -> bool:
+        """Return whether this hidden place is a folder of rundry, is inside one or contains one."""
+        return any(place.is_relative_to(own) or own.is_relative_to(place) for own in _real(self.own))
 
     def notes(self) -> list[str]:
         """Return a line for each place that commands may see although a variable or the user hides it."""

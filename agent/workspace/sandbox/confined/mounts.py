@@ -135,7 +135,7 @@ def hide(hidden_places: HiddenPlaces, ws: Path, blank: Path, *, root: Path | Non
 
     `blank`: an empty file. `root`: the folder that commands see at `ws`.
     """
-    words = list[str]()
+    words = _fixed_parents(hidden_places, ws) if root is None else []
     for place in hidden_places.hidden:
         if ws.is_relative_to(place):
             continue
@@ -149,3 +149,13 @@ def hide(hidden_places: HiddenPlaces, ws: Path, blank: Path, *, root: Path | Non
         else:
             words += ["--ro-bind", str(blank), str(place)]
     return words
+
+
+def _fixed_parents(hidden_places: HiddenPlaces, ws: Path) -> list[str]:
+    """Return the arguments that mount each folder between the workspace and rundry's folders on itself.
+
+    A mount point cannot be renamed. Otherwise the folder would not be hidden from the next command.
+    """
+    inside = [place for place in hidden_places.own if place.is_relative_to(ws)]
+    parents = {parent for place in inside for parent in place.parents if parent.is_relative_to(ws) and parent != ws}
+    return [word for parent in sorted(parents) for word in ("--bind", str(parent), str(parent))]
