@@ -2,8 +2,9 @@
 
 This is the last step of every sandbox. SETTINGS is a JSON object:
 - `landlock`: what Landlock allows: `write` (writable files and folders), `places` (readable ones), `hide` (unreadable
-  places inside these), `keep` (hidden places that cannot be written either), `read` (readable places inside hidden ones). `{}`: the sandbox has mounts, and Landlock, if the
-  kernel has it, only refuses to write to FIFOs outside of the writable ones.
+  places inside these), `keep` (hidden places that cannot be written either), `read` (readable places inside hidden
+  ones). `{}`: the sandbox has mounts, and Landlock, if the kernel has it, only refuses to write to FIFOs outside of the
+  writable ones.
 - `network`: whether the command uses the network of this machine.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
 - `report`: a descriptor to which one byte is written just before the command starts; -1: none.
