@@ -17,8 +17,8 @@ from .system_calls import filter_program
 _SCRIPT = Path(__file__).with_name("inside.py")
 INTERPRETER = Path(os.path.realpath(sys.executable))
 """The Python that runs the script in the sandbox. The one of a virtual environment is a link to it."""
-TRIES = 5
-"""How often a sandbox is set up again after something that it mounts disappeared meanwhile."""
+TRIES = 40
+"""Maximum number of times that a sandbox is set up, if something that it mounts keeps disappearing meanwhile."""
 
 
 class SetUp:

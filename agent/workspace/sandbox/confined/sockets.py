@@ -6,7 +6,9 @@ import itertools
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from glob import glob
 from pathlib import Path
 
 import msgspec
@@ -21,8 +23,8 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _ACCEPTS, _DATAGRAM = 0x10000, "0002"
 _FLAGS, _TYPE, _PATH = 3, 4, 7
 """Columns of /proc/net/unix."""
-_MOST = 64
-"""Maximum number of entries of a folder that is kept for sockets."""
+_MOST = 1_000
+"""Maximum number of entries of a folder that are examined."""
 _TARGET = 4
 """Column of /proc/self/mountinfo."""
 
@@ -100,13 +102,29 @@ def _listening() -> Iterator[Path]:
         rows = _TABLE.read_bytes().splitlines()[1:]
     except OSError:
         return
+    relative = set[str]()
     for row in rows:
         columns = row.decode("utf-8", "surrogateescape").split(" ", _PATH + 30)
         columns = [column for column in columns if column]
-        if len(columns) <= _PATH or not columns[_PATH].startswith("/"):
+        if len(columns) <= _PATH or columns[_PATH].startswith("@"):
             continue
         if int(columns[_FLAGS], 16) & _ACCEPTS or columns[_TYPE] == _DATAGRAM:
-            yield Path(" ".join(columns[_PATH:]))
+            path = " ".join(columns[_PATH:])
+            if path.startswith("/"):
+                yield Path(path)
+            else:
+                relative.add(path)
+    for folder in _working_folders() if relative else ():
+        yield from (folder / path for path in relative)
+
+
+def _working_folders() -> set[Path]:
+    """Return the folders in which the user's processes work, from which they may have bound a relative path."""
+    found = set[Path]()
+    for link in glob("/proc/[0-9]*/cwd"):  # noqa: PTH207 - Path.glob resolves each entry
+        with suppress(OSError):
+            found.add(Path(link).readlink())
+    return found
 
 
 def _mounted() -> Iterator[Path]:
