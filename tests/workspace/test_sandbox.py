@@ -1,6 +1,7 @@
 import asyncio
 import os
 import pwd
+import shutil
 import socket
 import subprocess
 import sys
@@ -230,6 +231,34 @@ async def test_a_bubblewrap_that_does_not_work_is_not_taken_and_its_own_words_ar
     assert said in (await Sandbox.detect(kinds=["bubblewrap"])).why_none
     both = await Sandbox.detect()
     assert both.kind != "bubblewrap" and said in both.why_none
+
+
+SLOW = """#!/bin/sh
+[ -e {flag} ] || {{ touch {flag}; exec sleep 300; }}
+exec {real} "$@"
+"""
+
+
+@pytest.mark.parametrize("recovers", [True, pytest.param(False, marks=pytest.mark.long)])
+async def test_a_sandbox_that_does_not_answer_on_a_busy_machine_is_tried_again_and_that_is_said(
+    tmp_path, monkeypatch, recovers
+):
+    real = shutil.which("bwrap")
+    if real is None or (await Sandbox.detect(kinds=["bubblewrap"])).kind is None:
+        pytest.skip("bubblewrap does not work here")
+    flag, fake = tmp_path / "flag", tmp_path / "bin/bwrap"
+    fake.parent.mkdir()
+    fake.write_text(SLOW.format(flag=flag if recovers else tmp_path / "no/flag", real=real))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    found = await Sandbox.detect()
+    if recovers:
+        assert found.kind == "bubblewrap"
+        assert found.notes == ["bubblewrap was tried again, because it did not answer in 5 s"]
+    else:
+        why = "bubblewrap is installed but did not answer in 5 s, 15 s, 40 s"
+        assert found.kind != "bubblewrap" and why in found.why_none
+        assert found.kind is None or found.notes == [f"{found.kind} is used: {why}"]
 
 
 async def test_a_bubblewrap_below_the_workspace_or_of_a_relative_path_is_not_run(tmp_path, monkeypatch):

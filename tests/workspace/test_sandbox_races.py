@@ -121,7 +121,7 @@ async def test_hidden_files_and_folders_that_disappear_meanwhile_fail_no_command
 
 async def test_a_command_that_prints_what_a_failed_sandbox_prints_runs_once(tmp_path):
     sandbox = await detected()
-    line = "echo x >> ran; echo \"bwrap: Can't mkdir parents for /x: Read-only file system\" >&2; exit 1"
+    line = 'echo x >> ran; echo "bwrap: Can\'t mkdir parents for /x: Read-only file system" >&2; exit 1'
     done = await sandbox.run(line, tmp_path, cwd=tmp_path, env=command_env(os.environ), timeout=100)
     assert done.exit_code == 1 and (tmp_path / "ran").read_text() == "x\n"
 

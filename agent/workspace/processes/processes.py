@@ -80,12 +80,10 @@ class ProcessSettings(TypedDict, total=False):
     """Optional arguments of `run_process`, for functions that pass them on."""
 
     limit: int
-    on_output: Callable[[bytes], None] | None
     stdin: bytes | None
     separate_errors: bool
     keep: int
     on_start: Callable[[ProcessTree], object] | None
-    pass_fds: Sequence[int]
 
 
 async def run_process(

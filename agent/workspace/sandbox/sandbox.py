@@ -142,6 +142,7 @@ class Sandbox(Confinement):
         env: Mapping[str, str],
         timeout: float,  # noqa: ASYNC109 - as in run_process
         may_configure: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
         **settings: Unpack[ProcessSettings],
     ) -> Finished:
         """Call `run_process` in the sandbox.
@@ -158,7 +159,9 @@ class Sandbox(Confinement):
         more, copies = self._kept_places(ws)
         git = await checks.begin(restore=self.kind != "bubblewrap", more=more, copies=copies)
         try:
-            done = await self.run_unchecked(argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, **settings)
+            done = await self.run_unchecked(
+                argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
+            )
         finally:
             checked = await asyncio.shield(checks.finish())
         lines = [*checked.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
@@ -178,13 +181,14 @@ class Sandbox(Confinement):
         cwd: Path,
         env: Mapping[str, str],
         timeout: float,  # noqa: ASYNC109 - as in run_process
+        on_output: Callable[[bytes], None] | None = None,
         **settings: Unpack[ProcessSettings],
     ) -> Finished:
         """Call `run_process` in the sandbox, for a program that changes nothing, or whose changes the caller checks.
 
         If the sandbox cannot be set up, because a file that it mounts disappeared meanwhile, this is tried again.
         """
-        on_output, until = settings.pop("on_output", None), time.monotonic() + timeout
+        until = time.monotonic() + timeout
         for set_up in self.starts():
             output = _Held(set_up, on_output)
             wrapped = self.wrap(argv, ws, access, git=git, report=set_up.descriptor)
@@ -197,10 +201,10 @@ class Sandbox(Confinement):
                 pass_fds=set_up.descriptors,
                 **settings,
             )
-            if set_up.is_complete() or done.exit_code != BUBBLEWRAP_FAILED:
-                break
-        output.release()
-        return done
+            if set_up.is_complete() or done.exit_code != BUBBLEWRAP_FAILED or set_up.is_last:
+                output.release()
+                return done
+        raise AssertionError("the last attempt is always returned")
 
     def starts(self) -> Iterator[SetUp]:
         """Yield an object for each attempt to start a command; leave the loop as soon as its sandbox is set up.
@@ -208,8 +212,9 @@ class Sandbox(Confinement):
         Each process is started with `wrap(report=set_up.descriptor)` and inherits `set_up.descriptors`.
         """
         mounts = self.kind == "bubblewrap"
-        for _ in range(TRIES if mounts else 1):
-            with SetUp(is_used=mounts) as set_up:
+        tries = TRIES if mounts else 1
+        for count in range(tries):
+            with SetUp(is_used=mounts, is_last=count == tries - 1) as set_up:
                 yield set_up
 
     def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
@@ -275,12 +280,15 @@ async def _try(kind: SandboxKind, program: Path | None, settings: SandboxSetting
         return _Trial("bubblewrap is not installed (apt install bubblewrap)")
     sandbox = Sandbox(kind, settings=settings, program=program)
     with temp_folder("try") as folder:
-        env, waited = command_env(os.environ), list[str]()
-        for seconds in _TRIED_SECONDS:
+        waited = list[str]()
+        while True:
+            seconds = _TRIED_SECONDS[len(waited)]
+            env = command_env(os.environ)
             tried = await sandbox.run_unchecked(["true"], folder, cwd=folder, env=env, timeout=seconds)
-            if not tried.timed_out:
+            if tried.timed_out:
+                waited.append(f"{seconds:g} s")
+            if not tried.timed_out or len(waited) == len(_TRIED_SECONDS):
                 break
-            waited.append(f"{seconds:g} s")
     if tried.exit_code == 0:
         return _Trial(
             note=f"{kind} was tried again, because it did not answer in {', '.join(waited)}" if waited else ""

@@ -27,8 +27,9 @@ class SetUp:
     Until then nothing of the command has run, so it can be started again.
     """
 
-    def __init__(self, *, is_used: bool) -> None:
-        """`is_used`: False if nothing is mounted; the set-up then counts as complete."""
+    def __init__(self, *, is_used: bool, is_last: bool) -> None:
+        """`is_used`: False if nothing is mounted; the set-up then counts as complete. `is_last`: no attempt follows."""
+        self.is_last = is_last
         self._reading, self._writing = os.pipe() if is_used else (-1, -1)
         self._is_complete = not is_used
 

@@ -66,7 +66,7 @@ class Places:
     def __contains__(self, path: Path | str) -> bool:
         text = str(path)
         while text not in self._places:
-            above = os.path.dirname(text)  # noqa: PTH120 - this is called a thousand times for each command
+            above = text.rpartition("/")[0] or "/"
             if above == text:
                 return False
             text = above
