@@ -80,7 +80,7 @@ async def test_a_command_writes_the_files_of_its_own_processes(run):
         "mount -o remount,rw,bind /proc/sys",
         "umount -l /proc/sys",
         "unshare -Urmpf sh -c 'mount -t proc proc /proc; echo x > /proc/sys/kernel/core_pattern'",
-        "unshare -Urm sh -c 'umount -l /proc/sys; mount -o remount,rw,bind /proc/sys; echo x > /proc/sys/kernel/core_pattern'",
+        "unshare -Urm sh -c 'umount -l /proc/sys; mount -o remount,rw,bind /proc; echo x > /proc/sys/vm/swappiness'",
         "mkdir p; mount -t proc proc p; mount --bind /proc p",
     ],
 )
@@ -258,6 +258,7 @@ NODE = (
     "fs.promises.readFile('/etc/hostname').then(() => 0);"
 )
 JAVA = 'class Hello { public static void main(String[] a) { System.out.println("hello"); } }\n'
+COMMIT = "git -c user.name=a -c user.email=b commit -q --allow-empty -m one"
 PROGRAMS = {
     "gcc -g -fsanitize=leak -o leak leak.c && ./leak": ("7 byte(s) leaked", ("gcc",)),
     "gcc -g -o plain leak.c && gdb -batch -ex 'break main' -ex run -ex bt ./plain": ("Breakpoint 1, main", ("gdb",)),
@@ -265,10 +266,7 @@ PROGRAMS = {
     "node server.js": ("hi", ("node",)),
     "javac Hello.java && java Hello": ("hello", ("javac",)),
     "strace -f -e trace=execve true": ("exited with 0", ("strace",)),
-    "git init -q r && cd r && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git log --format=%s": (
-        "one",
-        ("git",),
-    ),
+    f"git init -q r && cd r && {COMMIT} && git log --format=%s": ("one", ("git",)),
     "perl -e 'print 6 * 7'": ("42", ("perl",)),
     "awk 'BEGIN { print 6 * 7 }'; find /usr/share/zoneinfo -name Paris | head -1": ("42", ("awk",)),
     "locale -a; date; getent passwd root": ("root", ("getent",)),

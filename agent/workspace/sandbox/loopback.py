@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
+import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -43,11 +45,14 @@ class Loopback:
         finally:
             os.close(writing)
         self._end = weakref.finalize(self, _stop, waiting)
+        assert waiting.stdout is not None
         with os.fdopen(reading, "rb") as info:
-            pid = _child(info.read())
-        if waiting.stdout is None or not waiting.stdout.readline():  # after this line, the namespace exists
-            self._end()
-            raise PermissionError("bubblewrap made no network")
+            try:
+                pid = _child(_read(info.fileno(), b"}"))
+                _read(waiting.stdout.fileno(), b"\n")  # after this line, the namespace exists
+            except OSError:
+                self._end()
+                raise
         self.words = [nsenter, "-U", "-n", "--preserve-credentials", "-t", str(pid), "--"]
         """Arguments that come before a command's bubblewrap and join the namespace."""
         nested = [*self.words, str(bubblewrap), "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--", "true"]
@@ -58,6 +63,19 @@ class Loopback:
     def close(self) -> None:
         """End the waiting process; the namespace ends with its last process."""
         self._end()
+
+
+def _read(descriptor: int, end: bytes) -> bytes:
+    """Read up to this byte. Raises PermissionError if it does not arrive."""
+    until, found = time.monotonic() + _SECONDS, b""
+    while end not in found:
+        if not select.select([descriptor], [], [], max(0.0, until - time.monotonic()))[0]:
+            raise PermissionError(f"bubblewrap made no network in {_SECONDS:g} s")
+        piece = os.read(descriptor, 1_000)
+        if not piece:
+            raise PermissionError("bubblewrap made no network")
+        found += piece
+    return found
 
 
 def _child(info: bytes) -> int:

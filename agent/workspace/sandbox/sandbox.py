@@ -191,7 +191,7 @@ class Sandbox(Confinement):
         until = time.monotonic() + timeout
         for set_up in self.starts():
             output = _Held(set_up, on_output)
-            wrapped = self.wrap(argv, ws, access, git=git, report=set_up.descriptor)
+            wrapped = await asyncio.to_thread(self.wrap, argv, ws, access, git=git, report=set_up.descriptor)
             done = await run_process(
                 wrapped,
                 cwd=cwd,
@@ -279,6 +279,7 @@ async def _try(kind: SandboxKind, program: Path | None, settings: SandboxSetting
     if kind == "bubblewrap" and program is None:
         return _Trial("bubblewrap is not installed (apt install bubblewrap)")
     sandbox = Sandbox(kind, settings=settings, program=program)
+    sandbox.why_no_loopback = "the run's network is made for its first command"
     with temp_folder("try") as folder:
         waited = list[str]()
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +89,7 @@ class Confinement:
         self._egress: Egress | None = None
         self._temp: Path | None = None
         self._loopback: Loopback | None = None
+        self._joining = threading.Lock()
         self._reachable: list[Path] = []
         """Sockets of services that commands can reach."""
         self.trial_notes: list[str] = []
@@ -221,11 +223,12 @@ class Confinement:
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
-        if self._loopback is None and not self.why_no_loopback:
-            try:
-                self._loopback = Loopback(self._program)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                self.why_no_loopback = f"a check cannot reach a server that a command started: {error}"
+        with self._joining:
+            if self._loopback is None and not self.why_no_loopback:
+                try:
+                    self._loopback = Loopback(self._program)
+                except (OSError, subprocess.TimeoutExpired) as error:
+                    self.why_no_loopback = f"a check cannot reach a server that a command started: {error}"
         return [] if self._loopback is None else self._loopback.words
 
     def open_egress(self) -> str:

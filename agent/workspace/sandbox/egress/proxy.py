@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .hosts import HostList
 
 _CHILD = Path(__file__).with_name("listen_child.py")
-_SECONDS = 40.0
+_SECONDS, _END_SECONDS = 40.0, 5.0
 MOST = 64
 """Maximum number of concurrent connections."""
 _LONGEST_HEAD = 32_000
@@ -107,7 +107,7 @@ class _Server:
     def stop(self) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._cancel)
-        self._thread.join(_SECONDS)
+        self._thread.join(_END_SECONDS)
 
     def _cancel(self) -> None:
         for task in asyncio.all_tasks(self._loop):
