@@ -240,7 +240,7 @@ exec {real} "$@"
 
 
 @pytest.mark.parametrize("recovers", [True, pytest.param(False, marks=pytest.mark.long)])
-async def test_a_sandbox_that_does_not_answer_on_a_busy_machine_is_tried_again_and_that_is_said(
+async def test_a_sandbox_that_does_not_answer_on_a_busy_machine_is_tried_again_and_a_note_says_so(
     tmp_path, monkeypatch, recovers
 ):
     real = shutil.which("bwrap")
