@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rundry.agent import ViewState
+
     from .run_controller import RunController
     from .view_result import ViewResult
 
@@ -35,8 +37,6 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     """Print what became of the run on the restored terminal, and return the exit code."""
     from rundry.agent import LoopKind, Refusal
 
-    from .headless.lines import end_line, outcome_line, say_end
-    from .run.resume_command import way_on
     from .text import one_line
 
     if result.refused:
@@ -49,24 +49,41 @@ def report_exit(controller: RunController, result: ViewResult, flags: Mapping[st
     state, is_gone = controller.state, controller.status.is_gone
     parent = f"watch {state.parent.journal}" if state.parent is not None else None
     controller.link.close(stays=result.next == parent or result.next.startswith("child "))
+    if not controller.begun:
+        return 128 + result.signal if result.signal else 1 if result.failed else 0
+    with suppress(OSError):  # a signal may come because the terminal is gone
+        _say_how_it_stands(state, result, flags, is_gone=is_gone, is_stopping=controller.is_stopping)
     if result.signal:
         return 128 + result.signal
-    if not controller.begun:
+    if state.loop is LoopKind.CHAT and (result.stop is not None or state.outcome is not None):
         return 1 if result.failed else 0
-    if result.stop is not None and state.loop is LoopKind.CHAT:
-        return 0  # the user knows that they left
     if state.outcome is not None and not result.failed:
+        return state.outcome.exit_code
+    is_stopping = (result.stop is not None or controller.is_stopping) and not is_gone
+    return 130 if is_stopping and state.outcome is None else 1 if result.failed else 0
+
+
+def _say_how_it_stands(
+    state: ViewState, result: ViewResult, flags: Mapping[str, object], *, is_gone: bool, is_stopping: bool
+) -> None:
+    """Print the end of the run, unless the user has just left a chat, and the command that continues it."""
+    from rundry.agent import LoopKind
+
+    from .headless.lines import end_line, outcome_line, say_end
+    from .run.resume_command import continue_line
+    from .text import one_line
+
+    was_left = result.stop is not None and state.loop is LoopKind.CHAT
+    if state.outcome is not None and not was_left:
         say_end(outcome_line(state.outcome))
         say_end(end_line(state.outcome))
-        waiting, on = state.proposals.values(), None
-        if state.budget is not None and state.loop is not LoopKind.CHAT:
-            on = way_on(state.outcome, state.run_id, state.budget, flags, attended=True, waiting=waiting)
+    if state.outcome is not None or was_left:
+        on = None if result.next else continue_line(state, flags)
         if on is not None:
             say_end(on)
-        return 0 if state.loop is LoopKind.CHAT else state.outcome.exit_code
-    if (result.stop is not None or controller.is_stopping) and not is_gone:
-        print(f"the run is stopping but has not ended yet: rundry watch {one_line(state.run_id)}", file=sys.stderr)
-        return 130
-    told = "the runner is gone: rundry resume" if is_gone else "the run continues: rundry watch"
-    print(f"{told} {one_line(state.run_id)}".rstrip(), file=sys.stderr)
-    return 1 if result.failed else 0
+        return
+    if (result.stop is not None or is_stopping) and not is_gone:
+        told = "the run is stopping but has not ended yet: rundry watch"
+    else:
+        told = "the runner is gone: rundry resume" if is_gone else "the run continues: rundry watch"
+    print(f"{told} {one_line(state.run_id)}".rstrip(), file=sys.stderr, flush=True)

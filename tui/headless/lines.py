@@ -29,7 +29,7 @@ WIDTH = 160
 """Longest line on stderr; the journal has the complete text."""
 END_WIDTH = 80
 """Columns at which the end of a run is wrapped on a terminal, if that is not narrower."""
-_LABEL = re.compile(r"-> |(?:resume|decide) with: |[a-z]+: |read  | +")
+_LABEL = re.compile(r"-> |(?:resume|decide|continue) with: |[a-z]+: |read  | +")
 _COMMAND = "rundry "
 
 

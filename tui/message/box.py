@@ -15,7 +15,7 @@ from ..keyboard.screen_keymap import keymap_of
 from ..keys import do_bound
 from ..text import bare, in_place
 from .completion import Completion, UserCommand, complete
-from .history import History
+from .history import History, HistoryFile
 from .pastes import Pastes
 
 if TYPE_CHECKING:
@@ -89,16 +89,17 @@ class MessageBox(TextArea):
         keys: Mapping[str, str],
         *,
         acts: bool,
+        history: HistoryFile | None = None,
     ) -> None:
         """`root`: where relative paths of images start; None if the text goes to no model.
 
         `keys`: key to the name of its action. `acts`: a message reaches the run; else only
-        what a read-only view can do is suggested.
+        what a read-only view can do is suggested. `history`: where sent messages are kept.
         """
         super().__init__(id="message", soft_wrap=True, tab_behavior="focus", show_line_numbers=False, compact=True)
         self.cursor_blink = False
         self.highlight_cursor_line = False
-        self.recalled = History()
+        self.recalled = History(history)
         self.pastes = Pastes()
         self._ignores_keys_until = float("-inf")
         """Keys that were pressed before this time are ignored: they were for a gate that closed meanwhile."""
@@ -220,6 +221,12 @@ class MessageBox(TextArea):
                 self._suggestions.move(1)
             case "suggestion_close":
                 self._suggestions.show(None)
+            case "suggestion_take" if self._keys.get(key) == "send" and self._is_whole_text(completion):
+                if not chosen.runs:
+                    self.insert_chosen()
+                else:
+                    self.text = chosen.insert.strip()
+                    self.send(steer=False)
             case "suggestion_take" if key == "enter" and self._typed(completion) == chosen.insert.strip():
                 return False
             case "suggestion_take":
@@ -234,6 +241,10 @@ class MessageBox(TextArea):
         if chosen is not None and completion is not None:
             row, column = self.cursor_location
             self.replace(chosen.insert, (row, completion.start), (row, column))
+
+    def _is_whole_text(self, completion: Completion) -> bool:
+        """Return whether the text is only the name of a slash command, which is being completed."""
+        return self.text.startswith("/") and self.text.strip() == self._typed(completion)
 
     def _typed(self, completion: Completion) -> str:
         row, column = self.cursor_location

@@ -18,6 +18,8 @@ class Suggestion:
     label: str
     about: str
     insert: str
+    runs: bool = False
+    """It is a slash command that can be sent without arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,17 @@ def complete(
     """
     if first_line and before.startswith("/") and " " not in before:
         rows = [
-            Suggestion(f"/{action.slash} {action.takes}".strip(), action.label, f"/{action.slash} ")
+            Suggestion(f"/{action.slash} {action.takes}".strip(), action.label, f"/{action.slash} ", runs=True)
             for action in slash_commands()
             if action.slash.startswith(before[1:]) and (acts or action.name in READ_ONLY_ACTIONS)
         ]
         if acts:
             rows += [
-                Suggestion(f"/{name} {takes}".strip(), about, f"/{name} ")
+                Suggestion(f"/{name} {takes}".strip(), about, f"/{name} ", runs=not takes or takes.startswith("["))
                 for name, takes, about in user_commands()
                 if name.startswith(before[1:])
             ]
+        rows.sort(key=lambda row: row.insert.strip() != before)  # the command whose full name is typed comes first
         return Completion(0, rows[:MOST]) if rows else None
     at = before.rfind("@")
     if at < 0 or (at > 0 and not before[at - 1].isspace()) or " " in before[at:]:

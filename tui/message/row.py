@@ -23,6 +23,7 @@ from .suggestions import Suggestions
 
 if TYPE_CHECKING:
     from .completion import UserCommand
+    from .history import HistoryFile
 
 _LEAST = 20
 """Width that the rule needs to show words."""
@@ -51,15 +52,18 @@ class MessageRow(Vertical):
         keys: Mapping[str, str],
         *,
         acts: bool,
+        history: HistoryFile | None,
     ) -> None:
         """`user_commands`: returns the slash commands that a user wrote. `keys`: key of the box to its action's name.
 
-        `acts`: a message reaches the run; else the view is read-only.
+        `acts`: a message reaches the run; else the view is read-only. `history`: where sent messages are kept.
         """
         super().__init__()
         self.suggestions = Suggestions()
         self._attachments = Attachments()
-        self.box = MessageBox(self.suggestions, self._attachments, files, user_commands, root, keys, acts=acts)
+        self.box = MessageBox(
+            self.suggestions, self._attachments, files, user_commands, root, keys, acts=acts, history=history
+        )
         self._queued = Static("", id="queued", markup=False)
         self._background = Static("", id="background", markup=False)
         self._prompt = Static("›", id="prompt", markup=False)

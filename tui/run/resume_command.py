@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import SHORT_DIGEST, Reason, reached_limit
+from rundry.agent import SHORT_DIGEST, LoopKind, Reason, reached_limit
 
 if TYPE_CHECKING:
     from rundry.agent import Budget, Outcome, ProposalOpened, RunEnded, ViewState
@@ -43,6 +43,23 @@ def way_on(
         case _:
             words += ["--hint", '"..."']
     return f"resume with: {' '.join(words)}"
+
+
+def continue_line(state: ViewState, flags: Mapping[str, object]) -> str | None:
+    """Return the command that continues a run whose view was left; None: nothing can be continued."""
+    ended, elsewhere = state.outcome, bool(flags.get("runs_dir"))
+    if not state.run_id or (ended is not None and ended.reason is Reason.REFUSED):
+        return None
+    if ended is not None and state.budget is not None and state.loop is not LoopKind.CHAT:
+        on = way_on(ended, state.run_id, state.budget, flags, attended=True, waiting=state.proposals.values())
+        if on is not None:
+            return on
+    where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if elsewhere else ""
+    if state.loop is LoopKind.CHAT:
+        here = "" if elsewhere else " (here also: rundry -c)"
+        return f"continue with: rundry resume {state.run_id}{where}{here}"
+    hint = ' --hint "..."' if ended is not None else ""
+    return f"continue with: rundry resume {state.run_id}{where}{hint}"
 
 
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:

@@ -24,6 +24,7 @@ from ..handlers.view import CONTINUES, search_progress
 from ..keyboard.clicks import clicked_action, press_clicked_key
 from ..keyboard.keymap import Keymap
 from ..message.files import FileList
+from ..message.history import kept_history
 from ..message.row import MessageRow
 from ..transcript.widget import Transcript
 from .areas import Areas
@@ -62,7 +63,8 @@ class MainScreen(Screen[None]):
         self.gate = GatePanel(keys_of("gate", remaps), controller.reader.content, self._painted, controller.decide)
         files = FileList(lambda: controller.root, self._start_file_worker, lambda: self.message.box.complete())
         user_commands, keys = controller.extensions.user_commands, keys_of("message", remaps)
-        self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts)
+        history = kept_history(controller)
+        self.message = MessageRow(files.paths, user_commands, self._image_root, keys, acts=acts, history=history)
         self._edges = Edges(controller, self._keymap, self.message, self.action_do)
         self._notice = Notice()
         self.prompt = Prompt(self.message.box, self._notice, lambda: self._follower.draw_soon(), keymap)

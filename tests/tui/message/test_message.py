@@ -10,6 +10,7 @@ from painted import shows, until
 from rundry.agent import (
     Answer,
     CallAdmitted,
+    Compact,
     Interrupt,
     Pause,
     QuestionAsked,
@@ -25,6 +26,7 @@ from rundry.agent import (
     TextArrived,
     Unqueue,
 )
+from rundry.tui.actions.lookup import slash_commands
 from rundry.tui.message.completion import best, complete
 from rundry.tui.message.files import list_files
 from rundry.tui.message.history import History
@@ -39,7 +41,8 @@ STREAMING = (
 
 
 def test_history_goes_up_and_down_and_gives_the_draft_back():
-    history = History(["a"])
+    history = History()
+    history.add("a")
     history.add("b")
     history.add("b")
     assert [history.older("draft"), history.older("b"), history.older("a")] == ["b", "a", None]
@@ -185,6 +188,51 @@ async def test_switching_the_model_goes_to_the_run():
         (command,) = stage.link.commands
         assert isinstance(command, SwitchModel)
         assert command.model.name == "openai/x"
+
+
+RUNS = {
+    "its full name": ([*"/compact"], [Compact(undo=False)]),
+    "the marked row": ([*"/compa"], [Compact(undo=False)]),
+    "a row that was chosen": ([*"/sto", "down", "up"], [Stop(how="wrap_up")]),
+    "a name that begins another one": ([*"/step"], [StepOnce()]),
+    "an optional argument": ([*"/stop"], [Stop(how="wrap_up")]),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+async def test_one_enter_runs_a_slash_command(name: str):
+    keys, sent = RUNS[name]
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(*STREAMING)
+        await stage.caught_up(pilot)
+        await pilot.press(*("slash" if key == "/" else key for key in keys), "enter")
+        await until(pilot, lambda: stage.link.commands == sent)
+        assert stage.screen.message.box.text == ""
+
+
+@pytest.mark.parametrize(("typed", "text"), [("/effo", "/effort "), ("/effort", "/effort "), ("/fin", "/find ")])
+async def test_a_slash_command_that_needs_arguments_is_inserted(typed: str, text: str):
+    stage = Stage()
+    async with stage.app.run_test(size=(100, 30)) as pilot:
+        stage.play(*STREAMING)
+        await stage.caught_up(pilot)
+        await pilot.press(*("slash" if key == "/" else key for key in typed), "enter")
+        await until(pilot, lambda: stage.screen.message.box.text == text)
+        assert stage.link.commands == []
+
+
+def test_the_command_whose_full_name_is_typed_comes_first():
+    for name in [action.slash for action in slash_commands()]:
+        found = complete(f"/{name}", first_line=True, files=())
+        assert found is not None and found.rows[0].insert == f"/{name} "
+
+
+def test_a_users_command_runs_without_arguments_only_if_it_needs_none():
+    commands = [("fix", "", "a"), ("fix-one", "[ISSUE]", "b"), ("fix-two", "ISSUE", "c")]
+    found = complete("/fix", first_line=True, files=(), user_commands=lambda: commands)
+    assert found is not None
+    assert {row.insert.strip(): row.runs for row in found.rows} == {"/fix": True, "/fix-one": True, "/fix-two": False}
 
 
 async def test_a_slash_is_completed_by_tab():

@@ -1,0 +1,111 @@
+"""Messages that were sent are kept for each folder: docs/how-to/session.md."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from fakes.screens import PlayedStart, Stage
+from painted import until
+
+from rundry.tui.message.history import History, HistoryFile
+
+KEY = "sk-proj-" + "a1B2c3D4" * 6
+
+
+def plain(text: str) -> str:
+    return text
+
+
+def test_a_later_session_recalls_what_an_earlier_one_sent(tmp_path: Path):
+    for text in ("first", "two\nlines", "third"):
+        History(HistoryFile(tmp_path, tmp_path / "shop", plain)).add(text)
+    later = History(HistoryFile(tmp_path, tmp_path / "shop", plain))
+    assert [later.older("")] + [later.older("") for _ in range(3)] == ["third", "two\nlines", "first", None]
+
+
+def test_each_folder_has_a_history_of_its_own_and_a_link_to_it_the_same(tmp_path: Path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "link").symlink_to("shop")
+    HistoryFile(tmp_path, tmp_path / "shop", plain).add("here")
+    assert HistoryFile(tmp_path, tmp_path / "other", plain).load() == []
+    assert HistoryFile(tmp_path, tmp_path / "link", plain).load() == ["here"]
+
+
+def test_only_the_owner_can_read_it(tmp_path: Path):
+    file = HistoryFile(tmp_path / "runs", tmp_path, plain)
+    file.add("mine")
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+
+
+def test_two_sessions_at_the_same_time_lose_nothing(tmp_path: Path):
+    def send(name: str) -> None:
+        history = History(HistoryFile(tmp_path, tmp_path, plain))
+        for number in range(100):
+            history.add(f"{name} {number}")
+
+    senders = [threading.Thread(target=send, args=(name,)) for name in "abcd"]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert sorted(HistoryFile(tmp_path, tmp_path, plain).load()) == sorted(
+        f"{n} {i}" for n in "abcd" for i in range(100)
+    )
+
+
+def test_it_keeps_the_newest_messages_and_no_huge_one(tmp_path: Path):
+    file = HistoryFile(tmp_path, tmp_path, plain)
+    for number in range(2_200):
+        file.add(f"message {number}")
+    file.add("x" * 1_000_000)
+    kept = file.load()
+    assert len(kept) == 500 and kept[-1] == "message 2199"
+    assert len(file.path.read_bytes().splitlines()) <= 1_000
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe\n", b'{"a": 1}\n', b'"unfinished', b"\n\n", b"[" * 10_000])
+def test_damaged_lines_are_skipped(tmp_path: Path, damage: bytes):
+    file = HistoryFile(tmp_path, tmp_path, plain)
+    file.add("before")
+    with file.path.open("ab") as raw:
+        raw.write(damage)
+    assert file.load() == ["before"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_something_else_in_its_place_is_neither_read_nor_written(tmp_path: Path, kind: str):
+    file = HistoryFile(tmp_path, tmp_path, plain)
+    (tmp_path / "target").write_text('"secret"\n')
+    if kind == "folder":
+        file.path.mkdir()
+    else:
+        file.path.symlink_to(tmp_path / "target")
+    file.add("mine")
+    assert file.load() == [] and (tmp_path / "target").read_text() == '"secret"\n'
+
+
+async def test_a_key_that_was_typed_is_recalled_in_this_session_and_hidden_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SHOP_API_KEY", "correct-horse-battery")
+    stage = Stage(start=PlayedStart(tmp_path))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        box = stage.screen.message.box
+        for text in (f"use {KEY}", "or correct-horse-battery"):
+            box.fill(text)
+            await pilot.press("enter")
+        await until(pilot, lambda: not box.text)
+        await pilot.press("up")
+        await until(pilot, lambda: box.text == "or correct-horse-battery")
+    (file,) = tmp_path.glob("history-*.jsonl")
+    assert KEY not in file.read_text() and "correct-horse" not in file.read_text()
+    later = Stage(start=PlayedStart(tmp_path))
+    async with later.app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("h", "i", "up")
+        await until(pilot, lambda: later.screen.message.box.text.startswith("or "))
+        await pilot.press("down")
+        await until(pilot, lambda: later.screen.message.box.text == "hi")
