@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..protocol import FREE, Price, UserError
-from .endpoint import KEY_NAMES, USUAL_BASES, base_of, is_local_server
+from .endpoint import USUAL_BASES, base_of, is_local_server
+from .key_rule import KEY_NAMES
 from .lanes.connections import borrowed_pool
 from .litellm_use.credentials import unset_groups
 from .litellm_use.needs import NEEDS

@@ -11,19 +11,10 @@ import msgspec
 
 from ..journal.redact import Redactor
 from ..protocol import EffortLevel, ModelSpec, UserError
-from .litellm_use.env_settings import SIGNING, secrets_in, settings_from
-from .litellm_use.needs import KEYED
+from .key_rule import access_of, host_of, is_among, is_secret
+from .litellm_use.env_settings import SIGNING, has_login_files, settings_from
+from .litellm_use.needs import NEEDS
 from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
-
-LITELLM_KEYS: dict[str, tuple[str, ...]] = {
-    "azure": ("AZURE_API_KEY",),
-    "azure_ai": ("AZURE_AI_API_KEY",),
-    "databricks": ("DATABRICKS_API_KEY",),
-} | {provider: groups[0] for provider, groups in KEYED.items()}
-"""Keys that rundry passes to litellm, which uses OPENAI_API_KEY for some providers whose own key is missing."""
-
-KEY_NAMES: dict[str, tuple[str, ...]] = {p: t.keys for p, t in TRAITS.items() if t.keys} | LITELLM_KEYS
-"""Environment variables for each provider's key, the usual one first."""
 
 USUAL_BASES: dict[str, str] = {
     p: t.base for p, t in TRAITS.items() if t.base is not None and t.base.startswith("http://")
@@ -57,6 +48,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """None: the provider's default."""
     settings: dict[str, str] = {}
     """Credentials, region and similar settings for litellm, from the environment."""
+    variables: dict[str, str] = {}
+    """The environment variables of this provider. litellm sees no others that could hold a key or an address."""
+    hosts: frozenset[str] = frozenset()
+    """Hosts that may get a request with the key, as in `key_rule.Access.hosts`."""
     params: dict[str, Any] = {}
     """Additional request fields from the user."""
     adaptive: bool = False
@@ -76,8 +71,17 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     def redact(self, text: str) -> str:
         """Hide every key in the text."""
+        return Redactor(self.secrets)(text)
+
+    @property
+    def secrets(self) -> list[str]:
+        """The values that must be neither shown nor sent to another host."""
         keys = [] if self.key in (None, NO_KEY) else [self.key]
-        return Redactor([*keys, *secrets_in(self.settings)])(text)
+        return [*keys, *(value for name, value in self.variables.items() if is_secret(name) and value)]
+
+    def may_reach(self, url: str) -> bool:
+        """Return whether a request with the key may go to this address."""
+        return is_among(host_of(url), self.hosts)
 
     @property
     def name(self) -> str:
@@ -98,10 +102,7 @@ def is_local_server(api_base: str | None) -> bool:
     """
     if not api_base:
         return False
-    try:
-        host = (urlsplit(api_base if "//" in api_base else f"//{api_base}").hostname or "").rstrip(".")
-    except ValueError:
-        return False
+    host = host_of(api_base)
     if host in ("localhost", "host.docker.internal") or host.endswith((".localhost", ".local")):
         return True
     try:
@@ -129,15 +130,26 @@ def split_name(name: str, *, has_base: bool, providers: Collection[str]) -> tupl
 
 
 def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) -> Endpoint:
-    """Resolve the model's endpoint. Raises UserError for an invalid address."""
+    """Resolve the model's endpoint. Raises UserError for an invalid address, or one to which the key may not go."""
     api_base = base_of(provider, spec.api_base, env)
-    names = (spec.key_from,) if spec.key_from else KEY_NAMES.get(provider, ())
+    access = access_of(provider)
+    names = (spec.key_from,) if spec.key_from else access.keys
     local = is_local_server(api_base)
     found = None if spec.key_from == "" else next((n for n in names if env.get(n, "").strip()), None)
+    variables = {n: env[n] for n in env if access.reads(n)}
+    if spec.key_from is not None:
+        variables = {n: v for n, v in variables.items() if not _is_credential(provider, n)}
+    hosts = frozenset({*access.hosts, *map(host_of, access.addresses(env))})
+    if found is not None and spec.key_from is None and spec.api_base is not None:
+        _refuse_bare_name(spec, provider, model, found, hosts)
+    if spec.key_from == "" and spec.api_base is not None and provider in SIGNING:
+        raise UserError(
+            f"{provider} signs each request with your credentials, and they are not sent to {spec.api_base}, which "
+            "only the folder's .rundry.toml names. Write api_base into your own config"
+        )
     key = None if found is None else env[found].strip()
-    settings = settings_from(provider, env)
     needs_none = local or (api_base is not None and provider not in SIGNING)
-    if key is None and not spec.key_from and needs_none and not secrets_in(settings):
+    if key is None and not spec.key_from and needs_none and not _has_credentials(provider, variables, env):
         key = NO_KEY
     return Endpoint(
         provider=provider,
@@ -149,8 +161,34 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         key_is_token=found in BEARER_TOKENS,
         key_is_named=bool(spec.key_from),
         effort=spec.effort,
-        settings=settings,
+        settings=settings_from(provider, variables),
+        variables=variables,
+        hosts=hosts if api_base is None else hosts | {host_of(api_base)},
         params=spec.params,
+    )
+
+
+def _refuse_bare_name(spec: ModelSpec, provider: str, model: str, variable: str, hosts: frozenset[str]) -> None:
+    """Raise UserError if a name without a provider would send OpenAI's key to the public host of somebody else."""
+    host = host_of(spec.api_base or "")
+    if model != spec.name or is_local_server(spec.api_base) or is_among(host, hosts):
+        return
+    raise UserError(
+        f"{variable} is not sent to {host} for the model name {spec.name}, which does not name a provider. If it is "
+        f"the key for that server, write --model {provider}/{spec.name}, or name the variable with its key as key_from "
+        "in your config.toml"
+    )
+
+
+def _is_credential(provider: str, name: str) -> bool:
+    """Return whether the variable holds a credential of the provider, or names one (a profile, a file, a role)."""
+    return is_secret(name) or any(name in group for group in NEEDS.get(provider, ())[:1])
+
+
+def _has_credentials(provider: str, variables: Mapping[str, str], env: Mapping[str, str]) -> bool:
+    """Return whether litellm finds credentials other than one key: in variables, or in the files of a login."""
+    return any(v.strip() and _is_credential(provider, n) for n, v in variables.items()) or has_login_files(
+        provider, env
     )
 
 

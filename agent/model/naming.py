@@ -7,6 +7,7 @@ import asyncio
 from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO
 from .endpoint import split_name
+from .litellm_use.environment import only_variables
 from .litellm_use.library import litellm, load_litellm
 from .pricing.table import listed_provider, providers_listed
 from .traits import TRAITS
@@ -23,7 +24,7 @@ async def find_model(spec: ModelSpec) -> tuple[str, str]:
     if spec.name == DEMO:
         raise UserError("demo is not a model: `rundry demo` starts it in a sample project of its own")
     await load_litellm()
-    return _ask_litellm(spec)
+    return _ask_litellm(spec.name)
 
 
 def is_direct(name: str) -> bool:
@@ -31,15 +32,12 @@ def is_direct(name: str) -> bool:
     return split_name(name, has_base=False, providers={*TRAITS, DEMO}) is not None
 
 
-def _ask_litellm(spec: ModelSpec) -> tuple[str, str]:
-    lib = litellm()
-    providers = {str(getattr(p, "value", p)) for p in lib.provider_list}
-    if found := split_name(spec.name, has_base=spec.api_base is not None, providers=providers):
-        return found
+def _ask_litellm(name: str) -> tuple[str, str]:
     try:
-        model, provider, _, _ = lib.get_llm_provider(spec.name)
+        with only_variables({}):
+            model, provider, _, _ = litellm().get_llm_provider(name)
     except Exception as e:  # litellm raises its own errors and plain Exceptions here
         raise UserError(
-            f"unknown provider in the model name {spec.name}: write openai/NAME or ollama_chat/NAME, or give --api-base"
+            f"unknown provider in the model name {name}: write openai/NAME or ollama_chat/NAME, or give --api-base"
         ) from e
     return str(provider), str(model)

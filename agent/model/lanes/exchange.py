@@ -13,6 +13,7 @@ from ...protocol import ModelFault
 from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
+from ..key_rule import host_of
 from ..traits import WireFormat
 from ..usage import cost_in_headers
 from .connections import pieces, pool, proxy_for
@@ -78,6 +79,8 @@ async def exchange(
 
 
 async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
+    if not at.may_reach(outgoing.url):
+        raise foreign_host(outgoing.url, at)
     session = pool()
     from yarl import URL
 
@@ -89,6 +92,12 @@ async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
         ssl=tls() if outgoing.url.startswith("https:") else True,
         allow_redirects=False,  # the key must not reach another server
     )
+
+
+def foreign_host(url: str, at: Endpoint) -> ModelFault:
+    """Return the fault for a request that would leave for a host which is neither the provider's nor the user's."""
+    text = f"litellm sends the call to {host_of(url)}, which is not a host of {at.provider}. Give the server's address "
+    return ModelFault("bad-request", f"{text}with --api-base")
 
 
 async def _refused(response: aiohttp.ClientResponse, at: Endpoint) -> ModelFault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 _AWS = {
     "aws_access_key_id": ("AWS_ACCESS_KEY_ID",),
@@ -26,10 +27,19 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "watsonx": {"project_id": ("WATSONX_PROJECT_ID", "WX_PROJECT_ID"), "space_id": ("WATSONX_DEPLOYMENT_SPACE_ID",)},
 }
 """Each provider's arguments for litellm, with the variables for each argument, the usual one first."""
-_SECRETS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 
-SIGNING = frozenset(_SETTINGS) - {"azure"} | {"oci"}
+SIGNING = frozenset(_SETTINGS) - {"azure"} | {
+    "oci", "bedrock_mantle", "sagemaker_nova", "gdc", "gigachat", "sap", "chatgpt", "github_copilot",
+}  # fmt: skip
 """Providers that sign requests or fetch tokens. They must not get a placeholder key, because they would use it."""
+
+_AWS_FILES = (("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials"), ("AWS_CONFIG_FILE", "~/.aws/config"))
+_LOGIN_FILES = {
+    **dict.fromkeys(("bedrock", "bedrock_mantle", "sagemaker", "sagemaker_chat", "sagemaker_nova"), _AWS_FILES),
+    **dict.fromkeys(("vertex_ai", "vertex_ai_beta"), (("", "~/.config/gcloud/application_default_credentials.json"),)),
+    "sap": (("AICORE_CONFIG", "~/.aicore/config.json"),),
+}
+"""The files in which the provider's own tools store a login: the variable with the place, and the usual place."""
 
 
 def settings_from(provider: str, env: Mapping[str, str]) -> dict[str, str]:
@@ -39,9 +49,11 @@ def settings_from(provider: str, env: Mapping[str, str]) -> dict[str, str]:
     return {argument: value for argument, value in found.items() if value}
 
 
-def secrets_in(settings: Mapping[str, str]) -> list[str]:
-    """Return the values that must not be shown."""
-    return [settings[name] for name in _SECRETS if name in settings]
+def has_login_files(provider: str, env: Mapping[str, str]) -> bool:
+    """Return whether a tool of the provider stored a login in the home folder."""
+    home = env.get("HOME") or str(Path.home())
+    places = (env.get(name) or usual.replace("~", home, 1) for name, usual in _LOGIN_FILES.get(provider, ()))
+    return any(Path(place).is_file() for place in places)
 
 
 def usual_variables(provider: str) -> str:

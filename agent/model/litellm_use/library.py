@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .environment import only_variables
 from .patches import patch_litellm
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def litellm() -> Untyped:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     set_tiktoken_folder()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), only_variables({}):
         warnings.simplefilter("ignore")
         lib: Untyped = import_module("litellm")
         import_module("openai.resources")  # otherwise the first call imports it in the event loop (0.5 s)

@@ -8,6 +8,8 @@ OpenAI-compatible provider whose own key is missing.
 
 from __future__ import annotations
 
+from ..key_rule import access_of
+
 Groups = tuple[tuple[str, ...], ...]
 
 _AWS: Groups = (
@@ -50,71 +52,19 @@ CLOUD: dict[str, Groups] = {
 }  # fmt: skip
 """Providers that also accept files, roles or tokens: if a variable is missing, a dry run of litellm decides."""
 
-KEYED: dict[str, Groups] = {
-    "ai21": (("AI21_API_KEY",),),
-    "ai21_chat": (("AI21_API_KEY",),),
-    "aiml": (("AIML_API_KEY",),),
-    "amazon_nova": (("AMAZON_NOVA_API_KEY",),),
-    "anthropic_text": (("ANTHROPIC_API_KEY",),),
-    "apertis": (("STIMA_API_KEY",),),
-    "assemblyai": (("ASSEMBLYAI_API_KEY",),),
-    "baseten": (("BASETEN_API_KEY",),),
-    "bytez": (("BYTEZ_API_KEY",),),
-    "charity_engine": (("CHARITY_ENGINE_API_KEY",),),
-    "chutes": (("CHUTES_API_KEY",),),
-    "clarifai": (("CLARIFAI_API_KEY",),),
-    "cloudflare": (("CLOUDFLARE_API_KEY",), ("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_BASE")),
-    "codestral": (("CODESTRAL_API_KEY",),),
-    "cognition": (("COGNITION_API_KEY",),),
-    "cohere": (("COHERE_API_KEY", "CO_API_KEY"),),
-    "cohere_chat": (("COHERE_API_KEY", "CO_API_KEY"),),
-    "darkbloom": (("DARKBLOOM_API_KEY",),),
-    "dashscope": (("DASHSCOPE_API_KEY",),),
-    "datarobot": (("DATAROBOT_API_TOKEN",),),
-    "empower": (("EMPOWER_API_KEY",),),
-    "featherless_ai": (("FEATHERLESS_AI_API_KEY", "FEATHERLESS_API_KEY"),),
-    "friendliai": (("FRIENDLI_TOKEN", "FRIENDLIAI_API_KEY"),),
-    "galadriel": (("GALADRIEL_API_KEY",),),
-    "gemini": (("GEMINI_API_KEY", "GOOGLE_API_KEY"),),
-    "github": (("GITHUB_API_KEY",),),
-    "gradient_ai": (("GRADIENT_AI_API_KEY",),),
-    "helicone": (("HELICONE_API_KEY",),),
-    "hyperbolic": (("HYPERBOLIC_API_KEY",),),
-    "inception": (("INCEPTION_API_KEY",),),
-    "lambda_ai": (("LAMBDA_API_KEY",),),
-    "libertai": (("LIBERTAI_API_KEY",),),
-    "maritalk": (("MARITALK_API_KEY",),),
-    "meta": (("META_API_KEY",),),
-    "meta_llama": (("LLAMA_API_KEY",),),
-    "modelscope": (("MODELSCOPE_API_KEY",),),
-    "morph": (("MORPH_API_KEY",),),
-    "nano-gpt": (("NANOGPT_API_KEY",),),
-    "nebius": (("NEBIUS_API_KEY",),),
-    "neosantara": (("NEOSANTARA_API_KEY",),),
-    "nlp_cloud": (("NLP_CLOUD_API_KEY",),),
-    "novita": (("NOVITA_API_KEY",),),
-    "nscale": (("NSCALE_API_KEY",),),
-    "nvidia_nim": (("NVIDIA_NIM_API_KEY",),),
-    "parasail": (("PARASAIL_API_KEY",),),
-    "pinstripes": (("PINSTRIPES_API_KEY",),),
-    "poe": (("POE_API_KEY",),),
-    "predibase": (("PREDIBASE_API_KEY",), ("PREDIBASE_TENANT_ID",)),
-    "publicai": (("PUBLICAI_API_KEY",),),
-    "qwen_ai_platform": (("QWEN_AI_PLATFORM_API_KEY", "DASHSCOPE_API_KEY"),),
-    "qwencloud": (("QWENCLOUD_API_KEY", "DASHSCOPE_API_KEY"),),
-    "replicate": (("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),),
-    "scaleway": (("SCW_SECRET_KEY",),),
-    "scx-ai": (("SCX_API_KEY",),),
-    "synthetic": (("SYNTHETIC_API_KEY",),),
-    "tencent": (("TENCENT_API_KEY",),),
-    "tensormesh": (("TENSORMESH_INFERENCE_API_KEY",),),
-    "text-completion-codestral": (("CODESTRAL_API_KEY",),),
-    "text-completion-inception": (("INCEPTION_API_KEY",),),
-    "text-completion-openai": (("OPENAI_API_KEY",),),
-    "v0": (("V0_API_KEY",),),
-    "volcengine": (("VOLCENGINE_API_KEY", "ARK_API_KEY"),),
-    "wandb": (("WANDB_API_KEY",),),
-    "xiaomi_mimo": (("XIAOMI_MIMO_API_KEY",),),
+_KEY_ALONE = (
+    "ai21", "ai21_chat", "aiml", "amazon_nova", "anthropic_text", "apertis", "assemblyai", "baseten", "bytez",
+    "charity_engine", "chutes", "clarifai", "codestral", "cognition", "cohere", "cohere_chat", "darkbloom",
+    "dashscope", "datarobot", "empower", "featherless_ai", "friendliai", "galadriel", "gemini", "github",
+    "gradient_ai", "helicone", "hyperbolic", "inception", "lambda_ai", "libertai", "maritalk", "meta", "meta_llama",
+    "modelscope", "morph", "nano-gpt", "nebius", "neosantara", "nlp_cloud", "novita", "nscale", "nvidia_nim",
+    "parasail", "pinstripes", "poe", "publicai", "qwen_ai_platform", "qwencloud", "replicate", "scaleway", "scx-ai",
+    "synthetic", "tencent", "tensormesh", "text-completion-codestral", "text-completion-inception",
+    "text-completion-openai", "v0", "volcengine", "wandb", "xiaomi_mimo",
+)  # fmt: skip
+KEYED: dict[str, Groups] = {name: (access_of(name).keys,) for name in _KEY_ALONE} | {
+    "cloudflare": (access_of("cloudflare").keys, ("CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_API_BASE")),
+    "predibase": (access_of("predibase").keys, ("PREDIBASE_TENANT_ID",)),
 }
 """Providers that need exactly these variables, so litellm is not needed to detect a missing one."""
 

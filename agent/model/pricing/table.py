@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from .listed_names import is_related, names_to_search
 SELF_HOSTED = frozenset({"ollama", "ollama_chat", "lm_studio", "hosted_vllm", "llamafile", "lemonade", "xinference"})
 """Providers that are programs, not companies. Their price of zero in the table may be wrong for a hosted server."""
 
+_ENUM_VALUE = re.compile(r'^    [A-Z]\w* = "([^"]+)"', re.MULTILINE)
 _FILE = "model_prices_and_context_window_backup.json"
 
 
@@ -93,6 +95,10 @@ def listed_provider(model: str) -> str | None:
 
 @cache
 def providers_listed() -> frozenset[str]:
-    """Return every provider that litellm supports, from a file next to the table."""
-    raw = (library_folder() / "provider_endpoints_support_backup.json").read_bytes()
-    return frozenset(msgspec.json.decode(raw).get("providers", {}))
+    """Return every provider's name with which litellm lets a model's name begin, from its files (15 ms, once)."""
+    folder = library_folder()
+    endpoints = msgspec.json.decode((folder / "provider_endpoints_support_backup.json").read_bytes())
+    like_openai = msgspec.json.decode((folder / "llms" / "openai_like" / "providers.json").read_bytes())
+    types = (folder / "types" / "utils.py").read_text(encoding="utf-8")
+    names = types.partition("class LlmProviders(str, Enum):")[2].partition("\nclass ")[0].partition("\n\n\n")[0]
+    return frozenset({*endpoints.get("providers", {}), *like_openai, *_ENUM_VALUE.findall(names)})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -15,17 +16,23 @@ from ..exchange import Outgoing
 from ..formats.by_path import ALWAYS_STREAMED, wire_of_path
 
 if TYPE_CHECKING:
+    from ...endpoint import Endpoint
     from ...litellm_use.untyped import Untyped
 
 
 class RequestCapture:
     """Records whether litellm used the network within `capturing`."""
 
-    sent = False
-    """Whether litellm sent a request itself."""
+    def __init__(self, at: Endpoint, *, takes_requests: bool = True) -> None:
+        """`takes_requests`: False where litellm has to send every request itself."""
+        self.at = at
+        self.takes_requests = takes_requests
+        self.sent = False
+        """Whether litellm sent a request itself."""
 
 
 _active_capture: ContextVar[RequestCapture | None] = ContextVar("_watching", default=None)
+_CREDENTIAL_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _OWN = frozenset({"accept-encoding", "connection", "content-length", "host", "user-agent"})
 """Headers that the HTTP client sets itself."""
 
@@ -38,10 +45,21 @@ class RequestBuilt(BaseException):
         self.outgoing = outgoing
 
 
+class ForeignHost(BaseException):
+    """litellm would send a key to a host that may not get it. Not an Exception, for the same reason."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
 @contextmanager
 def capturing(capture: RequestCapture) -> Generator[None]:
-    """Raise `RequestBuilt` for each request whose answer can be read here. Other requests are sent."""
-    _install_check()
+    """Raise `RequestBuilt` for each request whose answer can be read here. Other requests are sent.
+
+    These are sent without following redirects, and only if their host may get what they hold. Raises `ForeignHost`.
+    """
+    _install_checks()
     token = _active_capture.set(capture)
     try:
         yield
@@ -50,19 +68,54 @@ def capturing(capture: RequestCapture) -> Generator[None]:
 
 
 @cache
-def _install_check() -> None:
-    """Add a check before `httpx.AsyncClient.send`, which sends every request of litellm's async calls."""
-    client: Untyped = import_module("httpx").AsyncClient
-    send = client.send
+def _install_checks() -> None:
+    """Add checks to the HTTP clients that litellm uses: `httpx.AsyncClient` for calls, the others for tokens."""
+    httpx: Untyped = import_module("httpx")
+    aiohttp: Untyped = import_module("aiohttp")
+    requests: Untyped = import_module("requests")
+    send, send_blocking = httpx.AsyncClient.send, httpx.Client.send
+    ask, ask_blocking = aiohttp.ClientSession._request, requests.Session.send
 
     async def checked(self: Untyped, request: Untyped, **options: Untyped) -> Untyped:
-        if (capture := _active_capture.get()) is not None:
-            if (outgoing := await _outgoing(request)) is not None:
-                raise RequestBuilt(outgoing)
-            capture.sent = True
-        return await send(self, request, **options)
+        if (capture := _active_capture.get()) is None:
+            return await send(self, request, **options)
+        if capture.takes_requests and (outgoing := await _outgoing(request)) is not None:
+            raise RequestBuilt(outgoing)
+        _check(capture, str(request.url), request.headers, bytes(await request.aread()))
+        return await send(self, request, **{**options, "follow_redirects": False})
 
-    client.send = checked
+    def checked_blocking(self: Untyped, request: Untyped, **options: Untyped) -> Untyped:
+        if (capture := _active_capture.get()) is None:
+            return send_blocking(self, request, **options)
+        _check(capture, str(request.url), request.headers, bytes(request.read()))
+        return send_blocking(self, request, **{**options, "follow_redirects": False})
+
+    async def asked(self: Untyped, method: str, url: Untyped, **options: Untyped) -> Untyped:
+        if (capture := _active_capture.get()) is None:
+            return await ask(self, method, url, **options)
+        _check(capture, str(url), options.get("headers") or {}, msgspec.json.encode(options.get("json")))
+        return await ask(self, method, url, **{**options, "allow_redirects": False})
+
+    def asked_blocking(self: Untyped, request: Untyped, **options: Untyped) -> Untyped:
+        if (capture := _active_capture.get()) is None:
+            return ask_blocking(self, request, **options)
+        body = request.body or b""
+        _check(capture, str(request.url), request.headers, body if isinstance(body, bytes) else str(body).encode())
+        return ask_blocking(self, request, **{**options, "allow_redirects": False})
+
+    httpx.AsyncClient.send, httpx.Client.send = checked, checked_blocking
+    aiohttp.ClientSession._request, requests.Session.send = asked, asked_blocking
+
+
+def _check(capture: RequestCapture, url: str, headers: Mapping[str, str], body: bytes) -> None:
+    """Raise ForeignHost if the request holds a key and its host may not get it."""
+    at = capture.at
+    if not at.may_reach(url):
+        head = "\n".join([url, *(str(value) for value in headers.values())])
+        holds_key = any(secret in head or secret.encode() in body for secret in at.secrets)
+        if holds_key or any(_CREDENTIAL_HEADER.search(str(name)) for name in headers):
+            raise ForeignHost(url)
+    capture.sent = True
 
 
 async def _outgoing(request: Untyped) -> Outgoing | None:

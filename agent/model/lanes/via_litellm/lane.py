@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
 from ...faults.raised import fault_of_litellm
+from ...litellm_use.environment import only_variables
 from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
-from ..exchange import Outgoing, exchange
+from ..exchange import Outgoing, exchange, foreign_host
 from ..formats.by_path import reader_of
 from .arguments import chat_arguments
-from .capture import RequestBuilt, RequestCapture, capturing, offers_tools
+from .capture import ForeignHost, RequestBuilt, RequestCapture, capturing, offers_tools
 from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
 
@@ -48,7 +49,7 @@ class LitellmLane:
 
     async def _open(self, request: Request, timer: Timer) -> Outgoing | Untyped:
         """Return the request that litellm built, or its stream if litellm must read the answer. Raises ModelFault."""
-        capture = RequestCapture()
+        capture = RequestCapture(self._at)
         try:
             await load_litellm()  # takes seconds the first time
             timer.start()
@@ -61,7 +62,7 @@ class LitellmLane:
     async def _call(self, request: Request, capture: RequestCapture) -> Outgoing | Untyped:
         at = self._at
         entry = find(at.provider, at.model)
-        with capturing(capture):
+        with capturing(capture), only_variables(at.variables):
             try:
                 if at.model.startswith("responses/") or (entry and entry.fields.get("mode") == "responses"):
                     reasons = None if entry is None else entry.reasons
@@ -74,14 +75,18 @@ class LitellmLane:
                 return wrapper
             except RequestBuilt as built:
                 return built.outgoing
+            except ForeignHost as foreign:
+                raise foreign_host(foreign.url, at) from None
 
     async def _read(self, wrapper: Untyped, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield the answer from litellm's own stream."""
+        at, capture = self._at, RequestCapture(self._at, takes_requests=False)
         try:
             source = aiter(wrapper)
             while True:
                 try:
-                    chunk = await timer.wait(anext(source))
+                    with capturing(capture), only_variables(at.variables):
+                        chunk = await timer.wait(anext(source))
                 except StopAsyncIteration:
                     break
                 timer.arrived()
@@ -94,8 +99,10 @@ class LitellmLane:
             return
         except (ModelFault, asyncio.CancelledError, GeneratorExit):
             raise
+        except ForeignHost as foreign:
+            raise foreign_host(foreign.url, at) from None
         except Exception as e:  # of any class, as in `_open`
-            raise fault_of_litellm(e, self._at, in_stream=timer.begun) from e
+            raise fault_of_litellm(e, at, in_stream=timer.begun) from e
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):

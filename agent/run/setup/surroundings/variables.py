@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ....model.endpoint import KEY_NAMES
+from ....model.key_rule import KEY_NAMES
 from ....model.litellm_use.credentials import secret_names
 from ....workspace.sandbox.confined.environment import command_env, omitted_variables
 
