@@ -19,15 +19,17 @@ class LastModel(msgspec.Struct, frozen=True, omit_defaults=True):
 
     name: str
     api_base: str | None = None
+    key_from: str | None = None
+    """The variable with the key; empty: no key is sent to this server."""
 
 
 def remember_model(model: ModelSpec, env: Mapping[str, str]) -> None:
-    """Store the name and the address of a model. Raises ConfigError if the file cannot be written."""
+    """Store a model, its address and the variable with its key. Raises ConfigError if the file cannot be written."""
     path = _path(env)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.write_bytes(msgspec.json.encode(LastModel(model.name, model.api_base)))
+        beside.write_bytes(msgspec.json.encode(LastModel(model.name, model.api_base, model.key_from)))
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)

@@ -215,8 +215,8 @@ def _last_choice(found: Mapping[str, Setting], env: Mapping[str, str]) -> dict[s
     chosen = None if "model" in found or "api_base" in found else remembered_model(env)
     if chosen is None:
         return {}
-    model = {"model": Setting(chosen.name, "last choice")}
-    return model if chosen.api_base is None else {**model, "api_base": Setting(chosen.api_base, "last choice")}
+    values = {"model": chosen.name, "api_base": chosen.api_base, "key_from": chosen.key_from}
+    return {name: Setting(value, "last choice") for name, value in values.items() if value is not None}
 
 
 def config_file(env: Mapping[str, str]) -> Path:

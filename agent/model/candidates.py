@@ -41,7 +41,7 @@ def candidates(survey: Survey) -> list[Candidate]:
     """Return every model of the survey, the suggested ones first."""
     found = [
         Candidate(
-            model=ModelSpec(name=line.name, api_base=server.api_base),
+            model=ModelSpec(name=line.name, api_base=server.api_base, key_from=_key_from(server.api_base)),
             source=server.kind,
             address=server.api_base,
             context=line.context,
@@ -54,6 +54,11 @@ def candidates(survey: Survey) -> list[Candidate]:
     ]
     found += [candidate for key in survey.keys for candidate in _of_provider(key)]
     return sorted(found, key=lambda candidate: not candidate.is_suggested)
+
+
+def _key_from(api_base: str) -> str | None:
+    """Return the empty text, which sends no key, for a public server: the user did not name a provider for it."""
+    return None if is_local_server(api_base) else ""
 
 
 def _of_provider(key: KeyFound) -> Iterator[Candidate]:

@@ -165,7 +165,7 @@ _BY_LITELLM: dict[str, Access] = {
     "galadriel": _usual("GALADRIEL", "api.galadriel.com", "api.galadriel.ai"),
     "gdc": Access(
         keys=("GDC_API_KEY",), bases=("GDC_API_BASE",), hosts=(".googleapis.com",),
-        others=("GDC_*", "GOOGLE_APPLICATION_CREDENTIALS"),
+        others=("GDC_*", "GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS", "VERTEX_CREDENTIALS"),
     ),
     "gemini": Access(
         keys=_GOOGLE_KEYS, hosts=("generativelanguage.googleapis.com",), bases=("GEMINI_API_BASE",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...protocol import FaultKind, ModelFault, duration
+from ..endpoint import NO_KEY
 from ..litellm_use.env_settings import usual_variables
 from .kinds import RETRYABLE
 
@@ -20,16 +21,23 @@ def fault(
     return ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
 
 
+def variables_to_check(at: Endpoint) -> str:
+    """Return the variables with the credentials of a provider that needs several; empty for one with a single key."""
+    return "" if at.key_is_named else usual_variables(at.provider)
+
+
 def _line(kind: FaultKind, words: str, at: Endpoint, after: float | None) -> str:
     place = at.api_base or at.provider
     wait = "" if after is None else f", asks to wait {duration(after)}"
-    keys = " or ".join(at.key_names) or usual_variables(at.provider) or "the key"
+    keys = variables_to_check(at) or " or ".join(at.key_names) or "the key"
     reported = f": {words}" if words else ""
     match kind:
         case "rate-limit":
             return f"{place} limits the rate{wait}{reported}"
         case "quota":
             return f"the account at {place} is out of quota{reported}"
+        case "auth" if at.key == NO_KEY:
+            return f"{place} asks for a key, and none was sent; name its variable as key_from in your config{reported}"
         case "auth":
             return f"{place} refuses the key; check {keys}{reported}"
         case "unknown-model":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import ModelFault
-from ..litellm_use.env_settings import usual_variables
+from .messages import variables_to_check
 
 if TYPE_CHECKING:
     from ..endpoint import Endpoint
@@ -45,7 +45,7 @@ def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: b
         refused = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
         return ModelFault("bad-request", f"{at.model} at {at.provider} does not accept {refused}: leave it out")
     if _NO_CREDENTIALS.search(words) or "NoCredentialsError" in names:
-        variables = " and ".join(at.key_names[:1]) or usual_variables(at.provider)
+        variables = variables_to_check(at) or " and ".join(at.key_names[:1])
         fix = f"; set {variables}" if variables and variables not in reported else ""
         return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {reported.rstrip('.')}{fix}"))
     if names & _MISTAKES or (not sent and names & _REFUSALS):

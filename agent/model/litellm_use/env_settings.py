@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,8 +53,8 @@ def settings_from(provider: str, env: Mapping[str, str]) -> dict[str, str]:
 def has_login_files(provider: str, env: Mapping[str, str]) -> bool:
     """Return whether a tool of the provider stored a login in the home folder."""
     home = env.get("HOME") or str(Path.home())
-    places = (env.get(name) or usual.replace("~", home, 1) for name, usual in _LOGIN_FILES.get(provider, ()))
-    return any(Path(place).is_file() for place in places)
+    places = (env.get(name) or usual for name, usual in _LOGIN_FILES.get(provider, ()))
+    return any(Path(re.sub("^~(?=/)", home, place)).is_file() for place in places)
 
 
 def usual_variables(provider: str) -> str:

@@ -90,7 +90,7 @@ def run_inside(module: str, given: bytes, *, seconds: float, home: Path) -> byte
         program = [sys.executable, "-m", module]
         done = subprocess.run(
             [*_UNSHARE, "sh", "-c", _PREPARE, "sh", resolver.name, *program],
-            input=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=TESTS, timeout=seconds, check=False,
+            input=given, capture_output=True, cwd=TESTS, timeout=seconds, check=False,
             env={"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
         )  # fmt: skip
     if done.returncode:

@@ -1,7 +1,7 @@
 """Runs inside the namespace of `everywhere.py`: calls a model for each case, and reports which keys arrived where.
 
-Standard input: a list of `Case` as JSON. Standard output: a list of `Sent`. Every variable in litellm's source whose name
-says that it holds a secret has a value of its own here, in the environment from which the program reads its keys.
+Standard input: a list of `Case` as JSON. Standard output: a list of `Sent`. Every variable in litellm's source whose
+name says that it holds a secret has a value of its own here, in the environment from which the program reads its keys.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,17 +22,20 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from rundry.agent.model.key_rule import access_of
 from rundry.agent.model.lanes.closing import close_connections
 from rundry.agent.model.lanes.timer import StallTimeouts
+from rundry.agent.model.litellm_use.credentials import needs_dry_run, unset_groups
 from rundry.agent.model.litellm_use.library import litellm
 from rundry.agent.model.opening import open_model
-from rundry.agent.model.reachability import check_reachable
-from rundry.agent.protocol import Message, ModelSpec, Request, RundryError
+from rundry.agent.protocol import Message, ModelSpec, Refusal, Request
 
 from .everywhere import Arrived, Everywhere
 
 SECONDS = 20.0
 _LITERAL = re.compile(r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["']""")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|JWT|ORG_ID|ORGANIZATION|PROJECT_ID|CUSTOM_HEADERS|_PAT$")
-_NOT_PLANTED = re.compile(r"FILE|PATH|URL|_DIR$|^(SSL|LITELLM_MODE|TIKTOKEN|AICORE_(CERT|KEY)_STR)|_?MAX_(?!API_)|NUM_|_TTL|COUNT|TOKENS|SECONDS|SIZE|LENGTH|BUFFER")
+_NOT_PLANTED = re.compile(
+    r"FILE|PATH|URL|_DIR$|^(SSL|LITELLM_MODE|TIKTOKEN|AICORE_(CERT|KEY)_STR)|_?MAX_(?!API_)|NUM_|_TTL|COUNT|TOKENS|"
+    r"SECONDS|SIZE|LENGTH|BUFFER|HOURS|EXPIR|INTERVAL|LIMIT|RATIO"
+)
 _OF_LIBRARIES = (
     "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN",
@@ -87,6 +91,11 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses that the client tried and that nobody answers here."""
 
 
+def value_of(variable: str) -> str:
+    """Return the value that is planted for a variable."""
+    return f"planted-{variable.lower().replace('_', '-')}-x"
+
+
 def planted() -> dict[str, str]:
     """Return the variables that litellm might read, each with a value of its own."""
     folder = Path(find_spec("litellm").submodule_search_locations[0])  # type: ignore[union-attr,index]
@@ -95,7 +104,7 @@ def planted() -> dict[str, str]:
         names.update(_LITERAL.findall(file.read_text(encoding="utf-8", errors="replace")))
     names.update(_LITERAL.findall((folder / "llms/openai_like/providers.json").read_text()))
     chosen = {n for n in names if _SECRET.search(n) and not _NOT_PLANTED.search(n)} - {*_SETTINGS} | {"OCI_USER"}
-    values = {name: f"planted-{name.lower().replace('_', '-')}-x" for name in chosen}
+    values = {name: value_of(name) for name in chosen}
     values["OPENAI_CUSTOM_HEADERS"] = f"X-Custom: {values['OPENAI_CUSTOM_HEADERS']}"
     return values
 
@@ -109,20 +118,19 @@ def environment(case: Case, values: dict[str, str], plain: dict[str, str]) -> di
 
 
 async def call(case: Case) -> str:
-    """Open the model, ask its server as before a run, and call it."""
+    """Open the model, probe its server as before a run, and call it. litellm's dry run takes seconds and is left out."""
     spec = ModelSpec(name=case.name, api_base=case.api_base, key_from=case.key_from)
     waits = StallTimeouts(first=SECONDS, between=SECONDS)
+    is_dry = needs_dry_run(case.provider) and unset_groups(case.provider, os.environ)
     try:
         async with asyncio.timeout(SECONDS):
             model = await open_model(spec, os.environ, timeouts=waits)
-            try:
-                await check_reachable(model._at, model.name)  # without litellm's dry run, which takes seconds
-            except RundryError:
-                pass
+            with suppress(Refusal):
+                await (asyncio.sleep(0) if is_dry else model.probe())
             async for _ in model.stream(Request(messages=[Message(role="user", text="hi")], max_tokens=16)):
                 pass
         return "ok"
-    except Exception as e:
+    except Exception as e:  # noqa: BLE001  # litellm raises exceptions of any class
         return f"{type(e).__name__}: {e}"
     finally:
         await close_connections()
@@ -139,6 +147,9 @@ def main() -> None:
         bundle = dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE"), str(network.ca_file))
         plain, values = {**os.environ, **bundle}, planted()
         os.environ.update({**plain, **values, "OCI_KEY": _pem()})
+        (Path.home() / "aws-credentials").write_text(
+            f"[work]\naws_access_key_id = {values['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = s\n"
+        )
         litellm()
         refused = _Refused()
         for case in cases:
@@ -149,9 +160,7 @@ def main() -> None:
             outcome = asyncio.run(call(case))
             reached = [_reached(request, values) for request in network.take()]
             shown = any(value in outcome for value in values.values())
-            sent.append(
-                Sent(case=case, outcome=outcome, reached=reached, shows_key=shown, unanswered=refused.take())
-            )
+            sent.append(Sent(case=case, outcome=outcome, reached=reached, shows_key=shown, unanswered=refused.take()))
     os.write(out, msgspec.json.encode(sent))
 
 

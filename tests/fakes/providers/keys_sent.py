@@ -1,7 +1,7 @@
 """Sends a call to every provider of litellm in a network where every address answers, and judges where keys went.
 
-`python -m fakes.providers.keys_sent` (from `tests/`) prints the table: providers x situations, and the number of keys at
-a host to which they do not belong.
+`python -m fakes.providers.keys_sent` (from `tests/`) prints the table of providers and situations, and the number of
+keys that arrived at a host to which they do not belong.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rundry.agent.model.pricing.table import providers_listed, whole_table
 from rundry.agent.model.traits import TRAITS
 
 from .everywhere import run_inside, why_not
-from .keys_client import Case, Reached, Sent
+from .keys_client import Case, Reached, Sent, value_of
 
 ADDRESSES: dict[str, str | None] = {
     "loopback": "http://127.0.0.1:8080/v1",
@@ -60,9 +60,7 @@ def written(names: Iterable[str]) -> list[Case]:
 
 def redirected(names: Iterable[str]) -> list[Case]:
     """Return cases in which every host, also the provider's own, answers 307 to another host."""
-    return [
-        _case(name, api_base=address, redirects=True) for name in names for address in (ADDRESSES["public"], None)
-    ]
+    return [_case(name, api_base=address, redirects=True) for name in names for address in (ADDRESSES["public"], None)]
 
 
 def misled(names: Iterable[str]) -> list[Case]:
@@ -96,6 +94,17 @@ def named(names: Iterable[str]) -> list[Case]:
         _case(name, api_base=ADDRESSES["public"], key_from=key_from)
         for name in names
         for key_from in ("GITHUB_TOKEN", "")
+    ]
+
+
+def signed() -> list[Case]:
+    """Return cases of Bedrock with a profile of AWS's files, and with a bearer token."""
+    profile = {"AWS_PROFILE": "work", "AWS_SHARED_CREDENTIALS_FILE": "~/aws-credentials"}
+    token = {"AWS_BEARER_TOKEN_BEDROCK": value_of("AWS_BEARER_TOKEN_BEDROCK")}
+    return [
+        _case("bedrock", api_base=address, own_set=False, more=more)
+        for more in (profile, token)
+        for address in ADDRESSES.values()
     ]
 
 
@@ -142,7 +151,7 @@ def is_bare(case: Case) -> bool:
 def lacks_own_key(sent: Sent) -> bool:
     """Return whether a call whose provider has a key reached the user's address without it."""
     case, row = sent.case, access_of(sent.case.provider)
-    if case.api_base is None or not case.own_set or case.key_from is not None or is_bare(case):
+    if case.api_base is None or not (case.own_set or case.more) or case.key_from is not None or is_bare(case):
         return False
     calls = [r for r in sent.reached if r.host == host_of(case.api_base) and not r.path.endswith(_SURVEYS)]
     return bool(row.keys or row.others) and any(not (r.planted or r.is_derived) or r.is_placeholder for r in calls)
@@ -167,7 +176,7 @@ def main() -> None:
     if (reason := why_not()) is not None:
         sys.exit(reason)
     groups = {"redirect": redirected(asked), "addresses": misled(asked), "key_from": named(asked), "": written(asked)}
-    every = send([case for cases in groups.values() for case in cases] + bare())
+    every = send([case for cases in groups.values() for case in cases] + bare() + signed())
     rows: dict[str, dict[str, list[str]]] = {}
     kinds = {address: kind for kind, address in ADDRESSES.items()}
     for sent in every:
