@@ -11,9 +11,8 @@ import msgspec
 
 from ..journal.redact import Redactor
 from ..protocol import EffortLevel, ModelSpec, UserError
-from .key_rule import access_of, host_of, is_among, is_secret
+from .key_rule import access_of, host_of, is_among, is_credential, is_secret
 from .litellm_use.env_settings import SIGNING, has_login_files, settings_from
-from .litellm_use.needs import NEEDS
 from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
 
 USUAL_BASES: dict[str, str] = {
@@ -138,7 +137,7 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
     found = None if spec.key_from == "" else next((n for n in names if env.get(n, "").strip()), None)
     variables = {n: env[n] for n in env if access.reads(n)}
     if spec.key_from is not None:
-        variables = {n: v for n, v in variables.items() if not _is_credential(provider, n)}
+        variables = {n: v for n, v in variables.items() if not is_credential(n)}
     hosts = frozenset({*access.hosts, *map(host_of, access.addresses(env))})
     if found is not None and spec.key_from is None and spec.api_base is not None:
         _refuse_bare_name(spec, provider, model, found, hosts)
@@ -180,16 +179,10 @@ def _refuse_bare_name(spec: ModelSpec, provider: str, model: str, variable: str,
     )
 
 
-def _is_credential(provider: str, name: str) -> bool:
-    """Return whether the variable holds a credential of the provider, or names one (a profile, a file, a role)."""
-    return is_secret(name) or any(name in group for group in NEEDS.get(provider, ())[:1])
-
-
 def _has_credentials(provider: str, variables: Mapping[str, str], env: Mapping[str, str]) -> bool:
     """Return whether litellm finds credentials other than one key: in variables, or in the files of a login."""
-    return any(v.strip() and _is_credential(provider, n) for n, v in variables.items()) or has_login_files(
-        provider, env
-    )
+    in_variables = any(value.strip() and is_credential(name) for name, value in variables.items())
+    return in_variables or has_login_files(provider, env)
 
 
 def base_of(provider: str, given: str | None, env: Mapping[str, str]) -> str | None:

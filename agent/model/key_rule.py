@@ -316,3 +316,13 @@ _PLACE = re.compile(r"_(URL|FILE|PATH|DIR|BASE|ENDPOINT)$|ENDPOINT_MODE$|_PROFIL
 def is_secret(name: str) -> bool:
     """Return whether the variable of a provider holds a secret, not the place of one or an address."""
     return _SECRET.search(name) is not None and _PLACE.search(name) is None
+
+
+_NAMES_A_CREDENTIAL = re.compile(
+    r"PROFILE|_ROLE_|WEB_IDENTITY|CONTAINER_CREDENTIALS|(KEY|TOKEN)_FILE|AICORE_CLIENT_ID|OCI_(USER|FINGERPRINT|TENANCY)"
+)
+
+
+def is_credential(name: str) -> bool:
+    """Return whether the variable of a provider holds a secret, or names one: a profile, a role, a file, a user."""
+    return is_secret(name) or _NAMES_A_CREDENTIAL.search(name) is not None

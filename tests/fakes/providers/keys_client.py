@@ -118,7 +118,7 @@ def environment(case: Case, values: dict[str, str], plain: dict[str, str]) -> di
 
 
 async def call(case: Case) -> str:
-    """Open the model, probe its server as before a run, and call it. litellm's dry run takes seconds and is left out."""
+    """Open the model, probe its server as before a run, and call it, without litellm's dry run, which takes seconds."""
     spec = ModelSpec(name=case.name, api_base=case.api_base, key_from=case.key_from)
     waits = StallTimeouts(first=SECONDS, between=SECONDS)
     is_dry = needs_dry_run(case.provider) and unset_groups(case.provider, os.environ)

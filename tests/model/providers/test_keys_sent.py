@@ -27,7 +27,7 @@ from fakes.providers.keys_sent import (
 )
 
 from rundry.agent.model.endpoint import resolve
-from rundry.agent.model.key_rule import PROVIDERS, access_of, host_of, is_among, is_secret
+from rundry.agent.model.key_rule import PROVIDERS, access_of, host_of, is_among, is_credential, is_secret
 from rundry.agent.model.litellm_use.environment import only_variables
 from rundry.agent.model.litellm_use.library import library_folder, litellm
 from rundry.agent.model.litellm_use.needs import NEEDS
@@ -169,6 +169,8 @@ def test_every_variable_that_a_provider_needs_is_in_its_row():
     for provider, groups in NEEDS.items():
         assert provider in PROVIDERS
         assert [name for group in groups for name in group if not access_of(provider).reads(name)] == [], provider
+        named = [name for name in groups[0] if not name.endswith("_API_BASE")]
+        assert [name for name in named if not is_credential(name)] == [], provider
 
 
 def test_no_two_providers_of_different_companies_share_a_key():
