@@ -36,7 +36,7 @@ SLOW = ("sandbox",)
 NOT_OURS = ("git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""
 STARTS = ("run", "find", "demo")
-REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat)/")
+REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat|meta)/|gateway\.example")
 ENDLESS = re.compile(r"--every|constrained|--loop paced|--score|--recipe research|find (?:search|audit)\.toml")
 """Lines that need a clock, or a model that is not scripted: they are refused after all their values were read."""
 FILES = {
