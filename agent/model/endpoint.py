@@ -143,8 +143,8 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         _refuse_bare_name(spec, provider, model, found, hosts)
     if spec.key_from == "" and spec.api_base is not None and provider in SIGNING:
         raise UserError(
-            f"{provider} signs each request with your credentials, and they are not sent to {spec.api_base}, which "
-            "only the folder's .rundry.toml names. Write api_base into your own config"
+            f"{provider} signs each request with your credentials, and they are not sent to {spec.api_base}, which a "
+            "file of the project names. Write api_base into your own config"
         )
     key = None if found is None else env[found].strip()
     needs_none = local or (api_base is not None and provider not in SIGNING)

@@ -204,10 +204,10 @@ async def test_litellm_sees_the_variables_of_one_provider_only(monkeypatch: pyte
     assert os.environ["OPENAI_API_KEY"] == "not for nebius"
 
 
-def test_a_provider_that_signs_is_refused_at_an_address_that_only_the_folder_names():
+def test_a_provider_that_signs_is_refused_at_an_address_that_only_the_project_names():
     for provider in ("bedrock", "sagemaker", "vertex_ai", "sap", "github_copilot"):
         spec = ModelSpec(name=f"{provider}/m", api_base="https://third.example", key_from="")
-        with pytest.raises(UserError, match=r"\.rundry\.toml"):
+        with pytest.raises(UserError, match="a file of the project names"):
             resolve(spec, provider, "m", {"AWS_ACCESS_KEY_ID": "a"})
 
 
