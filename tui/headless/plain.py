@@ -15,6 +15,7 @@ from rundry.agent import (
     LoopKind,
     Refusal,
     ResumeChanges,
+    RunEnded,
     Stamped,
     Unreachable,
     UserError,
@@ -30,8 +31,10 @@ from ..setup.resuming import changes_from, find_own, with_decision
 from ..setup.start import Setup
 from ..streams import OutputFailed, drop_output
 from ..text import one_line
+from .lines import say_end, say_line
 from .output import Output
 from .printing import AnswerPrinter, JsonPrinter, LinePrinter
+from .refused import Refused, expected_refusals
 from .waits import with_waits
 
 if TYPE_CHECKING:
@@ -79,6 +82,8 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(output, flags)
     show = _Shown(printer)
+    if flags.get("gate") is None and output is not Output.ANSWER and (line := expected_refusals(spec)) is not None:
+        say_line(line)
     running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
     try:
         return show.code(asyncio.run(with_waits(running, printer.waits)))
@@ -160,8 +165,12 @@ class _Shown:
     def __init__(self, printer: LinePrinter | JsonPrinter) -> None:
         self._printer = printer
         self._is_lost = self._has_failed = False
+        self._refused = Refused()
 
     def __call__(self, stamped: Stamped) -> None:
+        self._refused.take(stamped.event)
+        if isinstance(stamped.event, RunEnded) and (line := self._refused.line()) is not None:
+            say_end(line)
         if self._is_lost:
             return
         try:
