@@ -26,6 +26,7 @@ from .confined.programs import program_places
 from .kept.copies import Copies
 from .kept.restore import KeptPlaces
 from .landlock import why_no_landlock
+from .mount_points import MountPoints
 from .private_git.command_checks import CommandChecks
 from .private_git.guard import GitGuard, GitMounts
 from .probe.run import probe
@@ -192,6 +193,8 @@ class Sandbox(Confinement):
         for set_up in self.starts():
             output = _Held(set_up, on_output)
             wrapped = await asyncio.to_thread(self.wrap, argv, ws, access, git=git, report=set_up.descriptor)
+            points = MountPoints(wrapped if self._settings.stage is None and self.kind == "bubblewrap" else [], ws)
+            set_up.when_complete(points.remove_made)
             done = await run_process(
                 wrapped,
                 cwd=cwd,
@@ -201,6 +204,7 @@ class Sandbox(Confinement):
                 pass_fds=set_up.descriptors,
                 **settings,
             )
+            points.remove_made()
             if set_up.is_complete() or done.exit_code != BUBBLEWRAP_FAILED or set_up.is_last:
                 output.release()
                 return done

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -32,11 +32,13 @@ class SetUp:
         self.is_last = is_last
         self._reading, self._writing = os.pipe() if is_used else (-1, -1)
         self._is_complete = not is_used
+        self._stop_waiting: Callable[[], object] = lambda: None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop_waiting()
         for end in (self._reading, self._writing):
             if end >= 0:
                 os.close(end)
@@ -51,6 +53,19 @@ class SetUp:
     def descriptors(self) -> list[int]:
         """The descriptor as a list, as the functions that start processes expect it."""
         return [self._writing] if self._writing >= 0 else []
+
+    def when_complete(self, then: Callable[[], object]) -> None:
+        """Call a function when the report arrives, in the event loop that runs now."""
+        if self._reading < 0:
+            return
+        loop, reading = asyncio.get_running_loop(), self._reading
+
+        def arrived() -> None:
+            loop.remove_reader(reading)
+            then()
+
+        loop.add_reader(reading, arrived)
+        self._stop_waiting = lambda: loop.remove_reader(reading)
 
     def is_complete(self) -> bool:
         """Return whether the report has arrived, without waiting for it."""
