@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..system.real_paths import is_file
-from ..workspace.sandbox.access import Access
+from ..workspace.sandbox.access import Access, programs_of_user
 from ..workspace.sandbox.confined.environment import command_env
 from .client import Connect, McpClient
 from .failed import McpFailed
@@ -56,7 +55,9 @@ def server_env(server: McpServer, env: Mapping[str, str], keys: Iterable[str], s
 
 def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str]) -> Connect:
     argv = [str(Path(server.command or "").expanduser()), *server.args]
-    access = Access(network=server.network, keeps_workspace=not server.write, readable=_programs(argv))
+    access = Access(
+        network=server.network, keeps_workspace=not server.write, readable=programs_of_user(argv, workspace)
+    )
     cwd = workspace / Path(server.cwd).expanduser() if server.cwd is not None else workspace
 
     @asynccontextmanager
@@ -79,12 +80,6 @@ def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[st
             await process.end()
 
     return connect
-
-
-def _programs(argv: Sequence[str]) -> list[Path]:
-    """Return the folders of the files that the command names by absolute paths: the program, or a script of it."""
-    files = [Path(word) for word in argv if word.startswith("/")]
-    return [path.parent for path in files if is_file(path) and path.parent != Path("/")]
 
 
 async def _start(

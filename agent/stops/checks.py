@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..workspace.sandbox.access import Access
+from ..workspace.sandbox.access import Access, programs_of_user
 from .counting.counted import Counted
 from .counting.reading import count_tests, failing_of
 from .plain import plain
@@ -64,7 +64,7 @@ async def run_check(
     of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
     root = workspace.root
-    access = Access(empty=empty)
+    access = Access(empty=empty, readable=programs_of_user(command, root))
     finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
     whole = plain(finished.full.decode("utf-8", "replace"))
     if shown_as is not None and shown_as != workspace.root:

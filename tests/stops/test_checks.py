@@ -1,11 +1,14 @@
 import os
 import shlex
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from rundry.agent.stops.checks import head_and_tail, run_check
 from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.sandbox.access import programs_of_user
 from rundry.agent.workspace.sandbox.confined.environment import command_env
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
@@ -137,3 +140,28 @@ async def test_what_the_sandbox_refused_to_it_is_reported(workspace):
     result = await check(line, workspace, sandbox=sandbox)
     assert not result.passed and "[the sandbox of the check refused: the network]" in result.output
     assert "refused:" not in (await check(f"{line}; echo '1 failed in 0.1s'; false", workspace, sandbox=sandbox)).output
+
+
+async def test_a_check_sees_the_script_that_it_names_outside_of_what_commands_see(workspace):
+    sandbox = await Sandbox.detect()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        script = Path(folder) / "check.sh"
+        script.write_text("exit 0")
+        assert (await check(f"bash {script}", workspace, sandbox=sandbox)).passed
+        hidden = await sandbox.run(
+            f"cat {script}", workspace.root, cwd=workspace.root, env=command_env(os.environ), timeout=20
+        )
+        assert sandbox.kind is None or hidden.exit_code != 0
+
+
+def test_only_files_outside_of_the_workspace_are_shown_and_no_whole_home(tmp_path, monkeypatch):
+    ws, home, tools = (tmp_path / name for name in ("ws", "home", "tools"))
+    for folder in (ws, home, tools):
+        folder.mkdir()
+        (folder / "run.sh").touch()
+    monkeypatch.setenv("HOME", str(home))
+    assert programs_of_user(f"sh {tools}/run.sh {ws}/run.sh {home}/run.sh {tools}/none run.sh", ws) == [
+        tools,
+        home / "run.sh",
+    ]
+    assert programs_of_user("sh 'open", ws) == [] and programs_of_user(["x", f"{tools}/run.sh"], ws) == [tools]

@@ -10,7 +10,7 @@ from ...protocol import ImproveSpec, Reason, ScoreMeasured, ScoreNotMeasured, Tr
 from ...step.checks.guarded_check import CheckEnvironment, run_guarded_check
 from ...step.resources.activity import PersonInterrupted
 from ...stops.score import is_better, is_within_noise, noise_of, read_score
-from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.access import Access, programs_of_user
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
@@ -155,7 +155,7 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
             running = ctx.sandbox.run(
                 spec.score,
                 ctx.workspace.root,
-                Access(empty=environment.empty),
+                Access(empty=environment.empty, readable=programs_of_user(spec.score, ctx.workspace.root)),
                 cwd=ctx.workspace.root,
                 env=environment.env,
                 timeout=seconds,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...config.hooks.hook_scripts import script_is_trusted
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
-from ...workspace.sandbox.access import Access
+from ...workspace.sandbox.access import Access, programs_of_user
 from ..tool_calls.command_changes import record_changes, restore_guarded
 from .hook_input import HookEvent, hook_input
 
@@ -74,7 +74,11 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     done = await ctx.sandbox.run(
         hook.command,
         root,
-        Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write),
+        Access(
+            read_only=ctx.guarded.read_only(),
+            keeps_workspace=not may_write,
+            readable=programs_of_user(hook.command, root),
+        ),
         cwd=root,
         env={**ctx.env, "RUNDRY_HOOK": hook.on},
         timeout=ctx.tools.bounded_seconds(hook.timeout),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+
+from ...system.real_paths import is_file, real_path
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,3 +25,18 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the whole workspace is read-only for the command."""
     empty: Path | None = None
     """A folder below the temp folder that is empty and private for this command."""
+
+
+def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
+    """Return what a command of the user needs to see: the folders of the programs that it names by absolute paths.
+
+    Of a program directly in the home folder, or above it, this is the program alone. The workspace is left out.
+    `command`: a command line or an argument list.
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:  # an open quotation mark
+        return []
+    files = [Path(word) for word in words if word.startswith("/") and is_file(word)]
+    shown = [path if Path.home().is_relative_to(path.parent) else path.parent for path in files]
+    return [place for place in shown if not real_path(place).is_relative_to(real_path(ws))]

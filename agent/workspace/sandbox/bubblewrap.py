@@ -113,8 +113,9 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
     words += mounts.hide_parents(hidden, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
+    shown = mounts.Places(layout.readable)
     for place in access.readable:
-        words += ["--ro-bind-try", str(place), str(place)]
+        words += ["--ro-bind-try", str(place), str(place)] if place not in shown else []
     if access.empty is not None:
         words += ["--tmpfs", f"/tmp/{access.empty.relative_to(layout.temp)}"]
     words += mounts.hide(hidden, ws, _blank(layout.temp), root=None if stage is None else stage.folder)

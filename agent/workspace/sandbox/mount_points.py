@@ -15,7 +15,7 @@ _WRITABLE = 0o222
 class MountPoints:
     """The files of a workspace on which a sandbox mounts something, as they are before it is set up.
 
-    bubblewrap makes a missing one: an empty file that nobody may write, which would be in the way of the user's programs.
+    bubblewrap makes a missing one: an empty file without write permission, in the way of the user's programs.
     """
 
     def __init__(self, argv: Sequence[str], ws: Path) -> None:

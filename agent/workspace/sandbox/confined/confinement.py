@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ....protocol.text.path_text import quoted_path
 from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
 from ..access import Access
@@ -106,7 +107,7 @@ class Confinement:
         if not self._reachable:
             return found
         line = f"sockets of services that commands can reach: {_listed(self._reachable)}"
-        named = NotHeld(_SOCKETS, line, f"socket {self._reachable[0].name}")
+        named = NotHeld(_SOCKETS, line, f"socket {quoted_path(self._reachable[0].name)}")
         return [named if one.name == _SOCKETS else one for one in found] + (
             [] if any(one.name == _SOCKETS for one in found) else [named]
         )
@@ -275,4 +276,4 @@ class Confinement:
 
 def _listed(paths: Sequence[Path]) -> str:
     more = len(paths) - _MOST_NAMED
-    return ", ".join(map(str, paths[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(quoted_path(str(path)) for path in paths[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
