@@ -140,7 +140,7 @@ class Migrate:
         ctx, inner = tree.ctx, msgspec.structs.replace(work, work=tree.work)
         last_output, conflicts = None, list[str]()
         while steps < ctx.facts.spec.item_steps:
-            if not await ctx.activity.rest_between_steps():
+            if not await ctx.activity.rest_while_paused():
                 ctx.activity.raise_if_interrupted()
             prompt = joined_words(conflicts, self._prompt(ctx, inner, item, path, checked, last_output))
             last_output, conflicts = checked.output, []

@@ -62,7 +62,7 @@ async def perform(
     constrained = ctx.constrained if work.work is None else None
     own = tool_specs(work.tools if work.tools is not None else tools) if constrained is None else []
     for done in range(work.step_cap):
-        if done and not await ctx.activity.rest_between_steps():
+        if done and not await ctx.activity.rest_while_paused():
             return WorkResult(work=work.work, steps=done, interrupted=True)
         specs = await _before_step(ctx, work, own, constrained, done)
         if isinstance(specs, WorkResult):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 SHOW_WAIT_SECONDS = 2.0
 """Seconds after which a wait is worth a line."""
+SHOW_TIME_SECONDS = 60.0
+"""Seconds from which a wait also names the time at which it ends."""
 _TIME = 12
 """Cells for the time and the gaps around it."""
 _RUNS = ("command", "tool", "edit", "check")
@@ -42,7 +45,8 @@ class Wait:
         """
         more = f" (and {self.others} more)" if self.others else ""
         if self.until is not None:
-            return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}"
+            at = f" (at {_time_of_day(self.until)})" if self.until - self.since >= SHOW_TIME_SECONDS else ""
+            return f"{self.what}{more}  again in {clock(max(0.0, self.until - now))}{at}"
         what = _shortened(self.what, most - min(most // 2, len(self.line) + _TIME)) if most and self.line else self.what
         return f"{what}{more}  {clock(max(0.0, now - self.since))}  {self.line}".rstrip()
 
@@ -75,6 +79,11 @@ def _running(state: ViewState) -> list[Wait]:
         for at, block in blocks
         if block.status == "running" and block.kind in _RUNS
     ]
+
+
+def _time_of_day(at: float) -> str:
+    """Return the local time: `14:32`."""
+    return time.strftime("%H:%M", time.localtime(at))
 
 
 def _shortened(text: str, most: int) -> str:

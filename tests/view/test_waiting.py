@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import asyncio
 from pathlib import Path
 
@@ -88,6 +90,14 @@ def test_a_rate_limit_says_when_the_next_attempt_is_made():
     retried = waiting_for(state)
     assert retried is not None
     assert "first token" in retried.what
+
+
+def test_a_long_wait_also_says_at_what_time_it_ends():
+    state, at = after(ASKS, Fault(kind="rate-limit", text="429", retry_in=420))
+    wait = waiting_for(state)
+    assert wait is not None
+    ends = time.strftime("%H:%M", time.localtime(at + 420))
+    assert wait.words(at + 8) == f"rate limit: 429  again in 6:52 (at {ends})"
 
 
 def test_a_wait_shows_the_newest_line_that_the_command_printed_until_it_ends():

@@ -261,8 +261,9 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             elif not run.facts.paused:
                 # the command was forwarded, so it continues a paused child run
                 is_child_paused = run.children is not None and run.children.waits_to_continue
-                return None if is_child_paused else "the run is not paused"
+                return None if ctx.activity.retry_now() or is_child_paused else "the run is not paused"
             run.pauses.unpause(by=command.by)
+            ctx.activity.retry_now()
         case StepOnce():
             if not run.facts.paused:
                 ctx.events.record(Paused(why="one step was requested"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...facts.common.handoff import ESCALATE
 from ...protocol import Snapshotted, StallEnd
 from ...step.checks.guarded import Guarded
+from ...step.model_call.outages import Outages
 from ...step.resources.activity import Activity
 from ...step.resources.ancestors import Ancestors
 from ...step.resources.change_tracker import Fingerprint
@@ -140,6 +141,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         background=background,
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
+        outages=Outages(clock),
         watched=journal.views.watched,
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,

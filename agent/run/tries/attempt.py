@@ -51,7 +51,7 @@ class Attempt:
         """Run the steps until the try ends. A WorkResult: it was interrupted, or waits for a decision."""
         ctx, results = self.ctx, list[WorkResult]()
         while True:
-            if not await ctx.activity.rest_between_steps():
+            if not await ctx.activity.rest_while_paused():
                 return WorkResult(work=ctx.work, interrupted=True)
             self._deliver()
             decision = self._decide(results)

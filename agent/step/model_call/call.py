@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ...protocol import (
     Budget,
@@ -22,6 +22,7 @@ from ...protocol import (
     Request,
     Spent,
     ToolSpec,
+    duration,
 )
 from ...stops.budget import Grant, admit, tighter
 from ...stops.margin import Margin
@@ -32,6 +33,7 @@ from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
 from .images_shown import is_about_images
+from .outages import BY_ITSELF, is_away
 from .stream import Reply, Stream
 
 if TYPE_CHECKING:
@@ -42,12 +44,8 @@ if TYPE_CHECKING:
     from ..resources.models_in_use import ModelsInUse
     from ..resources.prompt_limits import PromptLimits
 
-RETRIES = 3
-"""How often a call is repeated after a fault that may pass."""
 TRIMS = 3
 """How often a prompt is halved that the provider refuses as too long."""
-ASK_ABOVE = 60.0
-"""Seconds. If a provider asks to wait longer, the call fails and the user sees the time."""
 _BILLED = frozenset({"cut", "stalled", "timeout", "deadline", "chant"})
 """Faults after which the provider may bill the call."""
 
@@ -61,6 +59,8 @@ class Failed:
 
 
 CallResult = Reply | Failed | Exhausted
+Purpose = Literal["step", "wrap_up", "summary"]
+"""What a call is for. Only during a step can a person be asked to wait for a server."""
 
 
 def prepare(
@@ -120,16 +120,19 @@ async def call(
     fitted: Fitted,
     grant: Grant,
     *,
-    wrap_up: bool = False,
+    purpose: Purpose = "step",
     constrained: Constrained | None = None,
 ) -> CallResult:
     """Return the reply to the fitted conversation. Every attempt is admitted separately. Raises PersonInterrupted.
 
-    If the model is switched while a call runs, the new model answers the next attempt.
+    If the model is switched while a call runs, the new model answers the next attempt. If the server stays away during
+    a step, the run is paused so that a person decides, if one looks on.
     """
+    wrap_up = purpose == "wrap_up"
+    may_ask = purpose == "step" and ctx.work is None and not ctx.headless
     while True:
         with ctx.models.keep_current() as other_waits:
-            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained)
+            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained, may_ask)
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
@@ -152,9 +155,10 @@ class _Attempts:
     record: Record
     wrap_up: bool
     constrained: Constrained | None
+    may_ask: bool
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
-        """Return the result; None: the next attempt is made with another model."""
+        """Return the result; None: the call is prepared anew, for another model or after a person was asked."""
         ctx, record, wrap_up = self.ctx, self.record, self.wrap_up
         attempt = trims = 0
         _note_trim(ctx.models, ctx.prompts, fitted, record)
@@ -164,6 +168,8 @@ class _Attempts:
                 return refused
             record(admitted)
             fault = await _attempt(ctx, record, fitted, grant, self.constrained)
+            if isinstance(fault, Reply) or not is_away(fault):
+                ctx.outages.end(ctx.models.current.name)
             if isinstance(fault, Reply):
                 return fault
             if fault.kind == "context" and trims < TRIMS and (shorter := self._shorter(fitted)) is not None:
@@ -176,12 +182,19 @@ class _Attempts:
             elif fault.kind == "bad-request" and self.constrained is not None and not self.constrained.plain:
                 self.constrained.plain = True
                 record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
-            elif (wait := _wait_before_retry(fault, attempt, ctx.usage.seconds_left())) is not None:
+            elif (wait := self._seconds_to_wait(fault, attempt)) is not None:
                 attempt += 1
                 record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
-                await ctx.activity.interruptible(ctx.clock.sleep(wait))
+                await ctx.activity.wait_to_retry(ctx.clock.sleep(wait), other_waits)
+                await self._rest()
                 if other_waits():
                     return None
+            elif is_away(fault) and self.may_ask and ctx.watched():
+                record(Fault(kind=fault.kind, text=fault.text))
+                ctx.activity.pause(self._question(fault), ctx.events)
+                ctx.outages.end(ctx.models.current.name)
+                await self._rest()
+                return None
             else:
                 record(Fault(kind=fault.kind, text=fault.text))
                 return _given_up(fault, ctx, fitted, wrap_up=wrap_up)
@@ -189,6 +202,26 @@ class _Attempts:
             if isinstance(again, Exhausted):
                 return again
             grant = again
+
+    def _seconds_to_wait(self, fault: ModelFault, attempt: int) -> float | None:
+        ctx = self.ctx
+        is_attended = self.may_ask and ctx.watched()
+        left = ctx.usage.seconds_left()
+        return ctx.outages.seconds_to_wait(ctx.models.current.name, fault, attempt, left, is_attended=is_attended)
+
+    async def _rest(self) -> None:
+        """Wait while the run is paused. Raises PersonInterrupted."""
+        await self.ctx.activity.rest_while_paused()
+        self.ctx.activity.raise_if_interrupted()
+
+    def _question(self, fault: ModelFault) -> str:
+        """Return the reason for the pause: what is waited for, until when, and what the person can do."""
+        ctx = self.ctx
+        if fault.retry_after is not None and fault.retry_after > BY_ITSELF:
+            until = time.strftime("%H:%M", time.localtime(ctx.clock.now() + fault.retry_after))
+            return f"{fault.text} (until {until}). Continue to try again, switch the model, or stop"
+        waited = duration(ctx.outages.waited(ctx.models.current.name))
+        return f"{fault.text} (waited {waited}). Continue to try again, switch the model, or stop"
 
     def _shorter(self, refused: Fitted) -> Fitted | None:
         """Return half of the prompt, which the provider refused as too long; None: it cannot be shortened."""
@@ -279,23 +312,12 @@ def _admitted(models: ModelsInUse, fitted: Fitted, grant: Grant, *, wrap_up: boo
     )
 
 
-def _wait_before_retry(fault: ModelFault, attempt: int, seconds_left: float | None) -> float | None:
-    """Return the seconds until the next attempt, with jitter; None: there is no further attempt."""
-    if not fault.retryable or attempt >= RETRIES:
-        return None
-    wait = fault.retry_after if fault.retry_after is not None else 2**attempt * random.uniform(0.5, 1.0)
-    if wait > ASK_ABOVE or (seconds_left is not None and wait >= seconds_left):
-        return None
-    return wait
-
-
 def _given_up(fault: ModelFault, ctx: RunContext, fitted: Fitted, *, wrap_up: bool) -> Failed | Exhausted:
     if fault.kind == "deadline":
         end = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
         if isinstance(end, Exhausted):
             return end
         return Exhausted(resource="seconds", detail=f"time budget: {fault.text}")
-    text = fault.text
-    if fault.retry_after is not None and fault.retry_after > ASK_ABOVE:
-        text = f"{text} (the provider asks to wait {fault.retry_after:.0f} s)"
+    waited = ctx.outages.waited(ctx.models.current.name)
+    text = f"{fault.text} (waited {duration(waited)})" if waited >= 1 else fault.text
     return Failed(text, fault.retryable or fault.kind == "quota")

@@ -94,7 +94,7 @@ async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummari
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:
-        reply = await call(ctx, WORK, (), record, fitted, grant)
+        reply = await call(ctx, WORK, (), record, fitted, grant, purpose="summary")
     except PersonInterrupted as how:
         record(Interrupted(what="model", detail=str(how)))
         return NotSummarised("it was interrupted: the conversation stays as it is")

@@ -41,7 +41,7 @@ async def wrap_up(ctx: RunContext, why: str) -> str | None:
     record = ctx.events.bound(None, None)
     with ctx.activity.in_progress():
         try:
-            reply = await call(ctx, None, (), record, fitted, grant, wrap_up=True)
+            reply = await call(ctx, None, (), record, fitted, grant, purpose="wrap_up")
         except PersonInterrupted as how:
             record(Interrupted(what="model", detail=str(how)))
             return None

@@ -7,8 +7,11 @@ from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...protocol import Paused
+
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
+    from .recorder import Recorder
     from .usage import Usage
 
 T = TypeVar("T")
@@ -29,6 +32,8 @@ class Activity:
         self._running, self._resting = 0, 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._one_step = False
+        self._retries: list[asyncio.Future[None]] = []
+        """The waits before retries of calls."""
 
     @property
     def is_running(self) -> bool:
@@ -104,8 +109,39 @@ class Activity:
             self._news.clear()
             await self._news.wait()
 
-    async def rest_between_steps(self) -> bool:
-        """Wait while the run is paused, between two steps. Returns false if a person ended the work meanwhile."""
+    def pause(self, why: str, events: Recorder) -> None:
+        """Pause the run for a reason that a person has to read, unless it is paused."""
+        if not self._facts.paused:
+            events.record(Paused(by="program", why=why))
+
+    async def wait_to_retry(self, timer: Coroutine[Any, Any, None], is_enough: Callable[[], bool]) -> None:
+        """Wait until the timer ends, a person continues or pauses the run, or the deadline passes.
+
+        `is_enough` is checked after each command. Raises PersonInterrupted.
+        """
+        self._retries.append(ended := asyncio.ensure_future(timer))
+        ended.add_done_callback(lambda _: self.wake())
+
+        def may_retry() -> bool:
+            return ended.done() or self._facts.paused or is_enough() or self._usage.deadline_passed()
+
+        try:
+            await self.interruptible(self.until(may_retry))
+        finally:
+            self._retries.remove(ended)
+            ended.cancel()
+
+    def retry_now(self) -> bool:
+        """End the waits before retries. Returns false if there are none."""
+        for wait in self._retries:
+            wait.cancel()
+        return bool(self._retries)
+
+    async def rest_while_paused(self) -> bool:
+        """Wait while the run is paused, between two steps or two attempts of a call.
+
+        Returns false if a person ended the work meanwhile.
+        """
 
         def may_continue() -> bool:
             may_step = not self._facts.paused or self._one_step

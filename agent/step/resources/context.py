@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...workspace.snapshots.snapshots import Snapshots
     from ..checks.guarded import Guarded
     from ..constrained import Constrained
+    from ..model_call.outages import Outages
     from ..tool_calls.background import Background
     from ..tool_calls.call_results import CallResults, GateResult, OnEnding
     from ..tool_calls.commits import Commits
@@ -105,6 +106,8 @@ class RunContext:
     """Commands that run in the background."""
     stalls: StallWatches
     prompts: PromptLimits
+    outages: Outages
+    """The servers that do not answer now. Tries share it with their run."""
     watched: Callable[[], bool]
     """Returns whether a view is attached, so that a person can be asked."""
     stall_ends: Callable[[], StallEnd]

@@ -15,7 +15,7 @@ from fakes.turns import Call, HttpError, Turn, call, calls, finish, say
 from fakes.wire import text_of
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.protocol import Steer
+from rundry.agent.protocol import Budget, Fault, Stamped, Steer, StepFinished
 
 SLOW = Turn(error=HttpError(429, "slow down", headers={"Retry-After": "1"}))
 BROKEN = Turn(error=HttpError(500, "oops"))
@@ -64,13 +64,40 @@ async def test_a_cut_stream_keeps_its_text_drops_its_calls_and_is_asked_again(ru
     assert ran.of("fault")
 
 
-@pytest.mark.long
-async def test_a_server_that_stays_down_ends_the_run_as_an_error_that_can_be_tried_later(runs: Path, project: Path):
+async def test_a_server_that_stays_down_ends_the_run_after_a_quarter_of_its_time(runs: Path, project: Path):
     with ScriptedServer([read("NOTES.md")], then=BROKEN) as server:
-        ran = await play(runs, server, project, until=[CHECK])
+        ran = await play(runs, server, project, until=[CHECK], budget=Budget(seconds=12))
     assert (ran.outcome["reason"], ran.exit_code, ran.outcome["retryable"]) == ("error", 75, True), ran.story()
-    assert 3 <= len(server.requests) - 1 <= 5
     assert "oops" in ran.outcome["detail"] or "500" in ran.outcome["detail"]
+    assert 0.5 < sum(fault["retry_in"] or 0 for fault in ran.of("fault")) <= 3
+
+
+@pytest.mark.long
+async def test_a_server_that_is_away_for_seconds_is_waited_for(runs: Path, project: Path):
+    first, later = ScriptedServer([read("NOTES.md")]), list[ScriptedServer]()
+    port = 0
+
+    def come_and_go(_: Journal, stamped: Stamped) -> None:
+        nonlocal port
+        match stamped.event:
+            case StepFinished(number=1):
+                port = int(first.base_url.rpartition(":")[2].partition("/")[0])
+                first.stop()
+            case Fault() if stamped.event.retry_in is not None and len(faults) < 4:
+                faults.append(stamped.event.text)
+                if len(faults) == 4:
+                    later.append(ScriptedServer([FIX_BOTH], port=port).start())
+            case _:
+                pass
+
+    faults: list[str] = []
+    try:
+        ran = await play(runs, first.start(), project, on_event=come_and_go, until=[CHECK])
+    finally:
+        for server in later:
+            server.stop()
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
+    assert len(ran.of("fault")) == 4 and "cannot connect" in faults[0]
 
 
 async def test_an_unknown_model_is_not_a_traceback_and_not_retryable(runs: Path, project: Path):

@@ -71,6 +71,7 @@ class Driven(Events):
         watched: bool = False,
         stays: bool = False,
         linger: bool = False,
+        headless: bool | None = None,
         clock: Clock | None = None,
         changes: ResumeChanges | None = None,
         within: float = 30.0,
@@ -78,13 +79,15 @@ class Driven(Events):
         """Drive the run to its outcome; resume it if it had begun.
 
         `watched`: a view is there. It leaves at a hand-off if the person of the test has nothing left to do, unless it
-        `stays`.
+        `stays`. `headless`: by default, a run that does not linger.
         """
         view = Journal.open(self.path)
         if watched:
             view.views.beat("test")
         stale = [number for number, _ in view.inbox.untaken()]
-        order = Order(journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, stale=stale)
+        order = Order(
+            journal=str(self.path), changes=changes or ResumeChanges(), linger=linger, headless=headless, stale=stale
+        )
 
         async def open_model(spec: ModelSpec) -> ScriptedModel:
             return self.open_model(spec)
