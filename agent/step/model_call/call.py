@@ -158,7 +158,7 @@ class _Attempts:
     may_ask: bool
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
-        """Return the result; None: the call is prepared anew, for another model or after a person was asked."""
+        """Return the result; None: the call is prepared again, for another model or after a person was asked."""
         ctx, record, wrap_up = self.ctx, self.record, self.wrap_up
         attempt = trims = 0
         _note_trim(ctx.models, ctx.prompts, fitted, record)
