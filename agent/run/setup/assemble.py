@@ -101,9 +101,10 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     hide_rules = hide_rules_of(spec.gate, journal.path.parent, lambda: rules)
     workspace = Workspace(Path(spec.workspace), private, Leftovers(journal.path), scripts, hide_rules)
     notes = workspace.leftovers.sweep()
-    sandbox = await detect_sandbox(
+    detecting = detect_sandbox(
         spec.gate, workspace.root, journal.path.parent, rules=lambda: rules, leftovers=workspace.leftovers
     )
+    sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += sandbox.notes
     if why := await asyncio.to_thread(sandbox.open_egress):

@@ -245,8 +245,9 @@ def main() -> None:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        print(f"{command[0]}: {error.strerror}", file=sys.stderr)
-        sys.exit(127 if isinstance(error, FileNotFoundError) else NOT_HELD)
+        is_missing = isinstance(error, FileNotFoundError)
+        print(f"{command[0]}: {'not found' if is_missing else error.strerror}", file=sys.stderr)
+        sys.exit(127 if is_missing else NOT_HELD)
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ class Sandbox(Confinement):
 
         If the sandbox cannot be set up, because a file that it mounts disappeared meanwhile, this is tried again.
         """
-        until = time.monotonic() + timeout
+        left, until = timeout, time.monotonic() + timeout
         for set_up in self.starts():
             output = _Held(set_up, on_output)
             wrapped = await asyncio.to_thread(self.wrap, argv, ws, access, git=git, report=set_up.descriptor)
@@ -199,7 +199,7 @@ class Sandbox(Confinement):
                 wrapped,
                 cwd=cwd,
                 env=env,
-                timeout=max(0.0, until - time.monotonic()),
+                timeout=left,
                 on_output=output.add if on_output is not None else None,
                 pass_fds=set_up.descriptors,
                 **settings,
@@ -208,6 +208,7 @@ class Sandbox(Confinement):
             if set_up.is_complete() or done.exit_code != BUBBLEWRAP_FAILED or set_up.is_last:
                 output.release()
                 return done
+            left = until - time.monotonic()
         raise AssertionError("the last attempt is always returned")
 
     def starts(self) -> Iterator[SetUp]:
