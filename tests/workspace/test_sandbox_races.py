@@ -87,8 +87,8 @@ async def test_sockets_that_disappear_while_sandboxes_start_fail_no_command(outs
 
 
 def change(place: Path):
-    """Return functions that write and remove a file again and again, as an editor does."""
-    new = place.with_suffix(".new")
+    """Return functions that put a file there and remove it. It is written elsewhere, as by git."""
+    new = place.parent.with_suffix(".new")
 
     def make(_):
         new.write_text("x")
