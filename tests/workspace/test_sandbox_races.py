@@ -139,3 +139,27 @@ async def test_a_sandbox_that_can_never_be_set_up_says_why(tmp_path):
         "echo x", ws, cwd=tmp_path, env=command_env(os.environ), timeout=100, on_output=said.append
     )
     assert done.exit_code == 1 and b"gone" in done.output and b"".join(said) == done.output
+
+
+async def test_a_server_is_started_again_if_what_its_sandbox_mounts_disappears(outside, tmp_path):
+    file = outside / "token"
+    sandbox = await detected(hide_rules=HideRules(hide=(file,)))
+    with repeated(*change(file)):
+        for _ in range(COMMANDS):
+            starts = 0
+            for set_up in sandbox.starts():
+                starts += 1
+                argv = sandbox.wrap(["echo", "done"], tmp_path, report=set_up.descriptor)
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    cwd=tmp_path,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    pass_fds=set_up.descriptors,
+                )
+                is_set_up = await set_up.wait()
+                said, _ = await process.communicate()
+                assert said == (b"done\n" if is_set_up else b"")
+                if is_set_up:
+                    break
+            assert said == b"done\n", starts

@@ -154,9 +154,10 @@ def _staged(ws: Path, stage: Stage) -> list[str]:
 
 
 def _resolver() -> list[str]:
-    """Bind the target of resolv.conf below the hidden /run; without it, host names cannot be resolved."""
+    """Bind the target of resolv.conf (in /run, or in /mnt on WSL); without it, host names cannot be resolved."""
     target = Path(os.path.realpath("/etc/resolv.conf"))
-    return ["--ro-bind-try", str(target.parent), str(target.parent)] if target.is_relative_to("/run") else []
+    shown = target.parent if target.is_relative_to("/run") else target  # services replace the file in /run
+    return [] if target.is_relative_to("/etc") else ["--ro-bind-try", str(shown), str(shown)]
 
 
 def _blank(temp: Path) -> Path:
