@@ -195,6 +195,8 @@ def load_settings(
     user = _from_user(env, now)
     given = _from_flags(flags, now)
     found = {**user, **project, **_from_env(env, now), **given}
+    if "api_base" in user and found["api_base"] is not user["api_base"]:
+        found.pop("key_from", None)  # it names the key for the server in the user's file
     for name in JOINED_OPTIONS:
         set_in = [place[name] for place in (user, project, given) if name in place]
         if len(set_in) > 1:

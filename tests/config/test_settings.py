@@ -276,6 +276,14 @@ def test_no_key_goes_to_a_server_that_the_project_named_trusted_or_not(place: Pl
     assert mine.notes == []
 
 
+def test_the_key_that_the_users_file_names_for_its_server_goes_to_no_other(place: Place) -> None:
+    place.user('model = {name = "x", api_base = "https://gateway.example/v1", key_from = "GATEWAY_KEY"}')
+    at_home = place.load(model="y").model()
+    elsewhere = place.load(api_base="https://third.example/v1").model()
+    assert at_home is not None and (at_home.name, at_home.key_from) == ("y", "GATEWAY_KEY")
+    assert elsewhere is not None and elsewhere.key_from is None
+
+
 def test_without_a_model_there_is_none(place: Place) -> None:
     assert place.load().model() is None
 

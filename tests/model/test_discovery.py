@@ -10,7 +10,8 @@ import msgspec
 from aiohttp import web
 from fakes.server import ScriptedServer
 
-from rundry.agent.model.discovery import discover
+from rundry.agent.model.candidates import candidates
+from rundry.agent.model.discovery import ModelLine, ServerFound, Survey, discover
 from rundry.agent.protocol import FREE
 
 SECRET = "sk-ant-canary-0123456789"
@@ -95,3 +96,10 @@ async def test_what_each_other_provider_needs_is_reported_without_litellm():
     assert "gemini" not in needs
     assert "ollama_chat" not in needs, "a server on this machine needs no key"
     assert {row.provider for row in survey.missing if row.direct} >= {"openai", "anthropic", "mistral"}
+
+
+def test_a_server_elsewhere_that_is_chosen_from_a_list_gets_no_key():
+    line = [ModelLine(name="openai/m")]
+    places = ["http://127.0.0.1:8000/v1", "http://10.0.0.7:8000/v1", "https://third.example/v1"]
+    survey = Survey(servers=[ServerFound(kind="openai-compatible", api_base=place, models=line) for place in places])
+    assert [each.model.key_from for each in candidates(survey)] == [None, None, ""]

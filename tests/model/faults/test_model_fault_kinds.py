@@ -239,3 +239,9 @@ def nobody() -> str:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+
+
+async def test_a_server_that_asks_for_a_key_which_was_not_sent_tells_how_to_name_one(opened):
+    with ScriptedServer([Turn(error=HttpError(401, "no key"))]) as server:
+        caught = await fault(await opened(server.base_url, "openai/fake", env={}))
+    assert f"{server.base_url} asks for a key, and none was sent; name its variable as key_from" in caught.text

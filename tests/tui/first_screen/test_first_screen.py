@@ -169,6 +169,13 @@ def test_the_last_choice_is_used_only_where_nothing_else_names_a_model(tmp_path:
     assert named.model() == ModelSpec(name="openai/gpt-5")
 
 
+def test_the_last_choice_keeps_that_its_server_gets_no_key(tmp_path: Path):
+    env = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    model = ModelSpec(name="openai/m", api_base="https://third.example/v1", key_from="")
+    remember_model(model, env)
+    assert load_settings({}, cwd=tmp_path, env=env, trust=False).model() == model
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"name": 3}', b"\xff", b"[" * 100_000])
 def test_a_broken_last_choice_counts_as_none(tmp_path: Path, content: bytes):
     env = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
