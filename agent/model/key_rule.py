@@ -67,14 +67,21 @@ _VERTEX = (
 )  # fmt: skip
 _AZURE = (
     "AZURE_AD_TOKEN", "AZURE_OPENAI_AD_TOKEN", "AZURE_CLIENT_SECRET", "AZURE_PASSWORD", "AZURE_USERNAME",
-    "AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_AUTHORITY_HOST", "AZURE_SCOPE",
+    "AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_SCOPE",
     "AZURE_API_VERSION", "AZURE_API_TYPE", "AZURE_CREDENTIAL",
 )  # fmt: skip
 _AZURE_HOSTS = (
     ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".models.ai.azure.com",
     "login.microsoftonline.com",
 )  # fmt: skip
-_WATSONX = ("WATSONX_*", "WX_*", "WML_URL")
+_AZURE_OPENAI = Access(
+    keys=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"), hosts=_AZURE_HOSTS,
+    bases=("AZURE_API_BASE", "AZURE_AUTHORITY_HOST"), others=_AZURE,
+)  # fmt: skip
+_WATSONX = Access(
+    hosts=(".cloud.ibm.com",), bases=("WATSONX_API_BASE", "WATSONX_URL", "WX_URL", "WML_URL", "WATSONX_IAM_URL"),
+    others=("WATSONX_*", "WX_*"),
+)  # fmt: skip
 _OPENAI = ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 
 
@@ -98,20 +105,16 @@ _BY_LITELLM: dict[str, Access] = {
     ),
     "apertis": Access(keys=("STIMA_API_KEY",), hosts=("api.stima.tech",)),
     "assemblyai": _usual("ASSEMBLYAI", "llm-gateway.assemblyai.com"),
-    "azure": Access(
-        keys=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"), hosts=_AZURE_HOSTS, bases=("AZURE_API_BASE",), others=_AZURE
-    ),
+    "azure": _AZURE_OPENAI,
     "azure_ai": Access(
-        keys=("AZURE_AI_API_KEY", "AZURE_API_KEY"), hosts=_AZURE_HOSTS, bases=("AZURE_AI_API_BASE",),
-        others=(*_AZURE, "AZURE_AI_API_VERSION"),
+        keys=("AZURE_AI_API_KEY", "AZURE_API_KEY"), hosts=_AZURE_HOSTS,
+        bases=("AZURE_AI_API_BASE", "AZURE_AUTHORITY_HOST"), others=(*_AZURE, "AZURE_AI_API_VERSION"),
     ),
-    "azure_text": Access(
-        keys=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"), hosts=_AZURE_HOSTS, bases=("AZURE_API_BASE",), others=_AZURE
-    ),
+    "azure_text": _AZURE_OPENAI,
     "baseten": _usual("BASETEN", "inference.baseten.co", ".api.baseten.co"),
     "bedrock": Access(
-        keys=("AWS_BEARER_TOKEN_BEDROCK",), hosts=_AMAZON_HOSTS, bases=("AWS_BEDROCK_RUNTIME_ENDPOINT",),
-        others=("AWS_*", "BOTO_CONFIG"),
+        keys=("AWS_BEARER_TOKEN_BEDROCK",), hosts=_AMAZON_HOSTS,
+        bases=("AWS_BEDROCK_RUNTIME_ENDPOINT", "AWS_STS_ENDPOINT"), others=("AWS_*", "BOTO_CONFIG"),
     ),
     "bedrock_mantle": Access(
         keys=("BEDROCK_MANTLE_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"), hosts=_AMAZON_HOSTS,
@@ -146,8 +149,8 @@ _BY_LITELLM: dict[str, Access] = {
     "dashscope": _usual("DASHSCOPE", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
     "databricks": Access(
         keys=("DATABRICKS_API_KEY",),
-        hosts=(".cloud.databricks.com", ".azuredatabricks.net", ".gcp.databricks.com"), bases=("DATABRICKS_API_BASE",),
-        others=("DATABRICKS_*",),
+        hosts=(".cloud.databricks.com", ".azuredatabricks.net", ".gcp.databricks.com"),
+        bases=("DATABRICKS_API_BASE", "DATABRICKS_HOST"), others=("DATABRICKS_*",),
     ),
     "datarobot": Access(
         keys=("DATAROBOT_API_TOKEN",), hosts=("app.datarobot.com",), bases=("DATAROBOT_ENDPOINT",)
@@ -177,7 +180,7 @@ _BY_LITELLM: dict[str, Access] = {
     ),
     "github": _usual("GITHUB", "models.inference.ai.azure.com", "models.github.ai"),
     "github_copilot": Access(
-        hosts=("github.com", "api.github.com", ".githubcopilot.com"),
+        hosts=("github.com", "api.github.com", ".githubcopilot.com", ".ghe.com"),
         bases=(
             "GITHUB_COPILOT_API_BASE", "GITHUB_COPILOT_API_KEY_URL", "GITHUB_COPILOT_DEVICE_CODE_URL",
             "GITHUB_COPILOT_ACCESS_TOKEN_URL",
@@ -219,7 +222,7 @@ _BY_LITELLM: dict[str, Access] = {
         keys=("NVIDIA_RIVA_API_KEY", "NVIDIA_NIM_API_KEY"), hosts=("grpc.nvcf.nvidia.com",),
         bases=("NVIDIA_RIVA_API_BASE",),
     ),
-    "oci": Access(hosts=(".oraclecloud.com",), others=("OCI_*",)),
+    "oci": Access(hosts=(".oraclecloud.com", ".oraclegovcloud.com"), others=("OCI_*",)),
     "ollama": Access(keys=("OLLAMA_API_KEY",), hosts=("localhost",), bases=("OLLAMA_API_BASE", "OLLAMA_HOST")),
     "ovhcloud": _usual("OVHCLOUD", ".endpoints.kepler.ai.cloud.ovh.net"),
     "parasail": _usual("PARASAIL", "api.parasail.io"),
@@ -240,7 +243,7 @@ _BY_LITELLM: dict[str, Access] = {
     ),
     "ragflow": _usual("RAGFLOW"),
     "replicate": Access(
-        keys=("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"), hosts=("api.replicate.com",), bases=("REPLICATE_API_BASE",)
+        keys=("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"), hosts=(".replicate.com",), bases=("REPLICATE_API_BASE",)
     ),
     "sagemaker": Access(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
     "sagemaker_chat": Access(hosts=_AMAZON_HOSTS, others=("AWS_*", "BOTO_CONFIG")),
@@ -280,12 +283,8 @@ _BY_LITELLM: dict[str, Access] = {
     ),
     "voyage": _usual("VOYAGE", "api.voyageai.com"),
     "wandb": _usual("WANDB", "api.inference.wandb.ai"),
-    "watsonx": Access(
-        hosts=(".cloud.ibm.com",), bases=("WATSONX_API_BASE", "WATSONX_URL", "WX_URL", "WML_URL"), others=_WATSONX
-    ),
-    "watsonx_text": Access(
-        hosts=(".cloud.ibm.com",), bases=("WATSONX_API_BASE", "WATSONX_URL", "WX_URL", "WML_URL"), others=_WATSONX
-    ),
+    "watsonx": _WATSONX,
+    "watsonx_text": _WATSONX,
     "xiaomi_mimo": _usual("XIAOMI_MIMO", "api.xiaomimimo.com"),
     "xinference": _usual("XINFERENCE"),
 }  # fmt: skip

@@ -108,6 +108,21 @@ def signed() -> list[Case]:
     ]
 
 
+def rerouted() -> list[Case]:
+    """Return cases whose model litellm gives to another provider or sends in another format."""
+    names = [
+        "azure/command-r-plus", "azure/mistral-large", "openai/responses/gpt-5", "cohere/command-r",
+        "bedrock/invoke/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "gemini/gemini-3-pro-preview",
+        "azure_ai/claude-sonnet-4-5", "databricks/databricks-claude-sonnet-4", "watsonx/ibm/granite-13b-chat-v2",
+    ]  # fmt: skip
+    return [
+        Case(name=name, provider=name.partition("/")[0], api_base=address, own_set=own_set)
+        for name in names
+        for own_set in (True, False)
+        for address in (ADDRESSES["public"], None)
+    ]
+
+
 def _case(provider: str, **fields: object) -> Case:
     meant = _MEANT.get(provider, provider)
     return msgspec.convert(
@@ -176,7 +191,7 @@ def main() -> None:
     if (reason := why_not()) is not None:
         sys.exit(reason)
     groups = {"redirect": redirected(asked), "addresses": misled(asked), "key_from": named(asked), "": written(asked)}
-    every = send([case for cases in groups.values() for case in cases] + bare() + signed())
+    every = send([case for cases in groups.values() for case in cases] + bare() + signed() + rerouted())
     rows: dict[str, dict[str, list[str]]] = {}
     kinds = {address: kind for kind, address in ADDRESSES.items()}
     for sent in every:
