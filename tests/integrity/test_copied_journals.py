@@ -41,7 +41,9 @@ def continued(killed: Killed, journal: Path) -> bool:
     """Whether that copy of the killed run is resumed to its end."""
     with ScriptedServer([FIX_MEAN]) as server:
         model = ["--model", "fake", "--api-base", server.base_url]
-        return killed.home.run("resume", str(journal), "--headless", *model, cwd=killed.project).exit_code == 0
+        return (
+            killed.home.run("resume", "--trust", str(journal), "--headless", *model, cwd=killed.project).exit_code == 0
+        )
 
 
 @pytest.mark.parametrize("events_cut", [0, 1, 10])
@@ -87,7 +89,7 @@ def test_a_backup_is_one_file_that_is_resumed_and_shows_when_its_end_was_cut(kil
     assert killed.home.run("backup", killed.run_id, str(kept), cwd=killed.project).exit_code == 0
     damaged = Path(shutil.copy(kept, tmp_path / "damaged.db"))
     cut(damaged, 3)
-    refused = killed.home.run("resume", str(damaged), "--headless", cwd=killed.project)
+    refused = killed.home.run("resume", "--trust", str(damaged), "--headless", cwd=killed.project)
     assert refused.exit_code == 2 and "3 events are missing from the end" in refused.stderr, refused
     assert continued(killed, kept)
     assert "sound" in killed.home.run("check", str(kept), cwd=killed.project).stdout
