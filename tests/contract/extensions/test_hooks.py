@@ -73,8 +73,8 @@ def test_a_hook_runs_for_calls_that_a_resumed_run_makes(home: Home, project: Pat
 
 
 def test_a_hook_that_fails_or_hangs_before_a_tool_refuses_the_call(home: Home, project: Path) -> None:
-    for command, why in (("exit 3", "exit code 3"), ("sleep 60", "timed out after 1 s"), ("/no/such", "exit code 127")):
-        config(home, hook("before-tool", command, 'timeout = 1\nmatch = {tool = "run_command"}'))
+    for command, why in (("exit 3", "exit code 3"), ("sleep 60", "timed out after 5 s"), ("/no/such", "exit code 127")):
+        config(home, hook("before-tool", command, 'timeout = 5\nmatch = {tool = "run_command"}'))
         ran = run(home, project, [call("run_command", command="touch made")])
         assert hooks(ran)[0]["result"] == "failed" and why in hooks(ran)[0]["reason"], ran
         assert why in ran.results()[0] and not (project / "made").exists()
