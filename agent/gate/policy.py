@@ -155,6 +155,8 @@ def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[
 def _why_asked(rule: Rule, hit: Hit) -> str:
     if hit is Hit.SURE:
         return f"a rule asks: {rule_text(rule)}"
+    if hit is Hit.ARGUMENT:
+        return f"the command could run an argument to which this rule applies: {rule_text(rule)}"
     return f"a word of the command is unknown and could make this rule apply: {rule_text(rule)}"
 
 

@@ -11,6 +11,8 @@ from .known.names import (
     GIT_BEFORE,
     GIT_COMMANDS,
     GIT_EDITS,
+    GIT_HARMLESS,
+    GIT_LETTERS,
     GIT_MAY_EDIT,
     GIT_RISKY,
     HIDING,
@@ -194,12 +196,12 @@ def _is_risky(word: str, risky: frozenset[str], name: str) -> bool:
 
 def _tar_risk(given: Sequence[str]) -> str | None:
     """Allow listing and packing with plain options. An unpacked archive decides itself which files change."""
-    bundle = given[0] if given and not given[0].startswith("-") else ""
-    for word in ([f"-{bundle}"] if bundle else []) + [word for word in given if word.startswith("-")]:
-        if _is_risky(word, RISKY["tar"], "tar"):
-            return f"`tar {word}`: this option can run or write something"
-        if _is_risky(word, _UNPACKS, "tar"):
-            return "`tar`: the archive decides which files change"
+    bundle = given[0] if given and not given[0].startswith("-") else ""  # its values are the next words, in order
+    words = [*(f"-{letter}" for letter in bundle), *(word for word in given if word.startswith("-"))]
+    if any(_is_risky(word, _UNPACKS, "tar") for word in words):
+        return "`tar`: the archive decides which files change"
+    if (unknown := unlisted("tar", words)) is not None:
+        return f"`tar {unknown}`: this option is not known to be harmless"
     remote = next((word for word in given if ":" in word and "/" not in word.partition(":")[0]), None)
     return f"`tar {remote}`: it reaches another machine" if remote else None
 
@@ -227,23 +229,30 @@ def _git_risk(given: Sequence[str]) -> str | None:
         return f"`git {command}`: it opens an editor"
     if command in GIT_COMMANDS:
         return f"`git {command}`: it can change what git runs"
-    if command == "rebase" and _has(given, "-i"):
-        return "`git rebase -i`: it runs commands"
-    if command in ("clone", "ls-remote") and _has(given, "-u"):
-        return f"`git {command} -u`: it names the program at the other end"
-    if command == "format-patch" and _has(given, "-o"):
-        return "`git format-patch -o`: it writes to the given place"
-    found = next((word for word in given if _is_git_risk(word)), None)
-    return f"`git {found}`: this option can run or write something" if found else None
+    if (remote := next((word for word in given if word.startswith("ext::")), None)) is not None:
+        return f"`git {remote}`: it runs a program as the other end"
+    for word in given[at + 1 :]:
+        if word == "--":
+            break
+        if word.startswith("-") and len(word) > 1 and (why := _git_option_risk(command, word)) is not None:
+            return f"`git {word}`: {why}"
+    return None
 
 
-def _is_git_risk(word: str) -> bool:
+def _git_option_risk(command: str, word: str) -> str | None:
+    """Return why an option of a git command is not known to be harmless, or None."""
     if word.startswith("--"):
-        return _is_risky(word, GIT_RISKY, "git")
-    if word.startswith("-") and len(word) > 1:
-        return word[:2] in GIT_RISKY
-    return word.startswith("ext::")
-
-
-def _has(given: Sequence[str], option: str) -> bool:
-    return any(word.startswith(option) for word in given)
+        name = word.partition("=")[0].removeprefix("--")
+        is_risky = f"--{name}" in GIT_RISKY
+        if not is_risky and (name in GIT_HARMLESS or name.removeprefix("no-") in GIT_HARMLESS):
+            return None
+        if _is_risky(word, GIT_RISKY, "git"):
+            return "this option can run or write something"
+        return "this option is not known to be harmless"
+    flags, valued = GIT_LETTERS.get(command, ("", ""))
+    for letter in word[1:]:
+        if letter in valued:
+            return None  # the rest is its value
+        if letter not in flags and not letter.isdigit():
+            return "this option can run or write something, or is unknown"
+    return None

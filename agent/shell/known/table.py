@@ -101,6 +101,23 @@ class Edits(_Row, frozen=True):
     source: str
 
 
+class Letters(_Row, frozen=True):
+    """The harmless options of a git command that are letters."""
+
+    flags: str
+    """Letters without a value."""
+    valued: str = ""
+    """Letters with a value, which is the rest of the word or the next word."""
+
+
+class GitOptions(_Row, frozen=True):
+    """Long options of git commands."""
+
+    options: frozenset[str]
+    """Without `--` and `no-`."""
+    source: str
+
+
 class Git(_Row, frozen=True):
     """The content of `git.toml`: git commands and options that do more than their names suggest."""
 
@@ -109,6 +126,8 @@ class Git(_Row, frozen=True):
     edits: list[Edits]
     may_edit: Sourced
     commands: Sourced
+    harmless: GitOptions
+    letters: dict[str, Letters]
 
 
 @cache

@@ -1,6 +1,8 @@
 """Decide whether a plain command contains the words of a deny or ask rule, or could contain them.
 
-An unknown word (an expansion, a glob, braces, an alias of the program) may stand for any number of words.
+An unknown word (an expansion, a glob, braces, an alias of the program) may stand for any number of words. An argument
+may be a command line: of a launcher it is one, and so it may be wherever the program, its command or an option of it is
+not known to be harmless (`risk()`). So no list of options that run commands has to be complete.
 """
 
 from __future__ import annotations
@@ -8,11 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import islice
 
 from ..command_line import Part, Word
-from ..flags import base, hides, is_launcher
-from ..known.names import INERT
+from ..flags import base, hides, is_launcher, risk
+from ..known.names import ALIKE, INERT
+from ..line_parser import parse_line
 from ..options.subcommands import Subcommands, subcommands
+from ..options.table import harmless_rows
+from ..unwrap import unwrapped
+
+_DEEPEST = 4
+"""Arguments within arguments that are read as command lines."""
+_MOST_STARTS = 20
+"""Places in one argument at which a command line is read."""
 
 
 class Hit(IntEnum):
@@ -21,21 +32,58 @@ class Hit(IntEnum):
     NO = 0
     MAYBE = 1
     """An unknown word could be a word of the rule."""
-    SURE = 2
+    ARGUMENT = 2
+    """The command could run one of its arguments, which runs the words of the rule."""
+    SURE = 3
 
 
-def hit(words: Sequence[str], part: Part) -> Hit:
+def hit(words: Sequence[str], part: Part, depth: int = 0) -> Hit:
     """Return how certain it is that the part runs the words of the rule. The first one is a program."""
     found = _at(words, part.words)
-    later = range(1, len(part.words))
-    name = base(part.name)
+    later = [part.words[at:] for at in range(1, len(part.words))]
+    if found is Hit.SURE or not later:
+        return found
     if hides(part) is not None or is_launcher(part.texts, 0):
-        return max([found, *(_at(words, part.words[at:]) for at in later)])
-    if found is Hit.NO and name not in INERT and subcommands(name) is None:
-        named = [at for at in later if base(part.words[at].text).casefold() == base(words[0]).casefold()]
-        if any(_at(words, part.words[at:]) for at in named) or any(_holds(words, word) for word in part.words[1:]):
-            return Hit.MAYBE  # an unknown program may run the words after it, or a script
+        given = [*(_at(words, rest) for rest in later), *(_script(words, word, depth) for word in part.words[1:])]
+        return max(found, *given)
+    if found is Hit.NO and not _is_harmless(part):
+        program, runs_git = base(words[0]).casefold(), base(part.name) == "git"
+        named = [rest for rest in later if base(rest[0].text).casefold() == program]
+        texts = [word for word in part.words[1:] if runs_git or program in word.text.casefold()]
+        own = [(part.words[0], *rest) for rest in later if runs_git]  # `git for-each-repo --config=x push`
+        is_run = any(_at(words, rest) for rest in named) or any(_at(words, rest) is Hit.SURE for rest in own)
+        if is_run or any(_script(words, word, depth) for word in texts):
+            return Hit.ARGUMENT
     return found
+
+
+def _is_harmless(part: Part) -> bool:
+    """Return whether the program is known, and runs nothing with these arguments."""
+    name = base(part.name)
+    is_known = name in INERT or subcommands(name) is not None or ALIKE.get(name, name) in harmless_rows()
+    return is_known and risk(part) is None
+
+
+def _script(words: Sequence[str], word: Word, depth: int) -> Hit:
+    """Return how certain it is that a word contains a command line that runs the words of the rule."""
+    if depth == _DEEPEST:
+        return Hit.NO
+    parts = [part for script in _scripts(base(words[0]), word.text) for part in unwrapped(parse_line(script)).parts]
+    found = max((hit(words, part, depth + 1) for part in parts), default=Hit.NO)
+    return max(found, Hit.ARGUMENT) if _holds(words, word) else found
+
+
+def _scripts(program: str, text: str) -> list[str]:
+    """Return what could be a command line in an argument: all of it, an option's value, and from the program on."""
+    if text.startswith("--"):
+        text = text.partition("=")[2]
+    elif text.startswith("-"):
+        joined = re.match(rf"-\w{{1,4}}?(?={re.escape(program)}(?!\w))", text, re.IGNORECASE)
+        text = text[joined.end() :] if joined else text.partition("=")[2] or text[2:]
+    elif not re.search(r"[^\w./@:+-]", text):
+        return []  # a single word, which is compared as a word
+    starts = islice(re.finditer(rf"(?<!\w){re.escape(program)}(?!\w)", text, re.IGNORECASE), _MOST_STARTS)
+    return list(dict.fromkeys(script for script in (text, *(text[one.start() :] for one in starts)) if script.strip()))
 
 
 def _at(words: Sequence[str], given: Sequence[Word]) -> Hit:

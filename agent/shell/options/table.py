@@ -41,8 +41,15 @@ class Harmless(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             return False
         if self._known.match(word) or (word.startswith("--") and self._known.match(word.partition("=")[0])):
             return True
-        bundle = re.fullmatch(r"-([A-Za-z]{2,5})", word)
-        return bundle is not None and all(self._known.match(f"-{letter}") for letter in bundle[1])
+        bundle = re.match(r"-([A-Za-z]{2,5})", word)
+        for at, letter in enumerate(bundle[1] if bundle is not None else ""):
+            if not self._known.match(f"-{letter}") or self._never.match(f"-{letter}"):
+                return False
+            if self._known.match(f"-{letter}\0"):
+                return True  # the rest is its value
+            if at + 2 == len(word):
+                return True
+        return False
 
 
 class Launcher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
