@@ -19,7 +19,7 @@ import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from rundry.agent.model.key_rule import access_of
+from rundry.agent.model.key_rule import KEY_NAMES, access_of
 from rundry.agent.model.lanes.closing import close_connections
 from rundry.agent.model.lanes.timer import StallTimeouts
 from rundry.agent.model.litellm_use.credentials import needs_dry_run, unset_groups
@@ -34,18 +34,20 @@ _LITERAL = re.compile(r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["']""")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|JWT|ORG_ID|ORGANIZATION|PROJECT_ID|CUSTOM_HEADERS|_PAT$")
 _NOT_PLANTED = re.compile(
     r"FILE|PATH|URL|_DIR$|^(SSL|LITELLM_MODE|TIKTOKEN|AICORE_(CERT|KEY)_STR)|_?MAX_(?!API_)|NUM_|_TTL|COUNT|TOKENS|"
-    r"SECONDS|SIZE|LENGTH|BUFFER|HOURS|EXPIR|INTERVAL|LIMIT|RATIO"
+    r"SECONDS|SIZE|LENGTH|BUFFER|HOURS|EXPIR|INTERVAL|LIMIT|_RATIO"
 )
 _OF_LIBRARIES = (
     "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_AUTH_TOKEN", "HF_TOKEN",
-    "GITHUB_TOKEN", "OCI_USER",
+    "GITHUB_TOKEN", "OCI_USER", "AICORE_CLIENT_ID", "AICORE_CLIENT_SECRET",
 )  # fmt: skip
 _SETTINGS = {
     "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION_NAME": "us-east-1", "SNOWFLAKE_ACCOUNT_ID": "account",
     "CLOUDFLARE_ACCOUNT_ID": "account", "PREDIBASE_TENANT_ID": "tenant", "AZURE_API_VERSION": "2025-01-01",
     "WATSONX_PROJECT_ID": "project", "OCI_FINGERPRINT": "fingerprint", "OCI_TENANCY": "tenancy",
     "OCI_COMPARTMENT_ID": "compartment", "OCI_REGION": "us-ashburn-1", "VERTEXAI_PROJECT": "project",
+    "AICORE_AUTH_URL": "https://tenant.authentication.eu10.hana.ondemand.com", "AICORE_RESOURCE_GROUP": "default",
+    "AICORE_BASE_URL": "https://api.ai.prod.eu-central-1.aws.ml.hana.ondemand.com/v2",
 }  # fmt: skip
 
 
@@ -99,11 +101,12 @@ def value_of(variable: str) -> str:
 def planted() -> dict[str, str]:
     """Return the variables that litellm might read, each with a value of its own."""
     folder = Path(find_spec("litellm").submodule_search_locations[0])  # type: ignore[union-attr,index]
-    names = set(_OF_LIBRARIES)
+    names: set[str] = set()
     for file in (*folder.glob("*.py"), *folder.glob("l*/**/*.py"), *folder.glob("secret_managers/*.py")):
         names.update(_LITERAL.findall(file.read_text(encoding="utf-8", errors="replace")))
     names.update(_LITERAL.findall((folder / "llms/openai_like/providers.json").read_text()))
-    chosen = {n for n in names if _SECRET.search(n) and not _NOT_PLANTED.search(n)} - {*_SETTINGS} | {"OCI_USER"}
+    chosen = {n for n in names if _SECRET.search(n) and not _NOT_PLANTED.search(n)} - {*_SETTINGS}
+    chosen |= {*_OF_LIBRARIES, *(name for keys in KEY_NAMES.values() for name in keys)}
     values = {name: value_of(name) for name in chosen}
     values["OPENAI_CUSTOM_HEADERS"] = f"X-Custom: {values['OPENAI_CUSTOM_HEADERS']}"
     return values

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from fakes.providers.everywhere import why_not
-from fakes.providers.keys_client import Sent, value_of
+from fakes.providers.keys_client import Sent, planted
 from fakes.providers.keys_sent import (
     ADDRESSES,
     ELSEWHERE,
@@ -253,5 +253,8 @@ def test_a_secret_is_told_from_the_place_of_one(variable: str, is_one: bool):
     assert is_secret(variable) is is_one
 
 
-def test_the_planted_values_differ():
-    assert len({value_of(name) for row in map(access_of, PROVIDERS) for name in row.keys}) > 90
+def test_every_key_of_a_row_has_a_planted_value_of_its_own():
+    names = {name for provider in PROVIDERS for name in access_of(provider).keys}
+    values = planted()
+    assert [name for name in names if name not in values] == []
+    assert len(set(values.values())) == len(values) > 150
