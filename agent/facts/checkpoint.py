@@ -142,8 +142,8 @@ def finder_at(journal: Journal, seq: int) -> FinderFacts | None:
 def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
     folds = (
-        "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, undecided, "
-        "costs"
+        "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
+        "undecided, costs"
     )
     return f"{VERSION} with {folds}"
 

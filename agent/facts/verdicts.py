@@ -136,9 +136,8 @@ class Verdicts:
                     self.sent_outputs = {command: check.output for command, check in self.checks.items()}
             case ContextTrimmed():
                 self.sent_outputs.clear()
-            case CheckFinished(command=command, counted=counted) if stamped.work is not None:
-                if counted is not None:
-                    self.references.setdefault(command, counted)
+            case CheckFinished() as check if stamped.work is not None:
+                self._add_reference(check)
             case CheckFinished() as check:
                 self._add_check(check)
                 self.checked_seq = self.judged_seq = stamped.seq
@@ -186,10 +185,15 @@ class Verdicts:
     def _add_check(self, check: CheckFinished) -> None:
         self.checks[check.command] = check
         self.starts.setdefault(check.command, counts_of(check))
-        if check.counted is not None:
-            self.references.setdefault(check.command, check.counted)
+        self._add_reference(check)
         if check.command in self.accepted:
             self.accepted.remove(check.command)
+
+    def _add_reference(self, check: CheckFinished) -> None:
+        """Compare later results with these counts, unless the check passed without a test: that is no reference."""
+        is_empty_pass = check.suspect is not None and not check.ran and not check.failing
+        if check.counted is not None and not is_empty_pass:
+            self.references.setdefault(check.command, check.counted)
 
     def _forget(self, *, is_due: bool) -> None:
         self.checks.clear()

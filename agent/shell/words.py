@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -32,6 +32,10 @@ UNKNOWN = "\0"
 """Stands for a part of a word that is unknown before the command runs: `$name`, `$(...)`."""
 
 
+HiddenBy = Literal["pipe", "or", "sequence", "background"]
+"""A pipe without `pipefail`; `|| true`; a later command in a sequence; `&`."""
+
+
 class SimpleCommand(msgspec.Struct, frozen=True):
     """One simple command, wherever it is: in a list, a pipeline, a loop, a substitution."""
 
@@ -41,6 +45,8 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     """Assignments before the name, as `NAME=value`."""
     is_sure: bool = False
     """Whether an exit code 0 of the whole line proves that this command ran and exited with 0."""
+    hidden_by: HiddenBy | None = None
+    """What hides the exit code of this command from that of the line; None: nothing that is certain."""
 
 
 def simple_commands(line: str) -> list[SimpleCommand]:
@@ -58,18 +64,20 @@ def simple_commands(line: str) -> list[SimpleCommand]:
 
 def _answer(line: str) -> bytes:
     tree = _parser().parse(_CONTROL.sub(" ", line).encode("utf-8", "replace"))
-    sure = _Sure(tree.root_node).found if not _CONTROL.search(line) else set[int]()
-    return msgspec.msgpack.encode(list(_walk(tree.root_node, sure)))
+    is_clean = not _CONTROL.search(line)
+    sure = _Sure(tree.root_node).found if is_clean else set[int]()
+    hidden = _Hidden(tree.root_node).found if is_clean else dict[int, HiddenBy]()
+    return msgspec.msgpack.encode(list(_walk(tree.root_node, sure, hidden)))
 
 
-def _walk(node: Node, sure: set[int]) -> Iterator[SimpleCommand]:
+def _walk(node: Node, sure: set[int], hidden: Mapping[int, HiddenBy]) -> Iterator[SimpleCommand]:
     if node.type == "command":
         words = [_text(child) for child in node.named_children if child.type not in ("variable_assignment", "comment")]
         given = [_assigned(child) for child in node.named_children if child.type == "variable_assignment"]
         if words:
-            yield SimpleCommand(words, given, node.start_byte in sure)
+            yield SimpleCommand(words, given, node.start_byte in sure, hidden.get(node.start_byte))
     for child in node.named_children:
-        yield from _walk(child, sure)
+        yield from _walk(child, sure, hidden)
 
 
 class _Sure:
@@ -140,6 +148,73 @@ class _Sure:
                 self._zero(right, depth + 1)
         elif operator == "||" and _surely_fails(right):
             self._zero(left, depth + 1)
+
+
+class _Hidden:
+    """Finds the commands whose failure the exit code of the line does not show.
+
+    Only the structure of the line is read: no substitutions, conditions or loops, whose result a command may use.
+    """
+
+    def __init__(self, root: Node) -> None:
+        self.found: dict[int, HiddenBy] = {}
+        """Start offsets of these commands, in bytes, and what hides them."""
+        text = _raw(root)
+        self._keeps_status = "PIPESTATUS" in text
+        self._pipes_fail = re.search(r"\bset [^;&|\n]*pipefail\b", text) is not None
+        self._exits_on_error = re.match(r"\s*set [^;&|\n]*(?:-[a-z]*e[a-z]*\b|errexit\b)", text) is not None
+        if not root.has_error:
+            self._statements(root, None)
+
+    def _statements(self, node: Node, by: HiddenBy | None) -> None:
+        children = node.children
+        statements = [child for child in children if child.is_named and child.type != "comment"]
+        in_background = {child.id for child, after in pairwise(children) if after.type == "&"}
+        decides = statements[-1] if statements else None
+        for statement in statements:
+            here = by
+            if statement.id in in_background:
+                here = "background"
+            elif statement != decides and not self._exits_on_error and not _passes_status_on(decides):
+                here = here or "sequence"
+            self._node(statement, here)
+
+    def _node(self, node: Node, by: HiddenBy | None) -> None:
+        named = [child for child in node.named_children if child.type != "comment"]
+        match node.type:
+            case "command":
+                if by is not None:
+                    self.found[node.start_byte] = by
+            case "redirected_statement" if named:
+                self._node(named[0], by)
+            case "subshell" | "compound_statement":
+                self._statements(node, by)
+            case "pipeline":
+                is_open = not self._pipes_fail and not self._keeps_status
+                for child in named:
+                    self._node(child, by or ("pipe" if is_open and child != named[-1] else None))
+            case "list" if len(named) == 2:
+                operator = next((child.type for child in node.children if not child.is_named), "")
+                is_lost = operator == "||" and _surely_succeeds(named[1])
+                self._node(named[0], by or ("or" if is_lost else None))
+                self._node(named[1], by)
+            case _:
+                pass
+
+
+def _surely_succeeds(node: Node | None) -> bool:
+    words = [_text(child) for child in node.named_children] if node is not None and node.type == "command" else []
+    return words[:1] in (["true"], [":"], ["echo"], ["printf"]) or words in (["exit"], ["exit", "0"])
+
+
+def _passes_status_on(node: Node | None) -> bool:
+    """Return whether the last statement may use the status of an earlier one: `exit $code`, `test $? = 0`."""
+    text = "" if node is None else _raw(node)
+    return re.search(r"[$][?]|^(exit|test|return|\[|\(\()[^\n]*[$]", text) is not None
+
+
+def _raw(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
 
 
 def _continues_line(node: Node) -> bool:

@@ -195,3 +195,54 @@ def test_tests_that_do_not_run_any_more_are_suspect(before, now, why):
 )
 def test_added_tests_are_not_suspect(before, now):
     assert compare(before, now) is None
+
+
+CONTRADICTIONS = {
+    "unittest through a pipe": ("Ran 3 tests in 0.001s\n\nFAILED (failures=1)\n", "1 failing"),
+    "unittest that found none": ("\nRan 0 tests in 0.000s\n\nOK\n", "no test ran"),
+    "unittest that says so": ("\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n", "no test ran"),
+    "unittest with all skipped": ("\nRan 3 tests in 0.000s\n\nOK (skipped=3)\n", "no test ran"),
+    "unittest with an error": ("\nRan 1 test in 0.000s\n\nFAILED (errors=1)\n", "1 failing"),
+    "pytest through a pipe": ("2 failed, 1 passed in 0.02s\n", "2 failing"),
+    "pytest that collected none": ("no tests ran in 0.01s\n", "no test ran"),
+    "pytest with an error at collection": ("ERROR test_a.py\n1 error in 0.10s\n", "1 failing"),
+    "pytest with all skipped": ("3 skipped in 0.01s\n", "no test ran"),
+    "pytest with all deselected": ("3 deselected in 0.01s\n", "no test ran"),
+    "pytest that cannot start": ("ImportError while loading conftest '/a/conftest.py'.\n", "could not be loaded"),
+    "go with a failing test": ("--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample/a\t0.1s\n", "1 failing"),
+    "go that does not build": ("FAIL\texample/a [build failed]\n", "1 failing"),
+    "go without a test": ("ok  \texample/a\t0.1s [no tests to run]\n", "could not be loaded"),
+    "cargo through a pipe": (
+        "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n",
+        "2 failing",
+    ),
+    "cargo without a test": (
+        "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out\n",
+        "no test ran",
+    ),
+    "node": ("# tests 3\n# pass 1\n# fail 2\n# cancelled 0\n# skipped 0\n# todo 0\n", "2 failing"),
+    "node without a test": ("# tests 0\n# pass 0\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n", "no test ran"),
+    "TAP": ("TAP version 13\n1..2\nok 1 - a\nnot ok 2 - b\n", "1 failing"),
+    "TAP with all skipped": ("1..1\nok 1 - a # SKIP no database\n", "no test ran"),
+    "jest": ("Tests:       1 failed, 2 passed, 3 total\n", "1 failing"),
+    "jest with all skipped": ("Tests:       3 skipped, 3 total\n", "no test ran"),
+    "mocha without a test": ("\n  0 passing (2ms)\n", "no test ran"),
+    "mocha": ("\n  1 passing (2ms)\n  2 failing\n", "2 failing"),
+    "JUnit XML": ('<testsuite><testcase name="a"><failure/></testcase></testsuite>', "1 failing"),
+    "JUnit XML without a case": ("<testsuites><testsuite tests='0'></testsuite></testsuites>", "no test ran"),
+    "rspec": ("3 examples, 1 failure\n", "1 failing"),
+    "rspec without an example": ("0 examples, 0 failures\n", "no test ran"),
+    "minitest": ("3 runs, 3 assertions, 1 failures, 0 errors, 0 skips\n", "1 failing"),
+    "dotnet": ("Failed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s\n", "1 failing"),
+    "surefire": ("Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n", "1 failing"),
+    "surefire with all skipped": ("Tests run: 3, Failures: 0, Errors: 0, Skipped: 3\n", "no test ran"),
+    "exunit": ("3 tests, 1 failure\n", "1 failing"),
+    "deno": ("FAILED | 2 passed | 1 failed (1ms)\n", "1 failing"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_a_first_result_whose_counts_contradict_its_exit_code_0_is_suspect(case):
+    output, why = CONTRADICTIONS[case]
+    suspicion = compare(None, count_tests(output))
+    assert suspicion is not None and why in suspicion.why, suspicion

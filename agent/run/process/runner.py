@@ -257,6 +257,8 @@ async def _baseline(run: LiveRun) -> None:
     facts = run.facts
     if not facts.spec.loop.traits.ends_on_predicates or facts.step:
         return
+    if facts.verdicts.asked:  # a person decided about the first result: the model works now
+        return
     if not facts.verdicts.checks or never_started(facts) is not None:
         await check_predicates(run)
 

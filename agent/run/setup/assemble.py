@@ -19,6 +19,7 @@ from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
 from ...step.tool_calls.commits import skipped_hooks_note
+from ...stops.hidden_exit import hidden_exit_notes
 from ...workspace.leftovers.record import Leftovers
 from ...workspace.paths import Workspace
 from ...workspace.sandbox.confined.environment import OWN_GIT, command_env
@@ -70,8 +71,16 @@ async def assemble(inputs: Inputs) -> Assembled:
         ctx.guarded.add_not_held(line)
     if not facts.started:
         notes += [*ctx.guarded.not_held, *([NO_GUARD] if "none" in spec.predicates.guard else [])]
+        notes += await asyncio.to_thread(hidden_exit_notes, _checks_of(spec))
     ctx, server_notes = await with_progress(with_servers(inputs, ctx), inputs.tell, "starting the MCP servers")
     return replace(assembled, ctx=ctx, notes=[*notes, *server_notes])
+
+
+def _checks_of(spec: RunSpec) -> list[str]:
+    """Return the command lines whose exit code decides about the run or its items."""
+    of_items = spec.finder.check if spec.finder is not None else None
+    confirming = spec.predicates.confirm_with
+    return [*spec.predicates.until, *([of_items] if of_items else []), *([confirming] if confirming else [])]
 
 
 def _guard_words(listing: str, guarded: Guarded) -> str:

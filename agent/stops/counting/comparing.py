@@ -25,7 +25,7 @@ def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
     `before`: the first counts of this check; None: it never printed any. `now`: the counts of a run with exit code 0.
     """
     if before is None:
-        return None
+        return None if now is None else _contradiction(now)
     if now is None:
         return Suspicion(f"it printed no count of tests, although {_ran(before)} before", _names(before))
     if now.ran == 0 and not (before.is_empty and not before.broken):
@@ -33,6 +33,17 @@ def compare(before: Counted | None, now: Counted | None) -> Suspicion | None:
     if now.failing:
         return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
     return _missing(before, now)
+
+
+def _contradiction(now: Counted) -> Suspicion | None:
+    """Return why the counts contradict the exit code 0; None: they do not."""
+    if now.failing:
+        return Suspicion(f"its exit code is 0, but it counts {now.failing} failing")
+    if now.broken:
+        return Suspicion("its exit code is 0, but the tests could not be loaded")
+    if now.ran == 0:
+        return Suspicion("its exit code is 0, but no test ran")
+    return None
 
 
 def _missing(before: Counted, now: Counted) -> Suspicion | None:

@@ -171,3 +171,41 @@ def test_the_resumed_model_reads_which_tests_are_missing(home: Home, project: Pa
         told = [text_of(message) for message in server.requests[1].messages]
     assert "this is not a pass: it printed no count of tests" in told[-1]
     assert resumed.outcome["evidence"]["after"] == {"ran": 3, "failing": 0}
+
+
+PIPED = "python3 -m unittest 2>&1 | tail -3"
+
+
+def test_a_first_result_that_contradicts_itself_is_suspect_and_the_pipe_is_named(home: Home, project: Path):
+    with ScriptedServer([FIX_BOTH]) as server:
+        ran = start(home, project, server, PIPED)
+        assert server.requests == []
+    assert ran.exit_code == 5, ran
+    assert f"check `{PIPED}`: its exit code is that of the last command in the pipe" in ran.stderr
+    last = ran.stderr.strip().splitlines()[-1]
+    assert "suspect check" in last and "its exit code is 0, but it counts 2 failing" in last, ran
+    (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
+    assert (line["reason"], line["complete"]) == ("handoff", False)
+
+
+def test_a_check_that_is_suspect_at_first_is_done_once_its_tests_pass(home: Home, project: Path):
+    with ScriptedServer([FIX_BOTH]) as server:
+        first = start(home, project, server, PIPED, "--json")
+        run_id = first.events[0]["run_id"]
+        argv = ["resume", run_id, "--hint", "fix the tests", "--headless", "--json"]
+        ran = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
+    assert (ran.exit_code, ran.outcome["reason"]) == (0, "done"), ran
+    assert ran.outcome["evidence"]["before"] == {"ran": 3, "failing": 2}
+    assert ran.outcome["evidence"]["after"] == {"ran": 3, "failing": 0}
+
+
+def test_a_check_that_runs_no_test_is_suspect_again_and_again(home: Home, project: Path):
+    check = "python3 -m unittest -k nothing_has_this_name 2>&1 | tail -3"
+    with ScriptedServer([FIX_BOTH]) as server:
+        first = start(home, project, server, check, "--json")
+        assert (first.exit_code, first.outcome["steps"]) == (5, 0), first
+        assert "no test ran" in first.outcome["detail"]
+        argv = ["resume", first.events[0]["run_id"], "--hint", "fix the tests", "--headless", "--json"]
+        ran = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
+    assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
+    assert "no test ran" in ran.outcome["detail"]
