@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .facts.changes import Changes, standing_changes
     from .facts.checkpoint import facts_of, last_end
     from .facts.common.manual import Background
+    from .facts.common.void import end_word, void_words
     from .facts.logs.change_log import RecordedChange
     from .facts.reached_limit import limit_in, reached_limit
     from .facts.search.cited_line import CitedLine, cited_line, is_address

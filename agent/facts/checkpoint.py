@@ -21,9 +21,11 @@ from ..protocol import (
     RunEnded,
     RunResumed,
     Stamped,
+    Undone,
     event_name,
 )
 from ..version import VERSION
+from .common.void import after_undos
 from .conversation import main_conversation
 from .facts import RunFacts
 from .logs.stored import drop_stored, read_from, store, with_digest, without_digest
@@ -42,7 +44,7 @@ _BATCH = 10_000
 _ACTIONS, _CHANGES = "actions", "changes"
 """Names of the logs whose older parts are stored separately."""
 _TABLE = "CREATE TABLE checkpoint(one INTEGER PRIMARY KEY, made_by TEXT NOT NULL, body BLOB NOT NULL) STRICT"
-_TURN = f"SELECT type, body FROM events WHERE {LANDMARKS} AND type IN (?, ?) ORDER BY seq DESC LIMIT 1"
+_TURN = f"SELECT seq, type, body FROM events WHERE {LANDMARKS} AND type IN (?, ?) ORDER BY seq DESC LIMIT 1"
 _SAVE = "INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?)"
 _EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'checkpoint'"
 
@@ -75,10 +77,13 @@ def free_memory(journal: Journal, facts: RunFacts, stamped: Stamped) -> None:
 
 
 def last_end(journal: Journal) -> RunEnded | None:
-    """Return how the run ended; None: it has not, or it was resumed since."""
-    for kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
+    """Return how the run ended, as it stands after later undos; None: it has not, or it was resumed since."""
+    for seq, kind, body in journal.rows(_TURN, [event_name(RunEnded), event_name(RunResumed)]):
         event = decode(kind, body)
-        return event if isinstance(event, RunEnded) else None
+        if not isinstance(event, RunEnded):
+            return None
+        undos = [stamped.event for stamped in journal.read_types([Undone], after=seq)]
+        return after_undos(event, [undone for undone in undos if isinstance(undone, Undone)])
     return None
 
 
@@ -143,7 +148,7 @@ def made_by() -> str:
     """Identify the version: another one may count differently, or not know the digest after the body."""
     folds = (
         "requests, control, usage by named model, view, logs, workers, pass runs, tries, waits, limits, MCP, "
-        "undecided, costs"
+        "undecided, costs, void"
     )
     return f"{VERSION} with {folds}"
 

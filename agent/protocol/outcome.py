@@ -129,5 +129,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     approved_by: list[str] = []
     """MCP clients (`mcp:NAME`) that approved changes or commands in place of a person."""
     journal: str = ""
+    undone_since: int = 0
+    """Number of changes that were undone after the end, so that the outcome does not hold. 0 in the recorded event."""
     children: list[ChildOutcome] = []
     """Child runs in the order of their start, for a run that has any."""

@@ -135,6 +135,8 @@ class _Run:
 
     @property
     def reason(self) -> str:
+        if self.line.undone_since:
+            return "void"
         return self.tally.reason.value if self.tally.reason is not None else self.line.state
 
     def share(self, limit: str) -> float | None:

@@ -10,6 +10,7 @@ from ..facts.common.common_facts import CommonFacts
 from ..facts.common.handoff import HANDOFF_EVENTS
 from ..facts.common.person_requests import REQUEST_EVENTS
 from ..facts.common.queue import QUEUE_EVENTS
+from ..facts.common.void import after_undo
 from ..protocol import (
     Budget,
     BudgetChanged,
@@ -26,12 +27,13 @@ from ..protocol import (
     Stamped,
     StepStarted,
     ToolFinished,
+    Undone,
 )
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
 
-_READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted}) - {
+_READ = (REQUEST_EVENTS | QUEUE_EVENTS | HANDOFF_EVENTS | {BudgetChanged, RunStarted, Undone}) - {
     Fault,
     StepStarted,
     ToolFinished,
@@ -109,6 +111,8 @@ class _Fold:
                 self.ended = None
             case RunEnded() as ended:
                 self.ended = ended
+            case Undone() as undone if self.ended is not None:
+                self.ended = after_undo(self.ended, undone)
             case HandoffOpened() | QuestionAsked():
                 self.asked_at = stamped.at
             case ProposalOpened(proposal_id=name):

@@ -24,8 +24,10 @@ from rundry.agent import (
     Session,
     Undo,
     UserError,
+    end_word,
     find_run,
     holder,
+    last_end,
     list_runs,
     run_state,
 )
@@ -33,6 +35,7 @@ from rundry.agent import (
 from ..attaching import with_images
 from ..border.json_out import print_json
 from ..deciding.question import Declined
+from ..headless.lines import outcome_line
 from ..run.resume_command import raised, way_on
 from ..setup.folders import folder_of, workspace_of
 from ..text import one_line
@@ -93,7 +96,21 @@ def control(words: Sequence[str], flags: Mapping[str, object], *, as_json: bool)
         return 1
     finally:
         session.close()
-    return _print(answered, given.verb, as_json=as_json)
+    code = _print(answered, given.verb, as_json=as_json)
+    if answered.taken and given.verb == "undo" and not as_json:
+        _print_void(path)
+    return code
+
+
+def _print_void(path: Path) -> None:
+    """Print that the outcome of an ended run does not hold after an undo."""
+    journal = Journal.open_for_reading(path)
+    try:
+        ended = last_end(journal)
+    finally:
+        journal.close()
+    if ended is not None and ended.undone_since:
+        print(one_line(outcome_line(ended)))
 
 
 def put_decision(path: Path, command: Decide, *, as_json: bool) -> int:
@@ -229,7 +246,7 @@ def _nobody_drives(journal: Journal, state: RunState, flags: Mapping[str, object
 
 def _ended(journal: Journal, state: RunState) -> str:
     assert state.ended is not None  # the caller checked this
-    return f"{journal.spec.run_id} has ended ({state.ended.reason.value}: {one_line(state.ended.detail)})"
+    return f"{journal.spec.run_id} has ended ({end_word(state.ended)}: {one_line(state.ended.detail)})"
 
 
 def _way_on(journal: Journal, state: RunState, flags: Mapping[str, object]) -> str:

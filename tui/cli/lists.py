@@ -45,7 +45,7 @@ def print_runs(flags: Mapping[str, object], *, as_json: bool) -> int:
     if not found:
         _say("no runs yet")
     for depth, run in as_tree(found):
-        ended = run.reason or run.state
+        ended = "void" if run.undone_since else run.reason or run.state
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
         fork = f"fork of {run.forked_from}  " if run.forked_from else ""
         verified = f"{run.verified.value} in a clean checkout  " if run.verified is not None else ""

@@ -11,7 +11,7 @@ from textual.app import App
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rundry.agent import RundryError, RunEnded, ViewState, held_words
+from rundry.agent import RundryError, RunEnded, ViewState, end_word, held_words
 
 from ..actions.lookup import BY_NAME, READ_ONLY_ACTIONS, keys_of, shown_key
 from ..keyboard.letters import FirstLetter, Left
@@ -157,7 +157,7 @@ class EndPanel(Widget, can_focus=True):
     def _verdict(self, state: ViewState, ended: RunEnded, palette: Palette) -> list[Run]:
         sign, meaning = sign_of(ended)
         style = (palette.verdict_good if meaning == "good" else palette.verdict_bad) + Style(bold=True)
-        head, indent = f"{sign} {ended.reason.value}", 0 if self.size.width < _NARROW else _FIELD
+        head, indent = f"{sign} {end_word(ended)}", 0 if self.size.width < _NARROW else _FIELD
         head = head.ljust(indent) if len(head) < indent else f"{head}  "
         return [(head, style), (verdict_words(ended, state), Style.null())]
 

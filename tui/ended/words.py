@@ -18,6 +18,7 @@ from rundry.agent import (
     money,
     plural,
     short,
+    void_words,
 )
 
 from ..actions.lookup import BY_NAME
@@ -60,6 +61,8 @@ def sign_of(ended: RunEnded | Outcome) -> tuple[str, str]:
 
 def verdict_words(ended: RunEnded | Outcome, state: ViewState | None = None) -> str:
     """Return the detail with the evidence, and what is missing if the work is not complete."""
+    if void := void_words(ended):
+        return f"{void}; it was {ended.reason.value}: {one_line(ended.detail)}"
     parts = [one_line(ended.detail)]
     parts.append(one_line(evidence_words(ended.evidence, ended.approved_by)))
     if not ended.complete:
@@ -123,6 +126,8 @@ def next_words(state: ViewState, ended: RunEnded, *, has_changes: bool) -> str:
     """Return the one line that says how to continue. `has_changes`: not all was undone."""
     if state.loop is LoopKind.CHAT and ended.reason is not Reason.REFUSED:
         return "a message continues the chat"
+    if ended.undone_since:
+        return "type the next task, or say what to do instead"
     if ended.reason is Reason.ERROR:
         again = "the cause may pass" if ended.retryable else "fix the cause"
         return f"{again}: a message continues where it stopped"
@@ -145,7 +150,12 @@ def offered(state: ViewState, ended: RunEnded, *, has_changes: bool) -> Iterator
     """Yield the names of the actions that can be used now, the most useful first."""
     if ended.reason is Reason.BUDGET and state.budget is not None and raised(ended, state.budget) is not None:
         yield "raise_limit"
-    if not ended.complete and state.loop is not LoopKind.CHAT and ended.reason is not Reason.REFUSED:
+    if (
+        not ended.complete
+        and not ended.undone_since
+        and state.loop is not LoopKind.CHAT
+        and ended.reason is not Reason.REFUSED
+    ):
         yield "end_handoff"
     if ended.files_changed and has_changes:
         yield "end_undo"

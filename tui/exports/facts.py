@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, evidence_words, held_words, plural, short, try_label
+from rundry.agent import clock, end_word, evidence_words, held_words, plural, short, try_label, void_words
 
 from ..text import one_line
 
@@ -32,7 +32,8 @@ def facts_of_run(run: Recorded) -> Iterator[tuple[str, str]]:
         yield "outcome", "not ended"
         return
     whole = "complete" if ended.complete else "not complete"
-    yield "outcome", f"{ended.reason.value}: {ended.detail} ({whole}, {clock(ended.seconds)})"
+    void = f"{void_words(ended)}; it was {ended.reason.value}: " if ended.undone_since else ""
+    yield "outcome", f"{end_word(ended)}: {void}{ended.detail} ({whole}, {clock(ended.seconds)})"
     if line := evidence_words(ended.evidence, ended.approved_by):
         yield "evidence", line
     if ended.evidence is not None and ended.evidence.not_guaranteed:

@@ -17,6 +17,7 @@ from rundry.agent import (
     evidence_words,
     held_words,
     plural,
+    void_words,
 )
 
 from ..ended.words import changed_words, cost_words
@@ -37,6 +38,8 @@ def outcome_line(ended: RunEnded | Outcome) -> str:
     """Return the last line of a run, for example `-> done after 3 steps: check passed`."""
     gap = "" if ended.complete else " (not complete)"
     after = _passes(ended.passes) if ended.reason is Reason.DRY else plural(ended.steps, "step")
+    if void := void_words(ended):
+        return f"-> void: {void}; it was {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
     return f"-> {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
 
 

@@ -21,6 +21,7 @@ from rundry.agent import (
     run_state,
     stored_view,
     suspect_result,
+    void_words,
 )
 
 from ..text import one_line, path_line
@@ -193,7 +194,7 @@ def _entry(block: Block) -> Entry:
 def _ended(ended: RunEnded) -> Ended:
     return Ended(
         reason=ended.reason.value,
-        detail=one_line(ended.detail)[:_LINE],
+        detail=one_line("; ".join(part for part in (void_words(ended), ended.detail) if part))[:_LINE],
         complete=ended.complete,
         answer=cut(ended.answer or "", _TEXT),
         evidence=one_line(evidence_words(ended.evidence, ended.approved_by)),

@@ -142,7 +142,9 @@ class SessionPicker(Picker[RunLine]):
 
 
 def state_of(run: RunLine) -> str:
-    """Return `done`, `budget` and so on for an ended run, else `running`, `interrupted` or `damaged`."""
+    """Return `done`, `budget` and so on for an ended run, `void` after an undo; else its state."""
+    if run.undone_since:
+        return "void"
     return run.reason.value if run.reason is not None and run.state == "ended" else run.state
 
 

@@ -27,7 +27,7 @@ def way_on(
     After a budget it names the option that raises the limit, above its present value. `attended`: the run has a screen.
     `waiting`: the open proposals; the first one needs a decision.
     """
-    if ended.complete or ended.reason is Reason.REFUSED:
+    if ended.complete or ended.reason is Reason.REFUSED or ended.undone_since:
         return None
     words, headless = ["rundry", "resume", run_id], [] if attended else ["--headless"]
     if flags.get("runs_dir"):

@@ -254,6 +254,8 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     approved_by: list[str] = []
     journal: str = ""
+    undone_since: int = 0
+    """0 when it is recorded. Views show the number of changes that were undone after the end."""
     children: list[ChildOutcome] = []
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...facts.common.spending import SPENDING_EVENTS, Spending
+from ...facts.common.void import after_undos
 from ...journal.claim import holder
 from ...journal.journal import Journal
 from ...protocol import (
@@ -29,6 +30,7 @@ from ...protocol import (
     RunStarted,
     RunVerified,
     Stamped,
+    Undone,
     Unknown,
     evidence_kind,
     evidence_words,
@@ -73,6 +75,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """Cost in USD; None: a call had no known price."""
     held: Held = Held()
     """What may have been billed in addition, because calls were cut or reported no usage."""
+    undone_since: int = 0
+    """Number of changes that were undone after the end. If there are any, the outcome is void and not complete."""
     verified: Confirmed | None = None
     """Result of the newest `rundry verify` since the end; None: there was none."""
     parent: str | None = None
@@ -90,7 +94,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_finished(self) -> bool:
         """Whether nothing is left to resume: the work is complete, or the run was refused before it began."""
-        return self.is_unreadable or (self.state == "ended" and (self.complete or self.reason is Reason.REFUSED))
+        is_over = self.complete or self.undone_since > 0 or self.reason is Reason.REFUSED
+        return self.is_unreadable or (self.state == "ended" and is_over)
 
 
 def line_of(path: Path) -> RunLine:
@@ -118,12 +123,13 @@ def _began(path: Path) -> float:
 
 def _read(path: Path, journal: Journal) -> RunLine:
     spec = journal.spec
-    newest = [stamped.event for stamped in journal.read(max(0, journal.last_seq() - _AFTER_END))]
-    ended = _end_in(newest)
+    after = journal.read(max(0, journal.last_seq() - _AFTER_END))
+    newest = [stamped.event for stamped in after]
+    ended = _end_in(after)
     # an ended run needs only its first and its newest events
     events = journal.landmarks() if ended is None else journal.read(0, _BEFORE_START)
     if ended is None:
-        ended = _end_in([stamped.event for stamped in events])
+        ended = _end_in(events)
     models = [each.event.model for each in events if isinstance(each.event, RunStarted)]
     line = RunLine(
         run_id=spec.run_id,
@@ -141,13 +147,19 @@ def _read(path: Path, journal: Journal) -> RunLine:
         events = journal.read_types(SPENDING_EVENTS - {Unknown})
     elif ended is None and spec.has_children:
         events = [*events, *journal.read_types([ChildSpent])]
-    return _with_usage(line, events) if ended is None else _with_end(line, ended, _verified(newest))
+    if ended is None:
+        return _with_usage(line, events)
+    seq, end = ended
+    undos = [each.event for each in journal.read_types([Undone], after=seq)]
+    end = after_undos(end, [undone for undone in undos if isinstance(undone, Undone)])
+    return _with_end(line, end, _verified(newest))
 
 
-def _end_in(events: Sequence[Event]) -> RunEnded | None:
-    """Return the newest end, or None if the run was resumed after it."""
-    turns = [event for event in events if isinstance(event, RunEnded | RunResumed)]
-    return turns[-1] if turns and isinstance(turns[-1], RunEnded) else None
+def _end_in(events: Sequence[Stamped]) -> tuple[int, RunEnded] | None:
+    """Return the newest end with its number, or None if the run was resumed after it."""
+    turns = [(each.seq, each.event) for each in events if isinstance(each.event, RunEnded | RunResumed)]
+    seq, last = turns[-1] if turns else (0, None)
+    return (seq, last) if isinstance(last, RunEnded) else None
 
 
 def _with_usage(line: RunLine, events: Sequence[Stamped]) -> RunLine:
@@ -173,6 +185,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         steps=ended.steps,
         usd=ended.usd,
         held=ended.held,
+        undone_since=ended.undone_since,
         verified=verified,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from ...facts.common.void import after_undo, void_words
 from ...protocol import (
     PERSON,
     CommandRefused,
@@ -85,6 +86,10 @@ def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:
     what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
     what = what if event.path is None else f"{plural(event.changes, 'change')} of {event.path}"
     note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files))
+    if state.outcome is not None:
+        state.outcome = after_undo(state.outcome, event)
+        if words := void_words(state.outcome):
+            note(state, stamped, f"the outcome `{state.outcome.reason.value}` is void: {words}")
     for kept in event.kept[:_NAMED]:
         note(state, stamped, kept)
     if len(event.kept) > _NAMED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import LimitName, Reason, RunEnded, reached_limit
+from rundry.agent import LimitName, Reason, RunEnded, end_word, reached_limit
 
 from ...lines.draw import fold, width_of
 from ...text import one_line
@@ -74,7 +74,7 @@ def _ended(data: BoardData, outcome: RunEnded, width: int) -> list[Row]:
     """Return `dry, not complete`, each gap in a row of its own, and the next steps."""
     palette = data.palette
     is_dry = outcome.reason is Reason.DRY
-    word = outcome.reason.value
+    word = end_word(outcome)
     if is_dry:
         word = "dry" if outcome.complete else "dry, not complete"
     style = palette.verdict_good if outcome.complete else palette.verdict_partly

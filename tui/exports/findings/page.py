@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import coverage_words, estimate_words, plural
+from rundry.agent import coverage_words, end_word, estimate_words, plural
 
 from ..markup import as_code, as_fence
 from .rows import ORDER
@@ -48,7 +48,7 @@ def _summary(found: Findings) -> Iterator[str]:
         yield "result: the search has not ended"
     else:
         whole = "complete" if outcome.complete else "not complete"
-        yield f"result: {whole}, {as_code(outcome.reason.value)}: {as_code(outcome.detail)}"
+        yield f"result: {whole}, {as_code(end_word(outcome))}: {as_code(outcome.detail)}"
     yield "findings: " + ", ".join(
         f"{found.count(each)} {_WORDS[each]}" for each in ORDER if found.count(each) or each == "confirmed"
     )

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from rundry.agent import VERSION, is_address
+from rundry.agent import VERSION, end_word, is_address
 
 from ...text import one_line, show
 
@@ -56,7 +56,7 @@ def _run(found: Findings, rules: list[dict[str, Any]]) -> dict[str, Any]:
     if outcome is not None:
         invocation |= {"endTimeUtc": _utc(state.last_at), "exitCode": outcome.exit_code}
         level = "note" if outcome.complete else "warning"
-        said = f"{outcome.reason.value}: {outcome.detail}"
+        said = f"{end_word(outcome)}: {outcome.detail}"
         invocation["toolExecutionNotifications"] = [{"level": level, "message": {"text": _plain(said)}}]
     properties: dict[str, Any] = {"model": state.model, "task": show(state.task)}
     if facts.lenses:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import clock, evidence_words, held_words, money, plural, short
+from rundry.agent import clock, end_word, evidence_words, held_words, money, plural, short, void_words
 
 from .findings import findings_html
 from .frame import page_end, page_start
@@ -53,8 +53,9 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
         return
     colour, sign = ("good", "✓") if ended.complete else ("bad", "✗")
     gap = "" if ended.complete else ' <span class="dim">not complete</span>'
-    yield f'<div class="verdict {colour}"><strong>{sign} {ended.reason.value}</strong> '
-    yield f"{words.line(ended.detail)}{gap}"
+    yield f'<div class="verdict {colour}"><strong>{sign} {end_word(ended)}</strong> '
+    void = f"{void_words(ended)}; it was {ended.reason.value}: " if ended.undone_since else ""
+    yield f"{void}{words.line(ended.detail)}{gap}"
     if line := evidence_words(ended.evidence, ended.approved_by):
         yield f"<p>{words.line(line)}</p>"
     if ended.evidence is not None and ended.evidence.not_guaranteed:
