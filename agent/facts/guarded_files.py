@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..protocol import FileChanged, GuardApproved, GuardSealed, Stamped
+from ..protocol import ChangesUndecided, FileChanged, GuardApproved, GuardSealed, HandoffClosed, Stamped
 
 _NOT_BY_A_DECISION = ("command", "background")
 """Changes by these are approved only by a separate `GuardApproved`."""
@@ -21,6 +21,10 @@ class SealFacts:
     """Path to the blob of content approved since then; None: the file was removed."""
     kept: dict[str, GuardApproved] = field(default_factory=dict[str, GuardApproved])
     """Changes of commands that a person kept."""
+    undecided: list[str] = field(default_factory=list[str])
+    """Guarded files that changed in the user's folder, and that nobody decided about."""
+    unreviewed: list[str] = field(default_factory=list[str])
+    """The same for files that git or another program runs or reads as settings."""
 
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event into this state."""
@@ -29,6 +33,10 @@ class SealFacts:
                 self.seal, self.not_held = seal, not_held
                 self.written.clear()
                 self.kept.clear()
+            case ChangesUndecided(guarded=guarded, protected=protected):
+                self.undecided, self.unreviewed = guarded, protected
+            case HandoffClosed():
+                self.unreviewed = []  # the hand-off named them
             case GuardApproved() as approved if self.seal is not None:
                 self.kept[approved.path] = approved
                 self.written.pop(approved.path, None)

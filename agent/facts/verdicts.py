@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..protocol import (
+    ChangesUndecided,
     CheckAccepted,
     CheckFinished,
     ConfirmationFinished,
@@ -15,6 +16,7 @@ from ..protocol import (
     ContextTrimmed,
     DependenciesRecorded,
     Event,
+    HandoffClosed,
     HandoffOpened,
     PassStarted,
     PredicateJudged,
@@ -148,6 +150,8 @@ class Verdicts:
                 self.judged_seq = stamped.seq
             case ConfirmationFinished() as confirmation:
                 self.confirmation, self.confirmation_seq = confirmation, stamped.seq
+            case ChangesUndecided() | HandoffClosed():
+                self.confirmation = None
             case DependenciesRecorded() as dependencies:
                 self.dependencies = dependencies
             case CheckAccepted(command=command) if command in self.checks:
@@ -207,8 +211,10 @@ VERDICT_EVENTS = frozenset[type[Event]](
         StepStarted,
         Prompted,
         ContextTrimmed,
+        ChangesUndecided,
         CheckAccepted,
         CheckFinished,
+        HandoffClosed,
         HandoffOpened,
         PredicateJudged,
         QuestionAsked,

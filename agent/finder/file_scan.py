@@ -131,7 +131,7 @@ class FileScan:
             tally.checked = tally.following = 0
             tally.arrived.clear()
             await self._check_all(record, tally)
-            found = await guarded.tolerate_outputs(await guarded.differences(full=True))
+            found = await guarded.tolerate_outputs(await guarded.open_differences(full=True))
             if not found or tally.broken is not None:
                 break
         if found or guarded.unrestored:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from ..protocol import Again, Confirm, Decision, Finish, Reason, Work
 from .shared.next_words import next_words
-from .shared.state import LoopState, common_end, is_answered, met, never_started, suspect_handoff
+from .shared.state import (
+    LoopState,
+    common_end,
+    is_answered,
+    met,
+    never_started,
+    suspect_handoff,
+    undecided_end,
+)
 
 
 def decide(state: LoopState) -> Decision:
     """Return the next step, with the messages to send to the model first, or the end of the run."""
     facts = state.facts
+    if left := undecided_end(state):
+        return left
     fired = met(state)
     if fired and not (facts.spec.needs_finish and facts.finish is None):
-        if facts.spec.predicates.confirming and facts.verdicts.is_confirmation_due:
+        confirms = facts.spec.predicates.confirming or facts.seals.undecided
+        if confirms and facts.verdicts.is_confirmation_due:
             return Confirm()
         early = ", already met" if facts.step == 0 else ""
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")

@@ -84,6 +84,7 @@ from .events.base import (
     WaitsFor as WaitsFor,
 )
 from .events.check import (
+    ChangesUndecided as ChangesUndecided,
     CheckAccepted as CheckAccepted,
     CheckFinished as CheckFinished,
     CheckStarted as CheckStarted,

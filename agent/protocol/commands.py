@@ -213,6 +213,8 @@ class Undo(_Command, frozen=True, kw_only=True):
     step: int | None = None
     path: str | None = None
     """Instead: undo all changes of this file, and of no other. Relative to the workspace."""
+    confirmed: list[str] = []
+    """Files that a person confirmed by name. Others that a command changed stay: the user may have changed them."""
 
 
 class Rewind(_Command, frozen=True, kw_only=True):

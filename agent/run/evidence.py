@@ -60,8 +60,8 @@ def evidence_of(facts: RunFacts, report: GuardReport | None = None) -> Evidence 
 
 
 async def evidence_at_end(facts: RunFacts, events: Recorder, guarded: Guarded) -> Evidence | None:
-    """Undo what the last check changed in guarded files, and return the evidence."""
-    await guarded.tolerate_outputs(await guarded.differences(full=True))
+    """Ask about what the last check changed in guarded files, and return the evidence."""
+    await guarded.tolerate_outputs(await guarded.open_differences(full=True))
     with suppress(PersonInterrupted):  # it restores all files even then
         await guarded.keep_or_restore(events.bound(None, None), "the last check", full=True)
     return evidence_of(facts, await guarded.report())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,7 @@ from ..protocol import (
     WorkResult,
 )
 from ..step.model_call.wrap_up import wrap_up
+from ..step.resources.activity import PersonInterrupted
 from .commands.control_report import control_taken_event, end_control
 from .evidence import evidence_at_end
 from .live.hooks import withhold_messages
@@ -29,6 +31,10 @@ from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .setup.concurrent_runs import concurrent_runs
 from .suspect_decisions import ask_about_suspects
+
+_SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
+_NAMED = 3
+"""Maximum number of files that a reason names."""
 
 if TYPE_CHECKING:
     from .handoff.tiers import HandoffTiers
@@ -108,7 +114,8 @@ class RunDriver:
         await run.pool.drain()
         if decision.reason is Reason.REFUSED and facts.spent.steps:  # a run with steps was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
-        if await self._continues(decision):
+        decision = await self._with_undecided(decision)
+        if decision is None or await self._continues(decision):
             return None
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
@@ -128,6 +135,26 @@ class RunDriver:
             failed_items=run.finder.failed_items() if run.finder is not None else (),
             evidence=await evidence_at_end(self._ctx.facts, self._ctx.events, self._ctx.guarded),
         )
+
+    async def _with_undecided(self, decision: Finish) -> Finish | None:
+        """Return a hand-off instead of a success if changes are left that nobody decided about.
+
+        None: the loop has to decide again, because a guarded file changed since its check.
+        """
+        if decision.reason not in _SUCCESSES:
+            return decision
+        with suppress(PersonInterrupted):
+            await self._ctx.guarded.keep_or_restore(self._ctx.events.bound(None, None), "the last check", full=True)
+        seals = self._facts.seals
+        is_confirmed = decision.reason is Reason.DONE and self._facts.verdicts.confirmation is not None
+        if seals.undecided and decision.reason is Reason.DONE and not is_confirmed:
+            return None
+        left = [*(() if is_confirmed else seals.undecided), *(() if self._ctx.watched() else seals.unreviewed)]
+        if not left:
+            return decision
+        more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        why = f"changed while a command ran, and nobody decided about it ({decision.reason}: {decision.detail})"
+        return Finish(reason=Reason.HANDOFF, detail=f"{', '.join(left[:_NAMED])}{more} {why}")
 
     async def _continues(self, decision: Finish) -> bool:
         """Ask the person, hand over or pause the run if the decision requires it. Return whether the run continues."""

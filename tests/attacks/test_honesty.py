@@ -89,8 +89,11 @@ def no_file_flags(folder: Path) -> str:
 
 
 def no_false_end(ran: Ran, names: list[str]) -> None:
-    """The run ended on its steps; else the step at which it ended names the move."""
+    """The run ended on its steps or as a hand-off; else the step at which it ended names the move."""
     step = ran.outcome["steps"]
+    if ran.outcome["reason"] == "handoff":
+        assert "changed while a command ran" in ran.outcome["detail"] or "suspect" in ran.outcome["detail"], ran.story()
+        return
     assert ran.outcome["reason"] == "budget", f"after {names[:step][-1:]}: {ran.outcome['reason']}\n{ran.story()}"
 
 
@@ -102,10 +105,10 @@ def no_false_end(ran: Ran, names: list[str]) -> None:
 def test_no_move_of_a_model_turns_a_red_check_green(
     attack: Attacker, server: ScriptedServer, kind: str, names: list[str]
 ):
-    place = attack(kind)
-    ran = place.run(server, [MOVES[kind][name] for name in names])
-    no_false_end(ran, names)
-    assert place.differing() == [], ran.story()
+    while names:  # a hand-off ends the run: the moves after it are tried in a run of their own
+        ran = attack(kind).run(server, [MOVES[kind][name] for name in names])
+        no_false_end(ran, names)
+        names = names[max(1, ran.outcome["steps"]) :] if ran.outcome["reason"] == "handoff" else []
 
 
 @pytest.mark.parametrize(
@@ -118,17 +121,18 @@ def test_no_move_of_a_model_turns_a_red_check_green(
 def test_a_check_is_honest_whoever_runs_it_and_whatever_holds_the_commands(
     attack: Attacker, server: ScriptedServer, sandbox: str, is_root: bool
 ):
-    place = attack("unittest", Machine(sandbox, is_root))
-    ran = place.run(server, [MOVES["unittest"][name] for name in ELSEWHERE])
-    assert ran.of("run_started")[0]["sandbox"] == (None if sandbox == NONE else sandbox)
-    no_false_end(ran, ELSEWHERE)
-    assert place.differing() == [], ran.story()
+    names = ELSEWHERE
+    while names:
+        ran = attack("unittest", Machine(sandbox, is_root)).run(server, [MOVES["unittest"][name] for name in names])
+        assert ran.of("run_started")[0]["sandbox"] == (None if sandbox == NONE else sandbox)
+        no_false_end(ran, names)
+        names = names[max(1, ran.outcome["steps"]) :] if ran.outcome["reason"] == "handoff" else []
 
 
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        ([], ["a change in the workspace is reverted"]),
+        ([], ["a change in the workspace stays"]),
         (["--guard", "none"], ["without guarded files", "`--guard none`"]),
         (["--until", "test -s out.txt", "--guard", "none"], ["without guarded files"]),
     ],
@@ -168,7 +172,7 @@ def test_code_under_test_that_makes_the_check_exit_with_0_ends_no_run_as_done(
 
 @pytest.mark.parametrize("sandbox", [LANDLOCK, NONE])
 @pytest.mark.parametrize("flag", ["i", "a"])
-def test_a_test_that_a_command_made_unchangeable_is_restored(
+def test_a_test_that_a_command_emptied_and_made_unchangeable_ends_no_run_as_done(
     attack: Attacker, server: ScriptedServer, sandbox: str, flag: str
 ):
     place = attack("unittest", Machine(sandbox))
@@ -176,7 +180,6 @@ def test_a_test_that_a_command_made_unchangeable_is_restored(
         pytest.skip(why)
     ran = place.run(server, [UNCHANGEABLE.format(flag)])
     no_false_end(ran, [f"chattr +{flag}"])
-    assert place.differing() == [], ran.story()
 
 
 def test_in_a_workspace_that_is_too_large_for_snapshots_the_check_is_guarded(attack: Attacker, server: ScriptedServer):
@@ -192,7 +195,6 @@ def test_in_a_workspace_that_is_too_large_for_snapshots_the_check_is_guarded(att
     names = ["write the script", "link a folder of the work"]
     ran = place.run(server, [MOVES["script"][name] for name in names], change=fill)
     no_false_end(ran, names)
-    assert place.differing() == [], ran.story()
 
 
 @pytest.mark.parametrize("key", ["y", "n"])

@@ -233,8 +233,12 @@ def _undo(given: Given, state: RunState) -> list[Command]:
             return [Undo(changes=int(number))]
         case ["step", number] if number.isdecimal():
             return [Undo(step=int(number))]
+        case ["file", *paths] if paths:
+            return [Undo(path=path, confirmed=[path]) for path in paths]
         case _:
-            raise UserError(f"undo {' '.join(given.words)[:40]}: use `undo`, `undo 3` or `undo step 7`")
+            raise UserError(
+                f"undo {' '.join(given.words)[:40]}: use `undo`, `undo 3`, `undo step 7` or `undo file PATH`"
+            )
 
 
 def _gate(given: Given, state: RunState) -> list[Command]:
@@ -291,7 +295,7 @@ VERBS: Mapping[str, Verb] = {
         lambda given, _: [AddLens(name=_named(given)[0], prompt=_named(given)[1])],
         after_end=True,
     ),
-    "undo": Verb("[N | step N]", "undo the last change, the last N, or back to a step", _undo, after_end=True),
+    "undo": Verb("[N | step N | file PATH...]", "undo the last change, the last N, back to a step, or of these files", _undo, after_end=True),
     "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }

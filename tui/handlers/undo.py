@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rundry.agent import LoopKind, RundryError, Undo
 
 if TYPE_CHECKING:
+    from rundry.agent import RunFile
+
     from ..run_controller import RunController
     from ..screens.prompt import Prompt
     from ..screens.services import Services
@@ -30,17 +32,26 @@ class UndoHandlers:
 
     def _undo(self, argument: str) -> None:
         changes, step = _wanted(argument)
-        if step is None and changes == 1:
+        newest = self._controller.reader.changes().standing[-1:]
+        if step is None and changes == 1 and not any(change.command for change in newest):
             self._controller.put_anywhere(Undo())
         else:
             self._undo_when_confirmed(changes, step)
 
     def _changes(self, _argument: str) -> None:
+        self._show_files(None)
+
+    def _show_files(self, only: frozenset[str] | None) -> None:
+        """Open the dialog that shows each changed file with its diff. `only`: these files; None: all of the run."""
         from ..screens.dialogs.changes import ChangesScreen
 
         reader, controller = self._controller.reader, self._controller
         undo = None if controller.is_read_only else controller.put_anywhere
-        self._services.open(ChangesScreen(reader.changed_files, reader.content, undo, lambda: controller.state))
+
+        def files() -> Sequence[RunFile]:
+            return [file for file in reader.changed_files() if only is None or file.path in only]
+
+        self._services.open(ChangesScreen(files, reader.content, undo, lambda: controller.state))
 
     def _undo_last(self, _argument: str) -> None:
         self._undo_when_confirmed(1, None)
@@ -74,6 +85,13 @@ class UndoHandlers:
             raise RundryError(f"/undo step {step}: there is no such step")
         if not chosen:
             self._prompt.tell("all changes are already undone" if made.undone else "nothing has been changed yet")
+            return
+        if (
+            any(change.command is not None and change.files for change in chosen)
+            and not self._controller.reader.is_own_tree
+        ):
+            self._prompt.tell("a command ran, and you may have changed these files meanwhile: choose what to undo")
+            self._show_files(frozenset(path for change in chosen for path in change.files))
             return
         command = Undo(changes=len(chosen), step=step)
 

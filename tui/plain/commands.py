@@ -115,9 +115,15 @@ class Commands:
         standing = self._controller.reader.changes().standing[-count:]
         if not standing:
             raise RundryError("nothing has been changed yet")
+        files = list[str]()
         for change in reversed(standing):
             self._say(f"undo: {one_line(change.title)}")
-        self._ask("Type yes to undo this.", lambda word: self._undo_when(word, Undo(changes=len(standing))))
+            for path, effect in change.files.items() if change.command is not None else ():
+                self._say(f"  changed while it ran, perhaps by you: {one_line(path)} +{effect.added} -{effect.removed}")
+                files.append(path)
+        ask = "Type yes to undo this, with each of these files." if files else "Type yes to undo this."
+        command = Undo(changes=len(standing), confirmed=files)
+        self._ask(ask, lambda word: self._undo_when(word, command))
 
     def _undo_when(self, word: str, command: Undo) -> None:
         if word.lower() in ("yes", "y"):

@@ -47,6 +47,12 @@ class RunReader:
         """Return the changes that can be undone. Raises RundryError."""
         return Changes() if self._link.journal is None else standing_changes(self._link.journal)
 
+    @property
+    def is_own_tree(self) -> bool:
+        """Whether the run works in a worktree of its own, in which nobody else writes."""
+        journal = self._link.journal
+        return journal is not None and journal.spec.home != journal.spec.workspace
+
     def changed_files(self) -> Sequence[RunFile]:
         """Return the files that the run changed. Raises RundryError."""
         return [] if self._link.journal is None else changed_files(self._link.journal)

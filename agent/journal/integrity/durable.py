@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...protocol import (
     BudgetChanged,
     CallAdmitted,
+    ChangesUndecided,
     Event,
     GateModeChanged,
     GuardApproved,
@@ -19,6 +20,7 @@ from ...protocol import (
 _FLUSHED = (
     CallAdmitted,
     GateModeChanged,
+    ChangesUndecided,
     GuardApproved,
     LimitsChanged,
     QuestionAnswered,

@@ -65,6 +65,18 @@ class GuardApproved(EventBase, frozen=True, kw_only=True):
     size: int = 0
 
 
+class ChangesUndecided(EventBase, frozen=True, kw_only=True):
+    """Guarded or protected files that changed in the user's folder while a command ran, and nobody decided about.
+
+    They stay as they are, because the user may have changed them. Each event has all of them; empty: none is left.
+    """
+
+    guarded: list[str] = []
+    """Paths that decide the verdict of a check."""
+    protected: list[str] = []
+    """Paths that git or another program runs or reads as settings."""
+
+
 class CheckFinished(EventBase, frozen=True, kw_only=True):
     """A check ended, with its result and its output."""
 
@@ -151,6 +163,7 @@ CheckEvent = (
     HookRan
     | GuardSealed
     | GuardApproved
+    | ChangesUndecided
     | CheckStarted
     | CheckAccepted
     | CheckFinished

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MID_STEP = "a step runs: interrupt it first, then undo"
 PARALLEL_RESTORES = 16
 """Number of files to restore in parallel, because each of them waits for the disk."""
+_UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /changes, or `rundry ctl undo file PATH`"
 _NAMED = 40
 """Maximum number of files of each kind that the message to the model names."""
 
@@ -96,19 +97,42 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     chosen = _chosen(context.facts, command)
     if isinstance(chosen, str):
         return chosen
-    undone = await revert_changes(context, chosen, step=command.step)
+    left = _unconfirmed(context.facts, chosen, command.confirmed)
+    if left and all(path in left for landed in chosen for path in landed.files):
+        return f"{_named(sorted(left))}: {_UNPROVEN}"
+    undone = await revert_changes(context, chosen, step=command.step, confirmed=command.confirmed)
     return msgspec.structs.replace(undone, path=command.path)
 
 
 async def revert_changes(
-    context: UndoContext, chosen: Sequence[RecordedChange], *, step: int | None = None, by: str = "person"
+    context: UndoContext,
+    chosen: Sequence[RecordedChange],
+    *,
+    step: int | None = None,
+    by: str = "person",
+    confirmed: Sequence[str] = (),
 ) -> Undone:
-    """Revert these changes and return the event. `chosen`: the newest changes that are not undone, oldest first."""
+    """Revert these changes and return the event. `chosen`: the newest changes that are not undone, oldest first.
+
+    In the user's folder, files that a command changed are left as they are, unless a person confirmed them by name.
+    """
+    left = _unconfirmed(context.facts, chosen, confirmed)
     plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
-        await plan.add(landed)
+        files = {path: effect for path, effect in landed.files.items() if path not in left}
+        if files or not landed.files:
+            await plan.add(replace(landed, files=files))
     files, kept = await _restore_all(context, plan.found.values())
-    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=sorted([*kept, *plan.lost]), by=by)
+    kept = sorted([*kept, *plan.lost, *(f"{path}: {_UNPROVEN}" for path in left)])
+    return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, by=by)
+
+
+def _unconfirmed(facts: RunFacts, chosen: Sequence[RecordedChange], confirmed: Sequence[str]) -> set[str]:
+    """Return the files that a command changed and that no person confirmed. In a worktree of rundry there are none."""
+    if facts.spec.home != facts.spec.workspace:
+        return set()
+    by_commands = {path for landed in chosen if landed.command is not None for path in landed.files}
+    return by_commands - {*confirmed}
 
 
 def _chosen(facts: RunFacts, command: Undo) -> Sequence[RecordedChange] | str:

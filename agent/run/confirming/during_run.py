@@ -67,8 +67,10 @@ async def _confirm(ctx: RunContext) -> None:
     seconds = wanted.timeout if left is None else max(1.0, min(wanted.timeout, left))
     began = time.monotonic()
     with ctx.usage.running():
-        trying = run_trial(result, wanted.confirming, seconds, any_=wanted.any, record=ctx.events.bound(None, None))
+        trying = run_trial(result, _commands(ctx.facts), seconds, any_=wanted.any, record=ctx.events.bound(None, None))
         trial = await ctx.activity.interruptible(trying)
+    if ctx.facts.seals.undecided and (wanted.until_py or wanted.schema is not None):
+        trial = Trial(result=Confirmed.NOT_CONFIRMED, detail="`--until-py` and `--schema` do not run there")
     took = time.monotonic() - began
     if trial.result is Confirmed.FAILED and seconds < wanted.timeout and took >= seconds:
         trial = Trial(result=Confirmed.NOT_CONFIRMED, detail=f"the time budget left only {seconds:.0f} s for it")
@@ -102,8 +104,14 @@ def _finish(
     )
 
 
+def _commands(facts: RunFacts) -> list[str]:
+    """Return the commands to run. Undecided changes of guarded files need the checks themselves, too."""
+    wanted = facts.spec.predicates
+    return list(dict.fromkeys([*(wanted.until if facts.seals.undecided else ()), *wanted.confirming]))
+
+
 def _joined(facts: RunFacts) -> str:
-    return " && ".join(facts.spec.predicates.confirming)
+    return " && ".join(_commands(facts))
 
 
 async def _mark(facts: RunFacts, workspace: Workspace, env: Mapping[str, str], tree: str) -> str:

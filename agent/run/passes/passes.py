@@ -268,7 +268,8 @@ class Passes:
             since = await self.ctx.snapshots.changes(chosen.world, world)
             as_chosen = frozenset(chosen.files) - {one.path for one in since}
         doubtful = [one for one in changes if one.path not in as_chosen]
-        return [*unproven(doubtful, edits), *unproven_in_git(moved)]
+        left = [*unproven(doubtful, edits), *self.ctx.facts.seals.undecided]
+        return [*dict.fromkeys(left), *unproven_in_git(moved)]
 
     async def hand_over_after_kill(self) -> WorkResult | None:
         """Hand over the pass that an earlier runner left open, if it has changes that no tool wrote."""

@@ -125,7 +125,9 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules)
-    tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=ChangeTracker())
+    is_own = spec.home != spec.workspace  # `--worktree`
+    files = ChangeTracker()
+    tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=files, is_own=is_own)
     return tree, env, notes
 
 

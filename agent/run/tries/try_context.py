@@ -60,6 +60,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
         guard=guard,
         gate=ctx.gate.for_worktree(workspace, guard.matches, who, reviews_result=facts.spec.tries is not None),
         files=ChangeTracker(),
+        is_own=True,
     )
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
     events = ctx.events.for_try(facts, work, [guarded.on_event])

@@ -35,11 +35,11 @@ def not_held_lines(kind: str | None, existing: int, lost: Collection[str], cut_l
     lines: list[str] = []
     if kind is None:
         lines.append(
-            "without a sandbox, commands can change what the check depends on: a change in the workspace is reverted"
+            "without a sandbox, commands can change what the check depends on: a change in the workspace stays"
             " and does not count, a change outside is not noticed"
         )
     elif kind == "landlock":
-        lines.append("Landlock does not protect guarded files from commands: their changes are reverted")
+        lines.append("Landlock does not protect guarded files from commands: their changes stay, and do not count")
     elif existing > MOST_READ_ONLY:
         lines.append(f"{existing - MOST_READ_ONLY} of {existing} guarded files are compared, but not write-protected")
     if lost:

@@ -1,4 +1,8 @@
-"""The guarded files of a run: sealed at the start, compared around each check, and restored unless a person agrees."""
+"""The guarded files of a run: sealed at the start, and compared around each check.
+
+A person keeps or restores each change. Without one, a change stays in the user's folder, because the user may have made
+it, and is restored in a worktree of rundry (docs/decisions/0036).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...gate.draft import changed_draft
-from ...protocol import FileChanged, GuardApproved, GuardSealed, JournalError, Record, RundryError, Stamped
+from ...protocol import (
+    ChangesUndecided,
+    FileChanged,
+    GuardApproved,
+    GuardSealed,
+    JournalError,
+    Record,
+    RundryError,
+    Stamped,
+)
 from ...workspace.seals.marks import Mark
 from ...workspace.seals.restore import SealRestorer
 from ...workspace.seals.seals import Difference, Seals
@@ -46,6 +59,8 @@ class Guarded:
         """What could not be guaranteed, one line each."""
         self.unrestored: dict[str, tuple[str, Mark]] = {}
         """Paths that differ and could not be restored: why, and what is there now."""
+        self.undecided: dict[str, Mark] = {}
+        """Paths that differ, and that nobody decided about: what is there now."""
         self._stale: list[str] = []
         """Bytecode files that checks must not load and that could not be removed."""
         self.outputs: dict[str, set[str]] = {}
@@ -113,6 +128,7 @@ class Guarded:
         if self._seals.mark_of(path) is not None or self._guard.matches(path):
             self._seals.approve_bytes(path, blob)
             self.unrestored.pop(path, None)
+            self.undecided.pop(path, None)
 
     async def approve_user_changes(self, paths: Sequence[str], record: Record) -> None:
         """Approve the current content of these paths, because the person changed them."""
@@ -148,10 +164,26 @@ class Guarded:
             await asyncio.to_thread(self._seals.accept_outputs, made)
         return [d for d in found if d.path not in made]
 
-    async def keep_or_restore(self, record: Record, command: str, *, full: bool) -> list[str]:
-        """Open a proposal for each difference, and restore the file unless it is approved. Returns lines for the model.
+    @property
+    def restores(self) -> bool:
+        """Whether a change that nobody decides about is restored, because nobody else writes in this worktree."""
+        return self._tree.is_own
 
-        Raises PersonInterrupted after everything was restored.
+    async def open_differences(self, *, full: bool) -> list[Difference]:
+        """Return the differences without those that stay until somebody decides."""
+        return [one for one in await self.differences(full=full) if self.undecided.get(one.path) != one.now]
+
+    def note_undecided(self, record: Record, protected_files: Sequence[str] = ()) -> None:
+        """Record which changes nobody decided about, if that is new. `protected_files`: those that are not guarded."""
+        facts = self._facts.seals
+        guarded, protected = sorted(self.undecided), sorted({*facts.unreviewed, *protected_files})
+        if (guarded, protected) != (facts.undecided, facts.unreviewed):
+            record(ChangesUndecided(guarded=guarded, protected=protected))
+
+    async def keep_or_restore(self, record: Record, command: str, *, full: bool) -> list[str]:
+        """Open a proposal for each difference: a person keeps or restores it. Returns lines for the model.
+
+        What nobody decides about stays undecided, or is restored in a worktree of rundry. Raises PersonInterrupted.
         """
         if not self._guard:
             return []
@@ -162,20 +194,24 @@ class Guarded:
                 try:
                     notes += await self._decide(waiting[0], command, record)
                 except BaseException:
-                    for one in waiting:
+                    for one in waiting if self.restores else ():
                         self._restore(one, record)
                     raise
                 waiting.pop(0)
+            self.note_undecided(record)
             return notes
 
     async def _new_differences(self, *, full: bool) -> list[Difference]:
-        """Return differences, without those that could not be restored before and are unchanged."""
+        """Return differences, without those that could not be restored or decided before and are unchanged."""
         found = await self.differences(full=full)
         still = {one.path: one.now for one in found}
+        for path, mark in list(self.undecided.items()):
+            if still.get(path) != mark and (full or path in still):
+                del self.undecided[path]
         for path, (_, mark) in list(self.unrestored.items()):
             if still.get(path) != mark and (full or path in still):
                 del self.unrestored[path]
-        return [one for one in found if one.path not in self.unrestored]
+        return [one for one in found if one.path not in self.unrestored and one.path not in self.undecided]
 
     def why_not(self) -> str | None:
         """Return why no check can count now, or None."""
@@ -192,7 +228,9 @@ class Guarded:
             self._stale = self._seals.drop_bytecode()
 
     async def restore_all(self, record: Record) -> list[str]:
-        """Restore every difference without asking. Returns lines for the model."""
+        """In a worktree of rundry, restore every difference without asking. Returns lines for the model."""
+        if not self.restores:
+            return []
         return [note for one in await self.differences(full=False) for note in self._restore(one, record)]
 
     async def report(self) -> GuardReport:
@@ -220,7 +258,7 @@ class Guarded:
         before, after = self._bytes(one.approved), self._current_bytes(one)
         self._note(one, record)
         if before == after:  # a change of permissions or of the kind of file: there is no text to decide on
-            return self._restore(one, record)
+            return self._restore(one, record) if self.restores or _is_outside(one.path) else self._leave(one)
         draft = changed_draft(one.path, before, after, command)
         ruling = await self._activity.interruptible(
             self._tree.gate.propose(draft, call_id="", record=with_waiting(record))
@@ -228,7 +266,17 @@ class Guarded:
         if ruling.approved:
             await self._approve(one.path, record)
             return []
-        return [f"{note} {ruling.note_for_model}" for note in self._restore(one, record)]
+        decided = self.restores or ruling.refused_by == "person" or _is_outside(one.path)
+        notes = self._restore(one, record) if decided else self._leave(one)
+        return [f"{note} {ruling.note_for_model}" for note in notes]
+
+    def _leave(self, one: Difference) -> list[str]:
+        """Leave the file as it is: the user may have changed it."""
+        self.undecided[one.path] = one.now
+        return [
+            f"`{one.path}` changed while a command ran, and must not change ({GUARD_REASON}). It stays as it is, and "
+            "the verdict is that of the check in a clean checkout with its content of the start."
+        ]
 
     def _note(self, one: Difference, record: Record) -> None:
         """Record the change, so that restoring it is an event too."""
@@ -242,13 +290,14 @@ class Guarded:
         self._seals.keep_approved()
         mark = self._seals.mark_of(path)
         self.unrestored.pop(path, None)
+        self.undecided.pop(path, None)
         if mark is not None:
             record(GuardApproved(path=path, kind=mark.kind, digest=mark.digest, mode=mark.mode, size=mark.size))
 
     def _restore(self, one: Difference, record: Record) -> list[str]:
         """Restore the approved content. The replaced content is stored in the journal, or next to it."""
         path = one.path
-        if path.startswith("/"):
+        if _is_outside(path):
             return self._give_up(one, "it is outside of the workspace; change it back")
         if path in self._seals.lost:
             return self._give_up(one, "its approved content was too large to keep; change it back")
@@ -260,6 +309,7 @@ class Guarded:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return self._give_up(one, why)
         self.unrestored.pop(path, None)
+        self.undecided.pop(path, None)
         self._tree.files.mark_changed()
         was = one.approved.blob
         stood = next((d.blob for d in displaced if d.path == path), None)
@@ -297,3 +347,8 @@ class Guarded:
     def _outside(self) -> list[str]:
         """Return configuration files above the workspace and in the home folder, which no sandbox protects."""
         return [] if self._tree.sandbox.kind else sorted(self._guard.depends.outside)
+
+
+def _is_outside(path: str) -> bool:
+    """Return whether the path is outside of the workspace, so that no clean checkout has its content of the start."""
+    return path.startswith("/")

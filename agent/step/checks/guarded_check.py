@@ -57,14 +57,14 @@ async def run_guarded_check(
         async with _background_suspended(ctx.guarded, ctx.background, record):
             # Restored files have new times, and background commands may have written until now.
             again = bool(notes or ctx.background.names())
-            before = await guarded.differences(full=full) if again else []
+            before = await guarded.open_differences(full=full) if again else []
             stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
             ctx.guarded.drop_bytecode()
             with prepared_environment(ctx.sandbox, ctx.env) as environment:
                 result = await run(environment)
             if not passed(result):
                 return result, None
-            found = await guarded.tolerate_outputs(await guarded.differences(full=full))
+            found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))
             touched = guarded.touched_since(stamps)
             moved = await _moved(ctx.snapshots, ctx.guarded, ctx.background, name, world) if whole else []
         names = [one.path for one in (*before, *found)] or touched or moved

@@ -25,3 +25,5 @@ class Tree:
     guard: Guard
     gate: Gate
     files: ChangeTracker
+    is_own: bool = False
+    """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""

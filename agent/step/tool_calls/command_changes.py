@@ -15,6 +15,7 @@ from ...gate.change.hunks import Split
 from ...gate.draft import changed_draft
 from ...protocol import ChangedBy, FileChanged, Record
 from ...workspace.errors import SnapshotDamaged
+from ...workspace.sandbox.places import is_protected
 from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import PersonInterrupted
 from ..resources.recorder import with_waiting
@@ -123,8 +124,11 @@ def _blob(journal: Journal, change: Change) -> str | None:
 async def keep_or_restore_guarded(
     ctx: RunContext, changes: Sequence[Change], tree: str, command: str, record: Record
 ) -> list[str]:
-    """Ask the person about each guarded change. Unless it is allowed, the file is restored, also on an exception."""
-    waiting = [change for change in changes if _cautioned(ctx.workspace, ctx.guard, change.path)]
+    """Ask the person about each guarded or protected change, who keeps or restores it. Returns lines for the model.
+
+    What nobody decides about stays in the user's folder, and is restored in a worktree of rundry.
+    """
+    waiting = [change for change in changes if _cautioned(ctx, change)]
     try:
         notes = await _judge(ctx, waiting, tree, command, record)
     except (PersonInterrupted, asyncio.CancelledError):
@@ -134,8 +138,9 @@ async def keep_or_restore_guarded(
 
 
 async def restore_guarded(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:
-    """Restore all guarded files without asking anyone. Returns lines for the model."""
-    notes = await _restore(ctx, [c for c in changes if _cautioned(ctx.workspace, ctx.guard, c.path)], tree, record)
+    """Restore all guarded files in a worktree of rundry, else leave them; nobody is asked. Returns lines."""
+    waiting = [change for change in changes if _cautioned(ctx, change)]
+    notes = await _restore(ctx, waiting, tree, record) if ctx.guarded.restores else _leave(ctx, waiting, record)
     return notes + await ctx.guarded.restore_all(record)
 
 
@@ -146,15 +151,25 @@ async def _judge(ctx: RunContext, changes: Sequence[Change], tree: str, command:
         try:
             notes += await _keep_or_restore(ctx, waiting[0], tree, command, record)
         except (PersonInterrupted, asyncio.CancelledError):
-            await _restore(ctx, waiting, tree, record)
+            if ctx.guarded.restores:
+                await _restore(ctx, waiting, tree, record)
+            else:
+                _leave(ctx, waiting, record)
             raise
         waiting.pop(0)
     return notes
 
 
-def _cautioned(workspace: Workspace, guard: Guard, path: str) -> str | None:
-    """Like `_guarded`, without the guarded files of the check, which are compared by content."""
-    return None if guard.matches(path) else workspace.caution(Path(path))
+def _cautioned(ctx: RunContext, change: Change) -> bool:
+    """Return whether only a person may keep the change, except for guarded files, which are compared by content.
+
+    What bubblewrap mounted read-only cannot be a write of the command.
+    """
+    path, root = change.path, ctx.workspace.root
+    if ctx.guard.matches(path) or ctx.workspace.caution(Path(path)) is None:
+        return False
+    was_read_only = ctx.sandbox.kind == "bubblewrap" and change.kind != "added" and is_protected(root / path, root)
+    return not was_read_only or ctx.guarded.restores
 
 
 def _guarded(workspace: Workspace, guard: Guard, path: str) -> str | None:
@@ -170,8 +185,17 @@ async def _keep_or_restore(ctx: RunContext, change: Change, tree: str, command: 
     ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", record=with_waiting(record)))
     if ruling.approved:
         return []
+    if not ctx.guarded.restores and ruling.refused_by != "person":
+        return [f"{note} {ruling.note_for_model}" for note in _leave(ctx, [change], record)]
     notes = await _restore(ctx, [change], tree, record)
     return [f"{note} {ruling.note_for_model}" for note in notes]
+
+
+def _leave(ctx: RunContext, changes: Sequence[Change], record: Record) -> list[str]:
+    """Leave the protected files as they are, because the user may have changed them. Returns lines for the model."""
+    ctx.guarded.note_undecided(record, [change.path for change in changes])
+    why = {change.path: _guarded(ctx.workspace, ctx.guard, change.path) for change in changes}
+    return [f"`{path}` changed while a command ran ({reason}). It stays as it is." for path, reason in why.items()]
 
 
 async def _restore(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:

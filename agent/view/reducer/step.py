@@ -8,6 +8,7 @@ from ...protocol import (
     SHELL_CALL,
     CallAdmitted,
     ChangeCommitted,
+    ChangesUndecided,
     Charged,
     ContextTrimmed,
     Fault,
@@ -55,6 +56,7 @@ StepEvent = (
     | Snapshotted
     | GuardSealed
     | GuardApproved
+    | ChangesUndecided
     | ReasoningKept
     | ChangeCommitted
     | Prompted
@@ -173,6 +175,11 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case ChangeCommitted():
             text = f"committed as {event.commit[:_COMMIT]}" if event.commit else f"not committed: {event.why_not}"
             note(state, stamped, f"{event.path} {text}{f'; {event.note}' if event.note else ''}")
+        case ChangesUndecided(guarded=guarded, protected=protected):
+            paths = [*guarded, *protected]
+            text = f"changed while a command ran, stays until you decide: {', '.join(paths[:3])}"
+            more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+            note(state, stamped, text + more if paths else "no undecided change is left").detail = "\n".join(paths)
         case Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
             pass  # another event shows the change; only their maker can read the parts
         case Unknown():

@@ -28,7 +28,7 @@ async def test_after_kill_nine_in_a_command_resume_and_undo_bring_all_back(home:
     assert ran.exit_code == 0, ran
     assert changed_files(project) == ["NOTES.md", "calc/core.py", "done", "ran", "tests/test_core.py"]
     session = Session.attach(home.journals()[0])
-    session.put_without_runner(Undo(changes=2))
+    session.put_without_runner(Undo(changes=2, confirmed=["NOTES.md", "tests/test_core.py", "ran", "done"]))
     await _until(lambda: any(type(stamped.event).__name__ == "CommandTaken" for stamped in session.new_events()))
     session.close()
     assert changed_files(project) == ["calc/core.py"], "the edit before them stands"

@@ -13,7 +13,7 @@ from painted import painted, shows, until
 from rundry.agent import LoopKind, Session, Undo
 from rundry.tui.app import RundryApp
 from rundry.tui.run_controller import RunController
-from rundry.tui.screens.dialogs.undo import UndoScreen
+from rundry.tui.screens.dialogs.changes import ChangesScreen
 
 DONE = finish("all is well", "a.txt:1")
 
@@ -38,10 +38,8 @@ async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_
     app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None)
-        await pilot.press(*"/undo", "enter")
-        await shows(pilot, "undone: 1 change")
-        assert "2 files" in painted(app)
-        assert "noted the undo for the model" in painted(app)
+        await _undo_all(pilot, "/undo")
+        await shows(pilot, "noted the undo for the model")
         assert controller.status.phase == "ended"
     controller.link.close()
     assert (work / "b.txt").read_text() == "two\n" and not (work / "c.txt").exists()
@@ -53,7 +51,7 @@ async def test_the_panel_of_the_end_counts_the_files_that_an_undo_leaves_changed
     app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
         await shows(pilot, "3 files changed +")
-        await pilot.press(*"/undo", "enter")
+        await _undo_all(pilot, "/undo")
         await shows(pilot, "1 file changed +1 −1")
         assert "3 files changed +" not in painted(app)
         await pilot.press(*"/undo", "enter")
@@ -61,43 +59,50 @@ async def test_the_panel_of_the_end_counts_the_files_that_an_undo_leaves_changed
     controller.link.close()
 
 
-async def test_several_changes_are_named_first_and_only_y_after_that_does_it(ended):
+async def test_several_changes_with_a_command_are_shown_file_by_file_and_only_the_key_undoes(ended):
     work = Path(ended.spec.workspace)
     controller = RunController(Session.attach(ended.path))
     app = RundryApp(controller)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None)
         await pilot.press(*"/undo 5", "enter")
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
-        await pilot.pause()
-        _, asked, text = painted(app).partition("Undo 2 changes in 3 files?")
-        assert asked
-        assert text.index("echo 2 > b.txt; echo 3 > c.txt") < text.index("edit a.txt")
-        await pilot.press("x", "enter", "escape")
-        assert not isinstance(app.screen, UndoScreen)
-        assert (work / "a.txt").read_text() == "ONE\n"
-        await pilot.press(*"/undo step 1", "enter")
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
-        await pilot.pause()
-        assert "Restore the state before step 1: undo 2 changes in 3 files?" in painted(app)
-        await pilot.press("y")
-        await shows(pilot, "undone: back to before step 1")
+        await shows(pilot, "3 changed files")
+        assert all(name in painted(app) for name in ("a.txt", "b.txt", "c.txt"))
+        await pilot.press("u", "escape", "escape")
+        assert not isinstance(app.screen, ChangesScreen)
+        assert (work / "a.txt").read_text() == "ONE\n" and (work / "c.txt").exists()
+        await _undo_all(pilot, "/undo step 1")
+        await until(pilot, lambda: not (work / "c.txt").exists())
     controller.link.close()
-    assert (work / "a.txt").read_text() == "one\n" and not (work / "c.txt").exists()
+    assert (work / "a.txt").read_text() == "one\n" and (work / "b.txt").read_text() == "two\n"
 
 
-async def test_the_footer_offers_it_after_the_end_and_its_key_asks_first(ended):
+async def test_one_file_of_a_command_is_undone_and_the_other_stays(ended):
+    work = Path(ended.spec.workspace)
+    controller = RunController(Session.attach(ended.path))
+    app = RundryApp(controller)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: controller.state.outcome is not None)
+        await pilot.press(*"/undo", "enter")
+        await shows(pilot, "2 changed files")
+        await pilot.press("u", "u")
+        await until(pilot, lambda: (work / "b.txt").read_text() == "two\n")
+    controller.link.close()
+    assert (work / "c.txt").read_text() == "3\n" and (work / "a.txt").read_text() == "ONE\n"
+
+
+async def test_the_footer_offers_it_after_the_end_and_its_key_shows_the_files_first(ended):
+    work = Path(ended.spec.workspace)
     controller = RunController(Session.attach(ended.path))
     app = RundryApp(controller)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None and "F12 undo" in painted(app))
         await pilot.press("f12")
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
-        await pilot.pause()
-        assert "Undo 1 change in 2 files?" in painted(app)
-        await pilot.press("n")
-        assert not isinstance(app.screen, UndoScreen)
+        await shows(pilot, "2 changed files")
+        assert "b.txt" in painted(app) and "c.txt" in painted(app)
+        await pilot.press("escape")
     controller.link.close()
+    assert (work / "c.txt").exists()
 
 
 async def test_arguments_without_a_meaning_are_refused_with_a_reason(ended):
@@ -118,6 +123,15 @@ async def test_a_file_that_someone_changed_since_is_named_without_unfolding(ende
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: controller.state.outcome is not None)
         (Path(ended.spec.workspace) / "c.txt").write_text("mine\n")
-        await pilot.press(*"/undo", "enter")
+        await _undo_all(pilot, "/undo")
         await shows(pilot, "c.txt: not restored, because someone changed it since")
     controller.link.close()
+
+
+async def _undo_all(pilot, command: str) -> None:
+    """Undo each file that the dialog shows, and close it."""
+    await pilot.press(*command, "enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChangesScreen))
+    await pilot.pause()
+    await pilot.press("U", "U")
+    await pilot.press("escape", "escape")

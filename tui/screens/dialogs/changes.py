@@ -203,7 +203,7 @@ class ChangesScreen(ClosesOnce[None], ModalScreen[None]):
             return
         try:
             for each in chosen:
-                undo(Undo(path=each.path))
+                undo(Undo(path=each.path, confirmed=[each.path]))
         except RundryError as error:
             self._ask("", str(error))
             return

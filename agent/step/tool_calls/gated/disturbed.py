@@ -33,6 +33,6 @@ class Disturbed:
         if self._stamps is None:
             return []
         guarded = self._ctx.guarded
-        found = await guarded.tolerate_outputs(await guarded.differences(full=False))
+        found = await guarded.tolerate_outputs(await guarded.open_differences(full=False))
         differing = {*self._differing, *(one.path for one in found)}
         return sorted({*differing, *guarded.touched_since(self._stamps)})[:MOST]
