@@ -147,7 +147,7 @@ async def test_what_it_changes_is_its_own_change_told_apart_from_the_models_edit
         return Say(text="look")
 
     run.on("waiting", once_it_is_made, why="message")
-    run.on("waiting", Undo(), why="message", nth=2)
+    run.on("waiting", Undo(confirmed=["made.txt"]), why="message", nth=2)
     run.on("undone", STOP)
     outcome = await run.run(watched=True)
     by = [(e["path"], e["by"]) for e in run.of("file_changed")]

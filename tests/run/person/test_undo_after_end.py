@@ -94,7 +94,7 @@ async def test_in_the_middle_of_a_step_that_died_it_is_refused_until_the_run_is_
 
 async def test_an_undo_that_was_killed_half_way_is_done_again_and_told_once(driven, work):
     run = driven(sh("echo 1 > a.txt; echo 2 > b.txt; echo 3 > c.txt"), DONE)
-    run.on("run_ended", Undo()).on("undone", STOP)
+    run.on("run_ended", Undo(confirmed=["a.txt", "b.txt", "c.txt"])).on("undone", STOP)
     await run.run(watched=True, linger=True)
     killed = run.killed_at("file_changed", by="undo")
     (work / "a.txt").write_text("1\n")

@@ -6,11 +6,13 @@ import os
 import stat
 from pathlib import Path
 
+import msgspec
 from fakes.in_process.driven import Driven
 from fakes.turns import Turn, call, finish
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
+    FileChanged,
     Stamped,
     Stop,
     Undo,
@@ -28,11 +30,12 @@ def write(path: str, content: str) -> Turn:
 
 
 async def take_back(run: Driven, *commands: Undo) -> list[Stamped]:
-    """As a person does whose runner is gone; what the journal says of it."""
+    """As a person does whose runner is gone, and who confirms each file; what the journal says of it."""
     view = Journal.open(run.path)
     before = view.last_seq()
+    files = sorted({stamped.event.path for stamped in view.read() if isinstance(stamped.event, FileChanged)})
     for command in commands or (Undo(),):
-        view.inbox.put(command)
+        view.inbox.put(msgspec.structs.replace(command, confirmed=files))
     await handle_after_end(run.path)
     events = view.read(before)
     view.close()
