@@ -295,7 +295,9 @@ VERBS: Mapping[str, Verb] = {
         lambda given, _: [AddLens(name=_named(given)[0], prompt=_named(given)[1])],
         after_end=True,
     ),
-    "undo": Verb("[N | step N | file PATH...]", "undo the last change, the last N, back to a step, or of these files", _undo, after_end=True),
+    "undo": Verb(
+        "[N | step N | file PATH...]", "undo changes: the last N, since a step, or of files", _undo, after_end=True
+    ),
     "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }
