@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .model.litellm_use.credentials import refuse_missing_key
     from .model.naming import find_model
     from .protocol import *
+    from .protocol.text.counts import noun_for, plural
     from .protocol.tools.traits import TOOL_TRAITS
     from .reports.by_group import GroupSpend
     from .reports.by_hook import HookCount
@@ -114,7 +115,7 @@ if TYPE_CHECKING:
     from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps
-    from .view.reducer.numbers import clock, held_words, money, plural, short
+    from .view.reducer.numbers import clock, held_words, money, short
     from .view.reducer.shortening import shortening_lines, trim_words
     from .view.reducer.titles import (
         call_title,

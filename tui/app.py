@@ -46,12 +46,10 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
     """Textual app that shows one run."""
 
     TITLE = "rundry"
-    ENABLE_COMMAND_PALETTE = True
-    COMMAND_PALETTE_BINDING = "no-key-of-app"  # the main screen binds it, by the user's keys
+    ENABLE_COMMAND_PALETTE = False  # rundry has its own, see `action_command_palette`
     INLINE_PADDING = 0
     CSS: ClassVar[str] = """
     App { background: $background; }
-    CommandPalette { background: $background; }
     """
 
     def __init__(
@@ -128,9 +126,22 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         for name, takes, about in () if only_shows else screen.controller.extensions.user_commands():
             yield SystemCommand(f"/{name}", one_line(f"{takes}  {about}".strip()), _Fill(screen, f"/{name} "))
 
+    def action_command_palette(self) -> None:
+        """Open the palette, and run what is chosen there."""
+        from .pickers.commands import CommandPicker
+
+        commands = list(self.get_system_commands(self.screen))
+
+        def chosen(number: int | None) -> None:
+            if number is not None:
+                commands[number].callback()
+
+        if commands:
+            self.push_screen(CommandPicker(commands), chosen)
+
     def _about(self, action: Action) -> str:
         slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
-        return "   ".join(part for part in (keymap_of(self).shown(action.name), slash) if part)
+        return f"{keymap_of(self).shown(action.name):<5} {slash}".rstrip()
 
     def notify_user(self, phase: str) -> None:
         """Notify the user about something new that needs them, if they look elsewhere."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from rundry.agent import Background, clock, plural
+from rundry.agent import Background, clock
 
 from .text import one_line
 
@@ -22,7 +22,7 @@ def background_lines(running: Sequence[Background], now: float, width: int) -> l
     lines = [_line(job, now, width) for job in shown]
     if len(shown) < len(running):
         rest = running[len(shown) :]
-        lines.append(Content(_cut(f"and {plural(len(rest), 'more')[:-1]}: {', '.join(j.name for j in rest)}", width)))
+        lines.append(Content(_cut(f"and {len(rest)} more: {', '.join(j.name for j in rest)}", width)))
     return lines
 
 

@@ -42,7 +42,7 @@ def occasions(state: ViewState, phase: str) -> Iterator[Occasion]:
     if state.handoff is not None and state.waiting == "handoff":
         yield Occasion(f"handoff {state.handed_over_at}", "handoff", "needs you: hand-off")
     if state.outcome is not None:
-        words = f"ended: {state.outcome.reason.value}" + ("" if state.outcome.complete else ", not complete")
+        words = f"ended: {state.outcome.reason.words}" + ("" if state.outcome.complete else ", not complete")
         yield Occasion(f"end {state.outcome.steps} {state.outcome.seconds}", "end", words)
     elif state.loop is LoopKind.CHAT and state.waiting == "message" and state.step is not None:
         yield Occasion(f"turn {state.step}", "turn", "your turn")

@@ -22,6 +22,7 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
+from ..protocol.text.counts import plural
 from ..step.checks.guarded_check import TRIES
 from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
@@ -108,7 +109,7 @@ class FileScan:
             record(WorkFinished(kind=SCAN, about=SCAN, ok=False, new=tally.new, known=tally.known, interrupted=True))
             end = None if isinstance(how, PersonInterrupted) else no_room(self._ctx) or OUT_OF_TIME
             return WorkResult(work=work.work, exhausted=end, interrupted=end is None)
-        reason = f"{tally.checked:,} file{'' if tally.checked == 1 else 's'} checked, {tally.new + tally.known:,} fail"
+        reason = f"{plural(tally.checked, 'file')} checked, {tally.new + tally.known:,} fail"
         record(
             WorkFinished(
                 kind=SCAN,

@@ -21,6 +21,7 @@ from ..protocol import (
     WorkResult,
     WorkStarted,
 )
+from ..protocol.text.counts import plural
 from ..step.perform import perform
 from ..step.resources.activity import PersonInterrupted
 from .budget_check import OUT_OF_TIME, no_room
@@ -240,4 +241,4 @@ class Migrate:
 
 
 def _after(steps: int, why: str) -> str:
-    return f"after {steps} steps {why}"
+    return f"after {plural(steps, 'step')} {why}"

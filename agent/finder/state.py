@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ..protocol import Exhausted, FinderSpec, Work, WorkKind
+from ..protocol.text.counts import plural
 
 if TYPE_CHECKING:
     from ..facts.search.finder_facts import FinderFacts
@@ -95,9 +96,7 @@ class FinderState:
         facts = self.facts
         found: list[str] = []
         if facts.set_aside:
-            found.append(
-                f"{facts.set_aside:,} item{'s' if facts.set_aside > 1 else ''} failed permanently{self._named()}"
-            )
+            found.append(f"{plural(facts.set_aside, 'item')} failed permanently{self._named()}")
         found += [f"lens {name}: {why}" for name, why in facts.failed_lenses.items()]
         for lens in facts.lenses.values():
             if lens.missed and lens.name not in facts.failed_lenses:
@@ -107,7 +106,7 @@ class FinderState:
             found.append(f"{_leads(facts.queued)} not worked: {steps}")
         unjudged = facts.judging
         if unjudged:
-            found.append(f"{unjudged} finding{'s' if unjudged > 1 else ''} could not be judged")
+            found.append(f"{plural(unjudged, 'finding')} could not be judged")
         if facts.critic_failures > self.spec.retries:
             found.append("the critic could not be asked")
         return found
@@ -118,7 +117,7 @@ class FinderState:
 
 
 def _leads(count: int) -> str:
-    return f"{count:,} lead was" if count == 1 else f"{count:,} leads were"
+    return f"{plural(count, 'lead')} {'was' if count == 1 else 'were'}"
 
 
 def works(state: FinderState) -> list[Work]:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, FixSpec, Reason, Work, child_name
+from ..protocol.text.counts import plural
 from .shared.passes import budget_end
 
 if TYPE_CHECKING:
@@ -57,4 +58,4 @@ def _all_ended(spec: FixSpec, children: Children) -> Finish:
 
 
 def _findings(count: int) -> str:
-    return f"{count:,} finding{'' if count == 1 else 's'}"
+    return plural(count, "finding")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Budget, Decision, Finish, ImproveSpec, PassStarted, Reason, Work
+from ..protocol.text.counts import plural
 from .shared.continue_pass import continue_pass
 from .shared.pass_runs import are_too_small, decide_run, end_between
 from .shared.passes import BEGIN, MEASURE, budget_end, pass_facts
@@ -35,7 +36,7 @@ def decide(state: LoopState) -> Decision:
         return _not_measured(passing, spec)
     if passing.stale >= spec.patience:
         by = f" by more than {spec.min_delta:g}" if spec.min_delta else ""
-        detail = f"the best score has not improved{by} for {passing.stale} passes: best {passing.best:g}"
+        detail = f"the best score has not improved{by} for {plural(passing.stale, 'pass')}: best {passing.best:g}"
         detail = f"{detail}, at first {passing.scores[0].score:g}"
         if spec.pass_loop is not None and are_too_small(state, spec):
             return Finish(reason=Reason.BUDGET, detail=f"{detail}; the share of the budget of each was too small")
@@ -63,7 +64,7 @@ def _baseline(state: LoopState, spec: ImproveSpec) -> Decision:
 
 def _not_measured(passing: PassFacts, spec: ImproveSpec) -> Finish:
     """End the run with an error: without measurements the effect of changes is unknown, so it is not a plateau."""
-    why = f"the score could not be measured in {passing.unmeasured} passes in a row"
+    why = f"the score could not be measured in {plural(passing.unmeasured, 'pass')} in a row"
     last = passing.done[-1].why if passing.done else ""
     return Finish(reason=Reason.ERROR, detail=f"{why} (`{spec.score}`): {last}", retryable=True)
 

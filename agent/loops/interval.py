@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..protocol import Again, Decision, Finish, IntervalSpec, Reason, Sleeping, Wait, Work
+from ..protocol.text.counts import plural
 from .shared.continue_pass import continue_pass
 from .shared.passes import BEGIN, budget_end, pass_facts
 from .shared.state import LoopState, common_end, never_started
@@ -27,7 +28,7 @@ def decide(state: LoopState) -> Decision:
     if end := common_end(state) or budget_end(state):
         return end
     if passing.skipped >= SKIPS:
-        why = f"{passing.skipped} passes in a row were skipped"
+        why = f"{plural(passing.skipped, 'pass')} in a row were skipped"
         return Finish(reason=Reason.HANDOFF, detail=f"{why}: {passing.done[-1].why}")
     left = seconds_to_next(state, passing, spec)
     if left <= 0:

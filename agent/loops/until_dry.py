@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..finder.state import FinderState, works
 from ..protocol import Again, Decision, Finish, Reason, Wait, WorkResult
+from ..protocol.text.counts import plural
 from .shared.state import LoopState, handoff_with_suspects
 
 RECHECK_SECONDS = 5.0
@@ -58,11 +59,11 @@ def _ends(finder: FinderState, results: Sequence[WorkResult]) -> Finish | None:
 def _left(finder: FinderState) -> str:
     """Return how many items are left unworked, as a suffix; empty for a search without items."""
     left = 0 if finder.by_lenses and not finder.works_leads else finder.facts.queued + finder.facts.working
-    return f"; {left:,} item{'' if left == 1 else 's'} left" if left else ""
+    return f"; {plural(left, 'item')} left" if left else ""
 
 
 def _keys_seen(count: int) -> str:
-    return f"{count:,} key{'' if count == 1 else 's'} seen"
+    return f"{plural(count, 'key')} seen"
 
 
 def _dry(finder: FinderState) -> Finish:
@@ -72,16 +73,16 @@ def _dry(finder: FinderState) -> Finish:
         judged = f"; {facts.confirmed - facts.unverified} confirmed, {facts.refuted} refuted"
         found = f"{facts.unverified} found and not judged{judged if len(facts.findings) > facts.unverified else ''}"
     if finder.spec.traits.fetches_pages and facts.findings:
-        found = f"{_keys_seen(facts.seen)}, {facts.confirmed} dead link{'' if facts.confirmed == 1 else 's'}"
+        found = f"{_keys_seen(facts.seen)}, {plural(facts.confirmed, 'dead link')}"
     if finder.spec.check is not None:
         left = "nothing else that can be fixed" if facts.set_aside else "nothing left to do"
         how, found = f"a full scan found {left}: {facts.scanned}", f"{facts.done:,} done"
     elif facts.lenses:
         who = "every lens that works" if any(lens.failed for lens in facts.lenses.values()) else "every lens"
-        how = f"{facts.streak} passes in a row in which {who} ran found nothing new"
+        how = f"{plural(facts.streak, 'pass')} in a row in which {who} ran found nothing new"
     else:
         how = "the frontier is drained"
         if facts.forbidden:
-            how += f", except for {facts.forbidden:,} page{'s' * (facts.forbidden > 1)} that robots.txt forbids"
+            how += f", except for {plural(facts.forbidden, 'page')} that robots.txt forbids"
     detail = f"{how}; {found}"
     return Finish(reason=Reason.DRY, detail="; ".join([detail, *gaps]), complete=not gaps)

@@ -6,6 +6,8 @@ import math
 
 import msgspec
 
+from .text.counts import plural
+
 
 class LensCoverage(msgspec.Struct, frozen=True):
     """How many of the files in scope one lens read."""
@@ -55,6 +57,6 @@ def coverage_words(coverage: Coverage) -> str:
     """Describe the coverage: `14 of 20 files, 900 of 1,520 lines`, or without a scope only what was read."""
     files, lines = f"{coverage.files_read:,}", f"{coverage.lines_read:,}"
     if coverage.files is None or coverage.lines is None:
-        return f"{files} files, {lines} lines"
+        return f"{plural(coverage.files_read, 'file')}, {plural(coverage.lines_read, 'line')}"
     more = "" if coverage.all_counted else "more than "
-    return f"{files} of {more}{coverage.files:,} files, {lines} of {more}{coverage.lines:,} lines"
+    return f"{files} of {more}{plural(coverage.files, 'file')}, {lines} of {more}{plural(coverage.lines, 'line')}"

@@ -8,6 +8,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from .text.counts import plural
+
 EvidenceKind = Literal[
     "confirmed",  # in a clean checkout
     "counted",  # by counted tests
@@ -163,7 +165,7 @@ def _counted(evidence: Evidence) -> list[str]:
 
 
 def _tests(count: int | None) -> str:
-    return "1 test" if count == 1 else f"{count} tests"
+    return f"{count} tests" if count is None else plural(count, "test")
 
 
 def _listed(paths: list[str], most: int = 3) -> str:

@@ -44,6 +44,19 @@ class Reason(StrEnum):
     ERROR = "error"
     """The model or the program failed permanently."""
 
+    @property
+    def words(self) -> str:
+        """The reason as people read it."""
+        match self:
+            case Reason.USER:
+                return "stopped"
+            case Reason.HANDOFF:
+                return "hand-off"
+            case Reason.TOOL_ERRORS:
+                return "tool errors"
+            case _:
+                return self.value
+
 
 ALWAYS_COMPLETE = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU})
 """With these reasons the work is always complete. With `dry` it can be; with all others it never is."""

@@ -14,6 +14,7 @@ import msgspec
 from ..facts.common.spending import ModelUsage
 from ..facts.search.search_result import SearchResult
 from ..protocol import EVIDENCE_KINDS, EvidenceKind, Held, JournalError, StallKind
+from ..protocol.text.counts import plural
 from .by_group import GroupSpend, Part, by_day, by_loop
 from .by_hook import HookCount, by_hook
 from .listing.index import RunsFolder
@@ -270,15 +271,12 @@ def _models(runs: Sequence[_Run]) -> list[ModelSpend]:
     return sorted(found, key=lambda each: (-(each.usd or 0.0), -each.tokens_in, each.model))
 
 
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
-
-
 def _advice(limit: str, runs: Sequence[_Run]) -> Advice:
     having: Mapping[str, float] = {run.line.run_id: share for run in runs if (share := run.share(limit)) is not None}
     ended_on = sum(1 for run in runs if run.tally.limit == limit)
     if len(having) < ENOUGH:
-        return Advice(limit=limit, verdict="unknown", why=f"{_runs(len(having))} had this limit: too few for advice")
+        why = f"{plural(len(having), 'run')} had this limit: too few for advice"
+        return Advice(limit=limit, verdict="unknown", why=why)
     if ended_on / len(having) >= TIGHT:
         why = (
             f"{ended_on} of {len(having)} runs ended on it; the median run used {quantile([*having.values()], 0.5):.0%}"

@@ -11,6 +11,7 @@ from functools import cache
 from math import inf
 
 from ..protocol import UserError
+from ..protocol.text.counts import plural
 
 OVER_QUOTA = "over quota"
 """The summary of the result of a call that a quota refused."""
@@ -104,5 +105,5 @@ class Quotas:
         rates = self._rates()
         for tool, refused in self._refused.items():
             if refused >= _IN_A_ROW and tool in rates:
-                return f"quota: {tool} {read_quota(rates[tool]).text}, refused in {refused} steps in a row"
+                return f"quota: {tool} {read_quota(rates[tool]).text}, refused in {plural(refused, 'step')} in a row"
         return None

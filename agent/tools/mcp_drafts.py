@@ -10,6 +10,7 @@ import msgspec
 from ..gate.draft import McpDraft
 from ..mcp.failed import McpFailed
 from ..mcp.listing import McpTool
+from ..protocol.text.counts import plural
 from .result import ToolResult, failure
 from .text import head_and_tail, lines_of, plain
 
@@ -60,7 +61,7 @@ def _result(done: CallText, ctx: ToolContext) -> ToolResult:
     whole = done.text.encode("utf-8", "replace")
     text = plain(whole)
     lines = len(lines_of(text))
-    summary = f"{lines} line{'' if lines == 1 else 's'}" if done.ok else "error"
+    summary = plural(lines, "line") if done.ok else "error"
     start, end, left_out = head_and_tail(text, ctx.limit)
     if not text.strip():
         return ToolResult(ok=done.ok, text="The tool returned nothing.", summary="nothing" if done.ok else "error")

@@ -30,11 +30,6 @@ def shortened(line: str) -> str:
     return f"{line[:_LONGEST_LINE]} [cut: the line has {len(line):,} characters]"
 
 
-def counted(number: int, noun: str) -> str:
-    """Format a count with its noun: `1 line`, `1,200 lines`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def fitting(lines: Sequence[str], limit: int) -> int:
     """Count the lines that fit into `limit` characters; at least one."""
     used = 0

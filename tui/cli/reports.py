@@ -81,7 +81,7 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool, htm
         return _write_page(told, html)
     damaged = f", {told.unreadable - told.newer} damaged" if told.unreadable > told.newer else ""
     newer = f", {told.newer} of a newer rundry" if told.newer else ""
-    _say(f"{plural(told.runs, 'run')} in {days:g} days{damaged}{newer}")
+    _say(f"{plural(told.runs, 'run')} in {plural(days, 'day')}{damaged}{newer}")
     if told.runs:
         _say(summary(told))
         if words := held_words(told.held):

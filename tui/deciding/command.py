@@ -17,6 +17,7 @@ from rundry.agent import (
     SuspectResult,
     UserError,
     holder,
+    plural,
     refresh_proposals,
     run_state,
     suspect_result,
@@ -159,5 +160,6 @@ def _hunks(given: str | None, count: int) -> list[int] | None:
         return None
     words = [word.strip() for word in given.split(",")]
     if not all(word.isdecimal() and 1 <= int(word) <= count for word in words):
-        raise UserError(f"--hunks {given!r}: this proposal has {count} hunks; name them like 1,{max(count, 1)}")
+        hunks = plural(count, "hunk")
+        raise UserError(f"--hunks {given!r}: this proposal has {hunks}; name them like 1,{max(count, 1)}")
     return sorted({int(word) - 1 for word in words})

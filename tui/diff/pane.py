@@ -125,13 +125,13 @@ class DiffPane(LineView):
         return _CHOSEN_SPLIT.get(self.owner, self.size.width >= SPLIT_FROM and not is_one_sided)
 
     def mark_hunk(self, hunk: int, mark: HunkMark | None) -> None:
-        """Draw `◉` or `○` before a hunk's name, or nothing."""
+        """Draw `◉` or `○` before a hunk's name, or nothing. A skipped hunk is drawn dim."""
         if mark is None:
             self._view.marks.pop(hunk, None)
         else:
             self._view.marks[hunk] = mark
         if 0 <= hunk < len(self.hunks):
-            self.redraw(self.hunks[hunk].row)
+            self.forget(self.hunks[hunk].row)
             self.repaint()
             self.refresh_row(0)  # its title may cover it
 

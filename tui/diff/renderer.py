@@ -87,7 +87,7 @@ class DiffRenderer:
 
     def _line(self, index: int, row: Row, options: RenderOptions) -> list[tuple[Callable[[], Lines], int]]:
         numbers = f" {row.old or '':>{self.digits}} {row.new or '':>{self.digits}} "
-        column = self._column(index, row, numbers, options.width, options.palette, gap=" ")
+        column = self._column(index, row, numbers, options.width, options, gap=" ")
         each = column.guess // column.parts
         return [(partial(column.draw, part), each) for part in range(column.parts)]
 
@@ -105,20 +105,25 @@ class DiffRenderer:
 
     def _pair(self, old: int | None, new: int | None, options: RenderOptions) -> list[tuple[Callable[[], Lines], int]]:
         half = (options.width - 1) // 2
-        left = self._half(old, half, options.palette, is_old=True)
-        right = self._half(new, options.width - 1 - half, options.palette, is_old=False)
+        left = self._half(old, half, options, is_old=True)
+        right = self._half(new, options.width - 1 - half, options, is_old=False)
         divider = ("│", options.palette.rule)
         count, each = max(left.parts, right.parts), max(left.guess // left.parts, right.guess // right.parts)
         return [(partial(beside, left, right, part, divider), each) for part in range(count)]
 
-    def _half(self, index: int | None, width: int, palette: Palette, *, is_old: bool) -> Column:
+    def _half(self, index: int | None, width: int, options: RenderOptions, *, is_old: bool) -> Column:
         if index is None:
             return Column([], list[Run], 0, width)
         row = self.diff.rows[index]
-        return self._column(index, row, f" {row.old if is_old else row.new:>{self.digits}} ", width, palette, gap="")
+        return self._column(index, row, f" {row.old if is_old else row.new:>{self.digits}} ", width, options, gap="")
 
-    def _column(self, index: int, row: Row, numbers: str, width: int, palette: Palette, *, gap: str) -> Column:
+    def _column(self, index: int, row: Row, numbers: str, width: int, options: RenderOptions, *, gap: str) -> Column:
+        palette, mark = options.palette, options.marks.get(row.hunk)
         sign, ground = _signs(row.kind, palette)
+        if mark is not None and not mark.taken:  # it will not be written
+            pale = [(numbers, palette.faint), (f"{sign[0]} {gap}", palette.faint)]
+            text = marked(show(row.text), palette.dim, palette.mark)
+            return Column(pale, lambda: text, len(row.text), width)
         head = [(numbers, palette.faint if row.kind == " " else sign[1]), (f"{sign[0]} {gap}", sign[1])]
         size = len(row.text) if len(row.text) <= _SHORT else len(show(row.text))
         return Column(head, partial(self._text, index, row, palette), size, width, ground)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rundry.agent import FREE, Candidate, KeyMissing, ModelSpec, Price, RunLine, Survey, candidates, clock, short
+from rundry.agent import FREE, Candidate, KeyMissing, ModelSpec, Price, RunLine, Survey, candidates, short
+
+from ..ages import age_words
 
 MOST_MODELS = 5
 """Models listed on the first screen; the picker has all of them."""
@@ -141,15 +142,10 @@ def continue_section(runs: Sequence[RunLine], now: float, key: str, more_key: st
     if not runs:
         return None
     newest = runs[0]
-    ended = newest.reason.value if newest.reason is not None else newest.state
-    ago = f"{clock(max(0.0, now - newest.started))} ago" if now - newest.started < 86_400 else _day(newest.started)
-    row = Row(Continue(newest.run_id), newest.task, (ended, ago), key)
+    ended = newest.reason.words if newest.reason is not None else newest.state
+    row = Row(Continue(newest.run_id), newest.task, (ended, age_words(newest.started, now)), key)
     more = f"{len(runs) - 1} more: {more_key}" if len(runs) > 1 else ""
     return Section("Continue", [row], more)
-
-
-def _day(started: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(started))
 
 
 def task_section(workspace: Path) -> Section:

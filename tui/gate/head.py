@@ -89,7 +89,7 @@ def _about(review: Review, shown: Shown, pane: DiffPane | None, *, editing: bool
     if review.pending.edited is not None and diff is not None:
         new = "new file  " * (shown.proposal.before is None)
         return new + counted(len(diff.hunks), diff.added, diff.removed)
-    return about(shown.proposal)
+    return about(shown.proposal, len(diff.hunks) if diff is not None and review.pending.cuts else None)
 
 
 def _left(shown: Shown, about: str) -> Content:

@@ -40,11 +40,11 @@ def name(proposal: ProposalOpened) -> str:
     return f"{_who(proposal)}{verb} {path_line(proposal.path)}"
 
 
-def about(proposal: ProposalOpened) -> str:
-    """Return `3 hunks  +12 −4`, or where a command runs."""
+def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
+    """Return `3 hunks  +12 −4`, or where a command runs. `hunks`: the number after splits, if it differs."""
     if proposal.path is not None:
         is_new = proposal.before is None and proposal.after is not None
-        what = counted(proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
+        what = counted(hunks or proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
         return f"new file  {what}" if is_new else what if proposal.hunks else ""
     if proposal.server is not None:
         return ""
@@ -211,7 +211,7 @@ def shorter(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def asking(hunk: str | None) -> list[tuple[str, str]]:
     """Return the keys while a reason is typed: for the hunk with this name, or for the whole answer."""
-    what = "keep this as the reason" if hunk is None else f'keep this as why "{one_line(hunk)}" is skipped'
+    what = "keep as the reason" if hunk is None else f'keep as the reason to skip "{one_line(hunk)}"'
     return [("⏎", what), ("esc", "go back")]
 
 

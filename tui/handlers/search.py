@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import JudgeVerdict, RundryError
+from rundry.agent import JudgeVerdict, RundryError, plural
 
 from ..board.panel import NO_FINDING, NO_LIST
 from ..board.rows.excerpt import cited_file, excerpt
@@ -119,7 +119,7 @@ class SearchHandlers:
             self._prompt.tell("no row is selected")
             return
         self._services.copy(text)
-        self._prompt.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
+        self._prompt.tell(f"copied {plural(len(text), 'character')}, if the terminal allows it (OSC 52)")
 
     def _open_place(self, _argument: str) -> None:
         self._require_search()

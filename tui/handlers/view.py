@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rundry.agent import plural
+
 from ..actions.lookup import actions_of
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class ViewHandlers:
             self._prompt.tell("nothing to copy yet")
             return
         self._services.copy(text)
-        self._prompt.tell(f"copied {len(text)} characters, if the terminal allows it (OSC 52)")
+        self._prompt.tell(f"copied {plural(len(text), 'character')}, if the terminal allows it (OSC 52)")
 
     def _last_answer(self) -> str:
         """Return the model's newest text without any formatting."""

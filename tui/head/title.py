@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rundry.agent import plural
+
 from .meters import NO_MODEL, Piece
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
     if "loop" in shown and state.loop is not None:
         words = [Piece(state.loop.value.replace("-", " "), "loop")]
         if state.search is not None and state.finder is not None and state.finder.lenses:
-            words.append(Piece(f"  {_passes(state.search.dry_passes)}", "goal"))
+            words.append(Piece(f"  {plural(state.search.dry_passes, 'pass')}", "goal"))
         if "goal" in shown and state.goals:
             words += [Piece("  ", "gap"), Piece(_cut(state.goals[0], 32), "goal")]
         parts.append(words)
@@ -108,7 +110,3 @@ def _held(state: ViewState, *, whole: bool) -> Piece | None:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _passes(count: int) -> str:
-    return "1 pass" if count == 1 else f"{count} passes"

@@ -37,10 +37,10 @@ _COMMAND = "rundry "
 def outcome_line(ended: RunEnded | Outcome) -> str:
     """Return the last line of a run, for example `-> done after 3 steps: check passed`."""
     gap = "" if ended.complete else " (not complete)"
-    after = _passes(ended.passes) if ended.reason is Reason.DRY else plural(ended.steps, "step")
+    after = plural(ended.passes, "pass") if ended.reason is Reason.DRY else plural(ended.steps, "step")
     if void := void_words(ended):
-        return f"-> void: {void}; it was {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
-    return f"-> {ended.reason.value} after {after}: {one_line(ended.detail)}{gap}"
+        return f"-> void: {void}; it was {ended.reason.words} after {after}: {one_line(ended.detail)}{gap}"
+    return f"-> {ended.reason.words} after {after}: {one_line(ended.detail)}{gap}"
 
 
 def end_line(ended: RunEnded | Outcome) -> str:
@@ -66,10 +66,6 @@ def search_lines(ended: RunEnded, found: int) -> list[str]:
 def model_words(name: str) -> str:
     """Return the name of the model for a person."""
     return "no model" if name == "none" else name
-
-
-def _passes(count: int) -> str:
-    return f"{count:,} pass{'' if count == 1 else 'es'}"
 
 
 def block_words(block: Block) -> str:

@@ -288,7 +288,7 @@ def _notes(event: object) -> Iterator[str]:
         case ChildWaiting():
             yield f"run {event.number}  waits for you: rundry watch {event.run_id}"
         case ChildFinished():
-            yield f"run {event.number}  {event.reason.value}: {event.detail}"
+            yield f"run {event.number}  {event.reason.words}: {event.detail}"
             yield from (f"run {event.number}  {words}" for words in new_words(event))
         case McpServerChanged() if event.state != "ready" or event.detail:
             yield f"MCP server {event.name}: {event.state}{f', {event.detail}' if event.detail else ''}"

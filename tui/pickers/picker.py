@@ -45,6 +45,8 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
 
     title_text = ""
     hint = ""
+    app_leaves = False
+    """The key that leaves goes to the app, which closes the dialog and counts it as the first of two."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,6 +129,8 @@ class Picker(ClosesOnce[Value | None], ModalScreen[Value | None], Generic[Value]
     def on_key(self, event: events.Key) -> None:
         """Move the mark, or close."""
         keymap = keymap_of(self)
+        if self.app_leaves and keymap.action_of(event.key, "main") == "copy_or_leave":
+            return
         if keymap.closes(event.key):
             self.dismiss(None)
         elif self.list.press(event.key):

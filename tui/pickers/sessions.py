@@ -10,8 +10,9 @@ from typing import Literal
 
 from textual.content import Content
 
-from rundry.agent import RundryError, RunLine, clock, delete_run, plural
+from rundry.agent import RundryError, RunLine, delete_run, plural
 
+from ..ages import age_words
 from ..keyboard.screen_keymap import keymap_of
 from ..text import one_line
 from .picker import Picker
@@ -58,7 +59,7 @@ class SessionPicker(Picker[RunLine]):
         cost = "$?" if run.usd is None else f"{run.usd:.2f}"
         return Content.assemble(
             (state_of(run).ljust(STATE), _style(run)),
-            (_age(run.started).rjust(AGE), "$dim"),
+            (age_words(run.started, time.time()).rjust(AGE), "$dim"),
             (cost.rjust(COST), "$dim"),
             *((one_line(each), "$dim") for each in where),
             "  ",
@@ -145,7 +146,7 @@ def state_of(run: RunLine) -> str:
     """Return `done`, `budget` and so on for an ended run, `void` after an undo; else its state."""
     if run.undone_since:
         return "void"
-    return run.reason.value if run.reason is not None and run.state == "ended" else run.state
+    return run.reason.words if run.reason is not None and run.state == "ended" else run.state
 
 
 def _style(run: RunLine) -> str:
@@ -154,13 +155,6 @@ def _style(run: RunLine) -> str:
     if run.complete:
         return "$verdict-good"
     return "$verdict-bad" if run.is_unreadable else "$foreground"
-
-
-def _age(started: float) -> str:
-    seconds = max(0.0, time.time() - started)
-    if seconds < 86_400:
-        return f"{clock(seconds)} ago"
-    return time.strftime("%Y-%m-%d", time.localtime(started))
 
 
 def _searched(run: RunLine) -> str:

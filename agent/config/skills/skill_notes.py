@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ...protocol.text.counts import plural
+
 _MOST_REASONS = 3
 HOW_TO_TRUST = "--trust: for this call, /trust: from now on"
 
@@ -33,13 +35,9 @@ def unused_notes(what: str, found: Sequence[FoundItem]) -> list[str]:
     waiting = [one for one in found if not one.problem and not one.trusted]
     broken = [one for one in found if one.problem]
     notes = (
-        [f"ignored {_count(len(waiting), what)} of this folder: not trusted yet ({HOW_TO_TRUST})"] if waiting else []
+        [f"ignored {plural(len(waiting), what)} of this folder: not trusted yet ({HOW_TO_TRUST})"] if waiting else []
     )
     notes += [f"ignored the {what} {one.place}: {one.problem}" for one in broken[:_MOST_REASONS]]
     if len(broken) > _MOST_REASONS:
-        notes.append(f"ignored {_count(len(broken) - _MOST_REASONS, f'more {what}')}: `rundry skills` lists them")
+        notes.append(f"ignored {plural(len(broken) - _MOST_REASONS, f'more {what}')}: `rundry skills` lists them")
     return notes
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -39,4 +39,4 @@ def void_words(ended: RunEnded | Outcome) -> str:
 
 def end_word(ended: RunEnded | Outcome) -> str:
     """Return the reason as lists and panels show it: `void` after an undo."""
-    return "void" if ended.undone_since else ended.reason.value
+    return "void" if ended.undone_since else ended.reason.words

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...facts.search.item_counts import FORBIDDEN_PAGE
+from ...protocol.text.counts import plural
 from ...system.tls import tls
 from ...web.markup import SMALL, UnreadablePage
 from ...web.requests import bounded_body, content_type, decode_page, is_html, open_session, retry_after, status_text
@@ -172,7 +173,7 @@ class Crawler:
             links = links_of(page, url)
         found = self._scope.sort(links)
         notes = [
-            f"{len(found.inside)} links" if len(found.inside) != 1 else "1 link",
+            plural(len(found.inside), "link"),
             *([f"{found.elsewhere} on other hosts"] if found.elsewhere else []),
             *([f"{found.left_out} excluded"] if found.left_out else []),
             *([] if whole else [f"only the first {PAGE // 1_000_000} MB were read"]),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from ...protocol.text.counts import plural
+
 if TYPE_CHECKING:
     from ...facts.search.finder_facts import FinderFacts
     from ...facts.search.finding import Finding, LensFacts
@@ -93,7 +95,9 @@ def critic_system(task: str, workspace: str) -> str:
 
 def critic_prompt(facts: FinderFacts) -> str:
     """Return what the critic gets to see of the search."""
-    lenses = [f"{lens.name} ({lens.passes} passes, {lens.new} new): {lens.prompt}" for lens in facts.lenses.values()]
+    lenses = [
+        f"{lens.name} ({plural(lens.passes, 'pass')}, {lens.new} new): {lens.prompt}" for lens in facts.lenses.values()
+    ]
     found = [f"[{f.verdict or 'not judged'}] {f.title} ({f.evidence})" for f in facts.findings.values()]
     return "\n\n".join(part for part in (_newest("Lenses", lenses), _newest("Findings", found)) if part)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...protocol import Exhausted, Finish, Reason, WorkKind
+from ...protocol.text.counts import plural
 from ...stops.budget import admit
 from ...stops.margin import Margin
 from ...stops.reserve import Reserve
@@ -31,7 +32,7 @@ def pass_facts(state: LoopState) -> PassFacts:
 
 def steps_used(cap: int) -> str:
     """Return the reason for the end of a pass or a try that reached its limit of steps."""
-    return f"it used its {cap} steps"
+    return f"it used its {plural(cap, 'step')}"
 
 
 def budget_end(state: LoopState) -> Finish | None:

@@ -275,7 +275,7 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             ctx.gate.cancel_all("the person interrupted the step")
             return None if ctx.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
-            run.requests.ask_to_stop(how, f"{_who(command.by)} stopped it")
+            run.requests.ask_to_stop(how, f"{'you' if command.by == PERSON else command.by} stopped it")
     return None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import DependenciesFound, DependenciesRecorded, DependencyFolder
+from ...protocol.text.counts import plural
 from ...workspace.checkout.folders import FolderKind, dependency_folders
 from ...workspace.checkout.manifest import Manifest, TooManyFiles, compare, record
 from .checkout_failed import CheckoutFailed
@@ -116,7 +117,7 @@ def _compared(journal: Journal, folder: DependencyFolder, place: Path, kind: Fol
     except OSError as error:
         raise CheckoutFailed(f"{error.filename} cannot be read: {error.strerror}") from error
     if found.files:
-        count = f"{len(found.files)} file{'' if len(found.files) == 1 else 's'}"
+        count = plural(len(found.files), "file")
         raise CheckoutFailed(f"{folder.path} changed since the start ({count}: {_few(found.files)})")
     caches = [name for name in (*kind.caches, *found.byte_code) if (place / name).is_dir()]
     return [f"{folder.path}/{name}" for name in caches]

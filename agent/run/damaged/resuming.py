@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from ...protocol import Charged, Prompted, RunResumed
+from ...protocol.text.counts import plural
 from ...workspace.errors import PathRefused, SnapshotDamaged
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def settle_spend(facts: RunFacts, events: Recorder, damage: Damage, notes: list[
             )
     if facts.finder is not None:  # each item has its own conversation
         return
-    lost = f"lost its newest {damage.missing} events" if damage.missing else "some of its events cannot be read"
+    newest = f"lost its newest {plural(damage.missing, 'event')}"
+    lost = newest if damage.missing else "some of its events cannot be read"
     events.record(Prompted(kind="note", text="\n".join([_NOTE.format(lost=lost), *notes])))
 
 

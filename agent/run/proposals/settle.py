@@ -22,6 +22,7 @@ from ...protocol import (
     ToolFinished,
     WorkResult,
 )
+from ...protocol.text.counts import plural
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.command_changes import check_lost_command
@@ -215,7 +216,9 @@ def _note(facts: RunFacts, call: ToolCall) -> str:
     decided = facts.requests.decisions.get(call.call_id)
     if decided is None or decided.by == "policy":
         return ""
-    lines = [f"the person accepted {decided.taken} hunks of your change."] if decided.decision == "part" else []
+    lines: list[str] = []
+    if decided.decision == "part":
+        lines.append(f"the person accepted {plural(decided.taken or 0, 'hunk')} of your change.")
     if decided.after is not None and decided.decision == "approve":
         lines.append("the person changed your text before approving it.")
     lines += [f"Hunk {i + 1} was skipped because: {why}" for i, why in sorted(decided.left.items())]

@@ -85,7 +85,7 @@ def refuse_unpriced(spec: RunSpec, model: Model) -> None:
 
 def loading(spec: ModelSpec) -> str:
     """Return the line to show while litellm is imported."""
-    return f"loading litellm for {spec.name}: about 3 s"
+    return f"loading litellm for {spec.name}"
 
 
 async def _open(spec: RunSpec, process: ProcessContext) -> Model:

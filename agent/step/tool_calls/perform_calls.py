@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
+from ...protocol.text.counts import plural
 from ...protocol.tools.traits import ending_tool, traits_of
 from ...stops.finish import reject_finish
 from ...stops.quota import OVER_QUOTA
@@ -233,7 +234,7 @@ async def _stop_command(tools: ToolContext, background: Background, one: ParsedC
 def _keep_plan(tools: ToolContext, one: ParsedCall, record: Record) -> ToolResult:
     lines = tools.plan(one.parsed.arguments)
     record(PlanChanged(lines=lines))
-    return ToolResult(ok=True, text="the plan is kept", summary=f"{len(lines)} lines")
+    return ToolResult(ok=True, text="the plan is kept", summary=plural(len(lines), "line"))
 
 
 def _end_work(one: ParsedCall, outcome: CallResults) -> ToolResult:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...protocol.text.counts import plural
+
 if TYPE_CHECKING:
     from .counted import Counted
 
@@ -50,10 +52,10 @@ def _missing(before: Counted, now: Counted) -> Suspicion | None:
     if before.is_named and now.is_named:
         missing = sorted(set(before.names) - set(now.names))
         unit = "test" if before.ran is not None else "package"
-        return Suspicion(f"{_plural(len(missing), unit)} that ran before did not run", missing) if missing else None
+        return Suspicion(f"{plural(len(missing), unit)} that ran before did not run", missing) if missing else None
     if before.ran is not None and (now.ran or 0) < before.ran:
         named = sorted(set(before.names) - set(now.names)) if now.is_named else []
-        return Suspicion(f"{_plural(now.ran or 0, 'test')} ran, and {before.ran} before", named)
+        return Suspicion(f"{plural(now.ran or 0, 'test')} ran, and {before.ran} before", named)
     if before.shown and before.shown >= (before.ran or 0) and now.shown is not None and 2 * now.shown < (now.ran or 0):
         return Suspicion(f"it printed a summary of {now.ran} tests without their results")
     return None
@@ -65,11 +67,7 @@ def _names(before: Counted) -> list[str]:
 
 def _ran(counted: Counted) -> str:
     if counted.ran is None:
-        return f"{_plural(len(counted.names), 'package')} ran"
+        return f"{plural(len(counted.names), 'package')} ran"
     if not counted.ran:
         return "the tests could not be loaded" if counted.broken or counted.failing else "none ran"
-    return f"{_plural(counted.ran, 'test')} ran"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+    return f"{plural(counted.ran, 'test')} ran"

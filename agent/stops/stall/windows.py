@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...protocol.text.counts import plural
 from .entries import Entry, Poll, Symptom, count_in_a_row, distinct_calls, entry_of, entry_of_plans
 from .repetition import find_repetition
 from .signature import canonical, digest, readable, shortened, without_volatile
@@ -194,9 +195,10 @@ class Windows:
         yield from self._cycles()
         yield from self._text_symptoms()
         if self.score_rounds >= SCORE_ROUNDS:
-            yield Symptom("stagnation", "score", f"the score is still {self.score:g} after {self.score_rounds} changes")
+            changes = plural(self.score_rounds, "change")
+            yield Symptom("stagnation", "score", f"the score is still {self.score:g} after {changes}")
         if self.without_fact >= max(WITHOUT_FACT, self.window):
-            yield Symptom("stagnation", "facts", f"{self.without_fact} steps without a new result")
+            yield Symptom("stagnation", "facts", f"{plural(self.without_fact, 'step')} without a new result")
 
     def _almost_full(self) -> Iterator[Symptom]:
         yield from self._refusals(REFUSED - 1, full=False)

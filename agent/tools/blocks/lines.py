@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
+from ...protocol.text.counts import plural
 from ..text import LINE
 
 BLANK = " \t"
@@ -105,4 +106,4 @@ def indent_text(white: str) -> str:
     if not white:
         return "no indentation"
     names = [(white.count(" "), "space"), (white.count("\t"), "tab")]
-    return " and ".join(f"{count} {name}{'s' if count > 1 else ''}" for count, name in names if count)
+    return " and ".join(plural(count, name) for count, name in names if count)

@@ -10,10 +10,11 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from ...protocol.text.counts import plural
 from ...workspace.errors import PathRefused, UnreadableFile
 from ...workspace.files.states import FileState, read_state
 from ..result import ToolResult, failure
-from ..text import counted, fitting
+from ..text import fitting
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -70,7 +71,7 @@ def list_files(args: ListFiles, ctx: ToolContext) -> ToolResult:
     count = min(_MOST_FILES, fitting(found, ctx.limit))
     total = f"{len(found):,}" if complete else f"more than {len(found):,}"
     rest = [f"[{count} of {total} files; narrow it with path or pattern]"] if count < len(found) else []
-    return ToolResult(ok=True, text="\n".join([*found[:count], *rest]), summary=counted(len(found), "file"))
+    return ToolResult(ok=True, text="\n".join([*found[:count], *rest]), summary=plural(len(found), "file"))
 
 
 def _found(folder: str, pattern: str | None, ctx: ToolContext) -> tuple[list[str], bool]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...protocol import SKILL
+from ...protocol.text.counts import plural
 from ..context import OUTPUT, ToolContext
 from ..result import ToolResult, failure
-from ..text import counted, fitting, lines_of, numbered, plain
+from ..text import fitting, lines_of, numbered, plain
 from .files import existing
 from .skills import read_skill
 
@@ -49,4 +50,4 @@ def _lines(args: ReadFile, text: str, ctx: ToolContext) -> ToolResult:
     last = start + count - 1
     head = f"{args.path}, lines {start} to {last} of {len(lines)}:" if count < len(lines) else f"{args.path}:"
     rest = [f"[continue with start_line={last + 1}]"] if last < end else []
-    return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=counted(count, "line"))
+    return ToolResult(ok=True, text="\n".join([head, *shown[:count], *rest]), summary=plural(count, "line"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...protocol.text.counts import plural
 from ...system.programs import find_program
 from ...workspace.errors import PathRefused
 from ...workspace.files.temporary import TEMPORARY_FILES
@@ -110,8 +111,7 @@ def _answer(args: Search, done: Finished, note: str, ctx: ToolContext) -> ToolRe
     if count < len(hits) or done.dropped:
         total = f"{len(hits):,}" if len(hits) <= _MOST and not done.dropped else "many"
         notes.append(f"[{count} of {total} matches; narrow it with path or a longer pattern]")
-    matches = "match" if len(hits) == 1 else "matches"
-    return ToolResult(ok=True, text="\n".join([*hits[:count], *notes]), summary=f"{len(hits):,} {matches}")
+    return ToolResult(ok=True, text="\n".join([*hits[:count], *notes]), summary=plural(len(hits), "match"))
 
 
 def _hits(lines: Sequence[str], ctx: ToolContext) -> tuple[list[str], int]:

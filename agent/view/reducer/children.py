@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import ChildFinished, ChildSpent, ChildStarted, ChildWaiting, Stamped
+from ...protocol.text.counts import plural
 from .blocks import add, touch
-from .numbers import money, plural
+from .numbers import money
 
 if TYPE_CHECKING:
     from ..state import ViewState
@@ -72,9 +73,9 @@ def _finished(state: ViewState, stamped: Stamped, event: ChildFinished) -> None:
     block.status = "passed" if event.complete else "failed"
     usd = None if child.spent.unpriced else child.spent.usd
     cost = "$?" if usd is None else f"${money(usd)}"
-    block.right = f"{event.reason.value}, {plural(child.spent.steps, 'step')}, {cost}"
+    block.right = f"{event.reason.words}, {plural(child.spent.steps, 'step')}, {cost}"
     block.open = False
     block.seconds = max(0.0, stamped.at - child.started)
     block.detail = "\n".join([event.detail, *new_words(event), f"rundry watch {event.run_id}"])
     if event.new is not None:
-        block.right = f"{event.reason.value}, {len(event.new)} new, {cost}"
+        block.right = f"{event.reason.words}, {len(event.new)} new, {cost}"

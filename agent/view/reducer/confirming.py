@@ -15,8 +15,8 @@ from ...protocol import (
     Stamped,
     confirmation_words,
 )
+from ...protocol.text.counts import plural
 from .blocks import add, note, touch
-from .numbers import plural
 
 if TYPE_CHECKING:
     from ..block import BlockStatus

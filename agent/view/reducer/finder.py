@@ -36,8 +36,8 @@ from ...protocol import (
     WorkStarted,
     tree_and_key,
 )
+from ...protocol.text.counts import plural
 from .blocks import note
-from .numbers import plural
 from .titles import call_title
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from ...protocol import (
     WheelGiven,
     WheelTaken,
 )
+from ...protocol.text.counts import plural
 from .blocks import add, is_short, note, touch
-from .numbers import plural
 
 if TYPE_CHECKING:
     from ..state import ViewState

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...protocol.text.counts import plural
+
 if TYPE_CHECKING:
     from ...protocol import Held
 
@@ -32,11 +34,6 @@ def money(usd: float) -> str:
     if 0 < usd < 0.1:
         return f"{usd:.4f}".rstrip("0") if usd >= 0.0001 else "under 0.0001"
     return f"{usd:.2f}"
-
-
-def plural(count: int, one: str) -> str:
-    """Format a count with its noun: `1 hunk`, `2 hunks`."""
-    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 def held_words(held: Held) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from ...protocol import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
+from ...protocol.text.counts import plural
 from .blocks import note
-from .numbers import plural
 
 if TYPE_CHECKING:
     from ..state import ViewState

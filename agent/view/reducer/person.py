@@ -24,8 +24,9 @@ from ...protocol import (
     Undone,
     Unqueued,
 )
+from ...protocol.text.counts import plural
 from .blocks import add, end_blocks, note, touch
-from .numbers import money, plural, short
+from .numbers import money, short
 from .titles import call_kind, command_name, proposal_title
 
 if TYPE_CHECKING:

@@ -32,8 +32,9 @@ from ...protocol import (
     evidence_words,
     part_with,
 )
+from ...protocol.text.counts import plural
 from .blocks import add, end_all_blocks, note, text_digest
-from .numbers import clock, money, plural, short
+from .numbers import clock, money, short
 from .passes import show_pass
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _ended(state: ViewState, stamped: Stamped, event: RunEnded) -> None:
     text = "" if text_digest(answer) == state.last_text else answer  # the transcript already ends with this text
     if words := evidence_words(event.evidence, event.approved_by):
         note(state, stamped, f"evidence: {words}")
-    block = add(state, stamped, "outcome", text=text, title=f"{event.reason.value}  {event.detail}")
+    block = add(state, stamped, "outcome", text=text, title=f"{event.reason.words}  {event.detail}")
     block.status = "passed" if event.complete else "failed"
     block.right = "complete" if event.complete else "not complete"
     if event.files_changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .numbers import plural
+from ...protocol.text.counts import plural
 
 if TYPE_CHECKING:
     from ...protocol import ContextTrimmed, PromptShortened

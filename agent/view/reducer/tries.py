@@ -17,8 +17,8 @@ from ...protocol import (
     WorktreeFinished,
     WorktreeStarted,
 )
+from ...protocol.text.counts import plural
 from .blocks import note
-from .numbers import plural
 
 if TYPE_CHECKING:
     from ..state import ViewState

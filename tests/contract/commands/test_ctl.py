@@ -74,7 +74,7 @@ def test_a_script_pauses_limits_steers_and_stops_a_run_that_someone_else_drives(
         ended = running.finish()
     assert ended.exit_code == 130, ended
     gone = home.run("ctl", home.journals()[0].stem, "pause", cwd=project)
-    refused(gone, "has ended (user:", "rundry resume")
+    refused(gone, "has ended (stopped:", "rundry resume")
 
 
 @pytest.mark.parametrize("verb", ["steer", "interrupt"])

@@ -43,7 +43,7 @@ def test_one_of_two_hunks_lands_and_the_model_hears_which_and_why(home: Home, pr
         terminal.wait_for("y approve 1")
         terminal.wait_for("○ skipped 1")
         terminal.press("tab")
-        terminal.wait_for('keep this as why "double" is skipped')
+        terminal.wait_for('keep as the reason to skip "double"')
         terminal.send("a product reads better")
         terminal.wait_for("a product reads better")
         assert core.read_text() == CORE

@@ -176,4 +176,4 @@ def test_a_model_that_needs_litellm_says_what_it_waits_for(home: Home, project: 
         argv = ["run", "fix", "--headless", "--until", CHECK, "--model", "cloudflare/x", "--steps", "1"]
         env = {"CLOUDFLARE_API_KEY": "k", "CLOUDFLARE_API_BASE": server.base_url}
         ran = home.run(*argv, cwd=project, env=env)
-    assert "loading litellm for cloudflare/x: about 3 s" in ran.stderr
+    assert "loading litellm for cloudflare/x" in ran.stderr

@@ -140,7 +140,7 @@ def test_leaving_asks_whether_the_run_continues_and_a_kill_restores_the_terminal
         assert server.requests[0].closed_early is False
         assert quit_now(terminal) == 130
         shown = terminal.raw().rpartition(b"\x1b[?1049l")[2]
-        assert b"-> user after" in shown, "the end stands on the screen that was"
+        assert b"-> stopped after" in shown, "the end stands on the screen that was"
     (ended,) = of(home, "run_ended")
     assert ended["reason"] == "user"
 

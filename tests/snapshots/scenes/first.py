@@ -47,6 +47,6 @@ SCENES = {
     "models": staged(_offered, "claude-sonnet-5", "f7", then="anthropic/claude-old"),
     "sessions-empty": staged(_offered, "claude-sonnet-5", "f3"),
     "help": staged(_offered, "claude-sonnet-5", "f1", then="Show keys"),
-    "palette": staged(_offered, "claude-sonnet-5", "ctrl+p", then="Clear conversation"),
+    "palette": staged(_offered, "claude-sonnet-5", "ctrl+p", then="Show keys"),
     "no-such-command": staged(_offered, "claude-sonnet-5", *"/nothing", "enter", then="no such command"),
 }

@@ -46,7 +46,7 @@ async def test_tab_on_a_left_hunk_asks_why_it_is_left_and_the_answer_says_so(sta
         await press(pilot, "space", "[")
         assert "tab why skipped" in stage.text()
         await press(pilot, "tab")
-        await shows(pilot, 'keep this as why "f1" is skipped')
+        await shows(pilot, 'keep as the reason to skip "f1"')
         await press(pilot, *"one", "enter")
         await until(pilot, lambda: stage.screen.gate.has_focus)
         assert 'skipped: "one"' in stage.text()
@@ -65,7 +65,7 @@ async def test_tab_right_after_a_hunk_was_left_asks_for_that_one(stage: GateStag
         assert stage.screen.gate.body.diff.current == 1
         assert 'tab why not "f1"' in stage.text()
         await press(pilot, "tab")
-        await shows(pilot, 'keep this as why "f1" is skipped')
+        await shows(pilot, 'keep as the reason to skip "f1"')
         await press(pilot, *"no", "enter")
         await until(pilot, lambda: 'skipped: "no"' in stage.text())
         assert stage.screen.gate.body.diff.current == 1

@@ -213,7 +213,7 @@ async def test_the_line_for_a_reason_takes_and_shows_the_keys_of_the_config():
         stage.play(started(), proposal())
         await shows(pilot, "z approve")
         await press(pilot, "tab")
-        await shows(pilot, "^y keep this as the reason")
+        await shows(pilot, "^y keep as the reason")
         assert "F13 go back" in stage.text()
         await press(pilot, "n", "o", "ctrl+y")
         await shows(pilot, 'reason: "no"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import LimitName, Reason, RunEnded, end_word, reached_limit
+from rundry.agent import LimitName, Reason, RunEnded, end_word, noun_for, reached_limit
 
 from ...lines.draw import fold, width_of
 from ...text import one_line
@@ -95,9 +95,10 @@ def _ended(data: BoardData, outcome: RunEnded, width: int) -> list[Row]:
 
 def _open(data: BoardData) -> list[str]:
     facts = data.facts
-    found = [f"{grouped(facts.queued)} items wait in the queue"] if facts.queued else []
+    waits = f"{grouped(facts.queued)} {noun_for(facts.queued, 'item')} {'waits' if facts.queued == 1 else 'wait'}"
+    found = [f"{waits} in the queue"] if facts.queued else []
     if facts.set_aside:
-        found.append(f"{grouped(facts.set_aside)} items failed permanently")
+        found.append(f"{grouped(facts.set_aside)} {noun_for(facts.set_aside, 'item')} failed permanently")
     return found
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from rundry.agent import plural
+
 from ...lines.draw import fold
 from ...text import one_line, show
 from .cells import Row, blank, foreign, grouped
@@ -59,7 +61,7 @@ def lens_detail(data: BoardData, lens: LensFacts, width: int) -> list[Row]:
     rows += [*_wrapped(data, lens.prompt, palette.code, width), []]
     rows += _named(data, "model", lens.model or "the run's", width)
     rows += _named(data, "by", lens.by + (", runs once" if lens.once else ""), width)
-    count = f"{lens.passes} passes, {lens.new} new, {lens.confirmed} confirmed, {lens.refuted} refuted"
+    count = f"{plural(lens.passes, 'pass')}, {lens.new} new, {lens.confirmed} confirmed, {lens.refuted} refuted"
     rows += _named(data, "so far", count, width)
     covered, scope = data.facts.read_by(lens.name), data.facts.scope
     of = (f" of {scope.files:,}", f" of {scope.lines:,}") if scope is not None else ("", "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rundry.agent import plural
+
 from ...lines.draw import width_of
 from .cells import Row, blank, foreign, left, path, right
 from .items import without_host
@@ -31,8 +33,8 @@ def tally(data: BoardData) -> Row:
         (f"{refuted} ✗".rjust(len(f"{refuted} ✗") + 2), palette.verdict_bad if refuted else palette.faint),
     ]
     if facts.unverified:
-        word = f"dead link{'' if facts.unverified == 1 else 's'}" if data.is_crawl else "unverified"
-        row.append((f"  {facts.unverified} {word}", palette.bright))
+        found = plural(facts.unverified, "dead link") if data.is_crawl else f"{facts.unverified} unverified"
+        row.append((f"  {found}", palette.bright))
     if data.is_crawl:
         return row[2:] if facts.unverified else [("no dead links", palette.faint)]
     judging = len(facts.findings) - facts.confirmed - refuted

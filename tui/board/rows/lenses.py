@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rundry.agent import noun_for
+
 from .cells import Row, blank, foreign, grouped, left, right, since
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def _read(data: BoardData, lens: LensFacts) -> str:
     covered = data.facts.read_by(lens.name)
     if not covered.files:
         return ""
-    return f"read {grouped(covered.files)} file{'s' * (covered.files != 1)}, {grouped(covered.lines)} lines"
+    lines = f"{grouped(covered.lines)} {noun_for(covered.lines, 'line')}"
+    return f"read {grouped(covered.files)} {noun_for(covered.files, 'file')}, {lines}"
 
 
 def last(data: BoardData, lens: LensFacts) -> Row:

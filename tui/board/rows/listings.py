@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow
+from rundry.agent import ItemDuplicate, ItemFailed, ItemQueued, ItemRow, plural
 
 from ...text import one_line
 from ..board_data import arranged
@@ -56,8 +56,7 @@ def _findings(data: BoardData) -> Listing:
     elif data.by_lenses:
         running = sum(lens.since is not None for lens in data.facts.lenses.values())
         count = running or len(data.facts.lenses)
-        noun = "lens" if count == 1 else "lenses"
-        empty = f"nothing found yet: {count} {noun} {'look' if count > 1 else 'looks'}"
+        empty = f"nothing found yet: {plural(count, 'lens')} {'look' if count > 1 else 'looks'}"
     else:
         empty = "nothing found yet"
     return Listing(
@@ -241,9 +240,10 @@ def _described(entry: ItemRow | ItemFailed | ItemDuplicate | ItemQueued | None) 
             return [("", "it no longer exists")]
         case ItemRow():
             pairs = [("item", entry.value), ("key", entry.key), ("kind", entry.kind), ("from", entry.source)]
-            return [*pairs, ("failed", f"{entry.attempts} times" if entry.attempts else ""), ("error", entry.error)]
+            failed = plural(entry.attempts, "time") if entry.attempts else ""
+            return [*pairs, ("failed", failed), ("error", entry.error)]
         case ItemFailed():
-            return [("key", entry.key), ("failed", f"{entry.attempts} times"), ("error", entry.error)]
+            return [("key", entry.key), ("failed", plural(entry.attempts, "time")), ("error", entry.error)]
         case ItemDuplicate():
             return [("spelled", entry.value or entry.key), ("key", entry.key), ("from", entry.source)]
         case ItemQueued():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rundry.agent import noun_for
+
 from .cells import Row, blank, grouped, left, path, right
 from .items import without_host
 
@@ -54,7 +56,7 @@ def _worker(data: BoardData, one: ClusterWorker, name: str, width: int) -> Row:
     row: Row = [
         *left([(name, palette.code)], named),
         *right([(f"{busy}/{one.threads}", palette.bright if busy else palette.faint)], _LOAD),
-        *right([(f"{grouped(one.items)} item{'' if one.items == 1 else 's'}", palette.dim)], _ITEMS),
+        *right([(f"{grouped(one.items)} {noun_for(one.items, 'item')}", palette.dim)], _ITEMS),
         *right([(f"{one.cpu:.0f} %", palette.dim)], _CPU),
     ]
     if memory:

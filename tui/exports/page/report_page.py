@@ -23,7 +23,7 @@ _LIMITS = ("steps", "tokens", "usd", "seconds")
 def report_page(told: Report) -> Iterator[str]:
     """Yield the page, piece by piece."""
     until = told.since + told.days * 86_400
-    title = f"{plural(told.runs, 'run')} in {told.days:g} days"
+    title = f"{plural(told.runs, 'run')} in {plural(told.days, 'day')}"
     yield from page_start(escaped(f"rundry report: {title}"))
     yield f"<h1>{escaped(title)}</h1>"
     span = " to ".join(time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) for at in (told.since, until))

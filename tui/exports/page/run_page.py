@@ -54,7 +54,7 @@ def _verdict(state: ViewState, words: Words) -> Iterator[str]:
     colour, sign = ("good", "✓") if ended.complete else ("bad", "✗")
     gap = "" if ended.complete else ' <span class="dim">not complete</span>'
     yield f'<div class="verdict {colour}"><strong>{sign} {end_word(ended)}</strong> '
-    void = f"{void_words(ended)}; it was {ended.reason.value}: " if ended.undone_since else ""
+    void = f"{void_words(ended)}; it was {ended.reason.words}: " if ended.undone_since else ""
     yield f"{void}{words.line(ended.detail)}{gap}"
     if line := evidence_words(ended.evidence, ended.approved_by):
         yield f"<p>{words.line(line)}</p>"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from posixpath import commonpath
 from typing import TYPE_CHECKING
 
-from rundry.agent import Decide, ProposalOpened
+from rundry.agent import Decide, ProposalOpened, plural
 
 from ...text import path_line
 from .pending_decision import Shown, approval
@@ -36,7 +36,8 @@ class Plan:
         names = [path.removeprefix(f"{folder}/") for path in self.files]
         unread = [name for name, path in zip(names, self.files, strict=True) if path in self.unread]
         told = "none read to the end" if len(unread) == len(names) else f"not read to the end: {', '.join(unread)}"
-        head = f"{key} again approves {_counted(names)}{f' in {folder}' if folder else ''}: {', '.join(names)}"
+        where = f" in {folder}" if folder else ""
+        head = f"{key} again approves {plural(len(names), 'file')}{where}: {', '.join(names)}"
         return "; ".join([head, *([told] if unread else []), *self.left])
 
     @property
@@ -76,7 +77,3 @@ def _decision(review: Review, proposal: ProposalOpened) -> Decide | str:
         shown = Shown(proposal, rebasing)
     found = approval(shown, pending, proposal.digest)
     return "has no accepted hunk, or conflict marks" if isinstance(found, str) else found
-
-
-def _counted(files: Sequence[str]) -> str:
-    return f"{len(files)} files" if len(files) != 1 else "1 file"

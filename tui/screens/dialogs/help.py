@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ...actions.action import Action, Place
 
 _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
+    "main": (
+        ("~35k", "in a meter: an estimate, because the provider reports none"),
+        ("+33k", "in a meter: may be billed for calls that were cut"),
+        ("$?", "in a meter: the price of the model is not known"),
+    ),
     "message": (
         ("{interrupt} {interrupt}", "in an empty box: rewind to a message, with the files"),
         ("/", "enter a command"),
@@ -32,7 +37,7 @@ _BESIDES: Mapping[Place, tuple[tuple[str, str], ...]] = {
     "end": (("{to_gate}", "focus these keys"),),
 }
 """What is not an action of its own."""
-_ONLY_SHOWS = ("/", "{to_gate}")
+_ONLY_SHOWS = ("/", "{to_gate}", "~35k", "+33k", "$?")
 """Those of them that a read-only view offers."""
 _KEY, _ABOUT, _WIDEST = 7, 51, 100
 """Cells of the columns, and of the whole page."""
@@ -100,11 +105,17 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         if not actions:
             return
         yield Content.styled(TITLES[place], "bold $bright")
-        for key, about in besides:
-            yield from _entry(self._keymap.named(key), about, "", width)
+        if place != "main":
+            yield from self._besides(besides, width)
         for action in actions:
             slash = f"/{action.slash} {action.takes}".strip() if action.typed else ""
             yield from _entry(self._keymap.shown(action.name), self._keymap.named(_about(action)), slash, width)
+        if place == "main":  # what the meters show comes after the keys
+            yield from self._besides(besides, width)
+
+    def _besides(self, besides: Iterable[tuple[str, str]], width: int) -> Iterator[Content]:
+        for key, about in besides:
+            yield from _entry(self._keymap.named(key), about, "", width)
 
 
 def _about(action: Action) -> str:

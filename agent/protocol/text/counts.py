@@ -1,0 +1,20 @@
+"""Counts with their nouns, the same on the screen, in messages and in what the model reads."""
+
+from __future__ import annotations
+
+
+def plural(count: float, noun: str) -> str:
+    """Return a count with its noun: `1 hunk`, `3 lenses`, `1,200 entries`, `0.5 days`."""
+    number = f"{count:,}" if isinstance(count, int) else f"{count:,g}"
+    return f"{number} {noun_for(count, noun)}"
+
+
+def noun_for(count: float, noun: str) -> str:
+    """Return the noun as it follows a count; of an English noun of several words the last one counts."""
+    if count == 1:
+        return noun
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
