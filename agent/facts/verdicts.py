@@ -194,7 +194,7 @@ class Verdicts:
             self.accepted.remove(check.command)
 
     def _add_reference(self, check: CheckFinished) -> None:
-        """Compare later results with these counts, unless the check passed without a test: that is no reference."""
+        """Compare later results with these counts, unless the check passed without a test: that is not a reference."""
         is_empty_pass = check.suspect is not None and not check.ran and not check.failing
         if check.counted is not None and not is_empty_pass:
             self.references.setdefault(check.command, check.counted)
