@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rundry.agent import Journal, RunLine, UserError, handoff_markdown, validate_spec
+from rundry.agent import Journal, RunLine, UserError, handoff_markdown, plural, validate_spec
 
 from ..exports.findings.rows import FoundRow as Row, findings_of
 from ..text import one_line, path_line
@@ -165,6 +165,7 @@ def _progress_words(followed: Follower) -> str:
 
 
 def _row(line: RunLine) -> RunRow:
+    void = f"void: {plural(line.undone_since, 'change')} undone since; " if line.undone_since else ""
     return RunRow(
         run=line.run_id,
         state=line.state,
@@ -173,7 +174,7 @@ def _row(line: RunLine) -> RunRow:
         model=one_line(line.model),
         started=line.started,
         reason=line.reason.value if line.reason is not None else "",
-        detail=one_line(line.detail[:_LINE]),
+        detail=one_line((void + line.detail)[:_LINE]),
         complete=line.complete,
         evidence=one_line(line.evidence[:_LINE]),
         steps=line.steps,
