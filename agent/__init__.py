@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from .workspace.files.content import text_format_of
     from .workspace.ignore import Ignore
     from .workspace.own_temp import temp_folder
+    from .workspace.sandbox.confined.hidden_places import HideRules, expand_home
     from .workspace.sandbox.sandbox import Sandbox
 
 

@@ -118,13 +118,17 @@ async def test_keys_at_home_cannot_be_read(ws, pytestconfig, monkeypatch, sandbo
         for name in (".ssh/id_rsa", ".aws/credentials", ".netrc", ".config/gh/hosts.yml"):
             (Path(home) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(home) / name).write_text("hush")
-        (Path(home) / "plain").write_text("plain")
+        (Path(home) / ".editorconfig").write_text("plain")
         env = command_env({**os.environ, "HOME": home})
-        line = "cat ${HOME}/.ssh/* ~/.ssh/id_rsa ~/.aws/credentials ~/.netrc ~/.config/gh/hosts.yml; cat ~/plain"
+        line = (
+            "cat ${HOME}/.ssh/* ~/.ssh/id_rsa ~/.aws/credentials ~/.netrc ~/.config/gh/hosts.yml; cat ~/.editorconfig"
+        )
         done = await sandbox.run(line, ws, cwd=ws, env=env, timeout=10)
         assert done.output.endswith(b"plain") and b"hush" not in done.output
-        done = await sandbox.run("touch ~/new; echo x > ~/plain; rm ~/plain", ws, cwd=ws, env=env, timeout=10)
-        assert done.exit_code != 0 and (Path(home) / "plain").read_text() == "plain"
+        done = await sandbox.run(
+            "touch ~/new; echo x > ~/.editorconfig; rm ~/.editorconfig", ws, cwd=ws, env=env, timeout=10
+        )
+        assert done.exit_code != 0 and (Path(home) / ".editorconfig").read_text() == "plain"
         assert not (Path(home) / "new").exists()
 
 

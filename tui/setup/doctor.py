@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import Sandbox, Settings, Survey, config_file, discover, variables_left_out
+from rundry.agent import HideRules, Sandbox, Settings, Survey, config_file, discover, expand_home, variables_left_out
 
 from ..text import one_line
 from ..theming.user import theme_mistakes
@@ -37,6 +37,8 @@ class Checkup:
     mistakes: Sequence[str] = ()
     """What is wrong with the config, its keys and themes."""
     notes: Sequence[str] = ()
+    shown: Sequence[str] = ()
+    """What commands can read of the home folder."""
 
     @property
     def problems(self) -> list[str]:
@@ -47,6 +49,11 @@ class Checkup:
     def lines(self) -> list[str]:
         """What was found, a line each; a name, two or more spaces, a text."""
         lines = [*self.places, *_sandbox_lines(self.sandbox)]
+        if self.shown:
+            shown = ", ".join(self.shown)
+            lines.append(
+                f'home       hidden from commands except {one_line(shown)} ([sandbox] show = ["~/x"] adds one)'
+            )
         if self.unseen:
             lines.append(f"variables  not passed to commands: {', '.join(self.unseen)} (--sandbox-env NAME passes one)")
         return [*lines, *survey_lines(self.survey), *self.surroundings.lines()]
@@ -62,7 +69,12 @@ async def check_up(setup: Setup) -> Checkup:
     settings = setup.settings
     survey = await discover(os.environ)
     hosts = settings.texts("sandbox_host")
-    sandbox = await _probed(bool(settings["network"].value), setup.workspace, hosts)
+    hide_rules = HideRules(
+        own=(setup.folder, config_file(os.environ).parent),
+        hide=expand_home(settings.texts("sandbox_hide")),
+        show=expand_home(settings.texts("sandbox_show")),
+    )
+    sandbox = await _probed(bool(settings["network"].value), setup.workspace, hosts, hide_rules)
     around = surroundings_of(setup)
     return Checkup(
         places=[f"folder     {setup.workspace}", f"config     {config_file(os.environ)}", f"journals   {setup.folder}"],
@@ -72,13 +84,14 @@ async def check_up(setup: Setup) -> Checkup:
         surroundings=around,
         missing=[*_missing(setup), *around.missing],
         mistakes=config_mistakes(settings),
-        notes=[*setup.notes, *sandbox.notes],
+        notes=[*setup.notes, *sandbox.notes, *sandbox.dependencies_note(setup.workspace)],
+        shown=sandbox.shown_at_home(setup.workspace),
     )
 
 
-async def _probed(network: bool, workspace: Path, hosts: Sequence[str]) -> Sandbox:
+async def _probed(network: bool, workspace: Path, hosts: Sequence[str], hide_rules: HideRules) -> Sandbox:
     """Return the sandbox of this machine, after attacking it now."""
-    sandbox = await Sandbox.detect(network=network, hosts=hosts, workspace=workspace)
+    sandbox = await Sandbox.detect(hide_rules=hide_rules, network=network, hosts=hosts, workspace=workspace)
     await sandbox.probe(workspace, fresh=True)
     return sandbox
 

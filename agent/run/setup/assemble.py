@@ -115,7 +115,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     )
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
-    notes += sandbox.notes
+    notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:

@@ -104,13 +104,18 @@ def find_missing_access(done: Finished, conditions: Conditions) -> MissingAccess
         return _to_write(done.restored)
     if not done.exit_code:
         return None
-    lines = done.full[-200_000:].decode("utf-8", "replace").splitlines()
-    lines = [line[:_LONGEST].rstrip() for line in lines if line.strip()][-_LAST:]
+    lines = last_lines(done)
     for at in range(len(lines) - 1, -1, -1):
         need = _of_line(lines, at, done.exit_code, conditions)
         if need is not None:
             return need
     return None
+
+
+def last_lines(done: Finished) -> list[str]:
+    """Return the lines at the end of the output, cut, without blank ones."""
+    lines = done.full[-200_000:].decode("utf-8", "replace").splitlines()
+    return [line[:_LONGEST].rstrip() for line in lines if line.strip()][-_LAST:]
 
 
 def _of_line(lines: Sequence[str], at: int, exit_code: int, conditions: Conditions) -> MissingAccess | None:
@@ -129,7 +134,7 @@ def _of_line(lines: Sequence[str], at: int, exit_code: int, conditions: Conditio
     if not _WRITES[conditions.kind].search(line) or (conditions.kind == "landlock" and exit_code == _NOT_EXECUTABLE):
         return None
     around = [*reversed(lines[max(0, at - _NEAR) : at]), *lines[at + 1 : at + 1 + _NEAR]]
-    named = [line] if list(_paths(line)) else [line, *(near for near in around if _SPEAKS.match(near))]
+    named = [line] if list(paths_in(line)) else [line, *(near for near in around if _SPEAKS.match(near))]
     for path in _places(named, conditions):
         if not _BUSY.search(line) or is_protected(path, conditions.ws) or path in conditions.read_only:
             return _to_write(path)
@@ -158,7 +163,8 @@ def _listening() -> set[int]:
     return found
 
 
-def _paths(line: str) -> Iterator[str]:
+def paths_in(line: str) -> Iterator[str]:
+    """Yield the words of a line that look like paths."""
     for match in _QUOTED.finditer(line):
         yield next(group for group in match.groups() if group)
     for match in _BARE.finditer(line):
@@ -172,7 +178,7 @@ def _places(lines: Iterable[str], conditions: Conditions) -> Iterator[Path]:
         yield from (
             path for path in conditions.read_only if _named_in(path, words, conditions) and _was_kept(path, conditions)
         )
-        for named in _paths(line):
+        for named in paths_in(line):
             if not named.isprintable() or "\0" in named:
                 continue
             path = Path(os.path.normpath(conditions.ws / Path(named).expanduser()))

@@ -119,7 +119,7 @@ class Sandbox(Confinement):
             return
 
         async def run(stage: AttackStage, argv: list[str]) -> Finished:
-            hide_rules = HideRules(hide=(stage.hidden,), denied=lambda _: ["denied"])
+            hide_rules = HideRules(own=(stage.hidden,), show=(stage.ws.parent,), denied=lambda _: ["denied"])
             tried = self._copy(
                 msgspec.structs.replace(
                     self._settings, hide_rules=hide_rules, hosts=(), search_path=str(stage.programs)
@@ -165,7 +165,12 @@ class Sandbox(Confinement):
             )
         finally:
             checked = await asyncio.shield(checks.finish())
-        lines = [*checked.lines, *(self._egress.lines(asked) if self._egress is not None else [])]
+        unseen = await asyncio.to_thread(self.unseen, done, ws, access)
+        lines = [
+            *checked.lines,
+            *([unseen] if unseen else []),
+            *(self._egress.lines(asked) if self._egress is not None else []),
+        ]
         notes = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
         done = msgspec.structs.replace(done, repositories=checked.repositories, restored=checked.changed_programs)
         if settings.get("separate_errors"):

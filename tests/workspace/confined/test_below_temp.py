@@ -15,7 +15,7 @@ async def sandbox(request, tmp_path, monkeypatch):
     home = tmp_path / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh/id").write_text("hush")
-    (home / "settings").write_text("mine\n")
+    (home / ".editorconfig").write_text("mine\n")
     (home / "work").mkdir()
     monkeypatch.setenv("HOME", str(home))
     found = await Sandbox.detect(kinds=[request.param])
@@ -24,9 +24,11 @@ async def sandbox(request, tmp_path, monkeypatch):
     return found
 
 
-async def test_the_home_is_read_the_workspace_written_and_secrets_are_hidden(sandbox, tmp_path):
+async def test_what_is_shown_of_the_home_is_read_the_workspace_written_and_secrets_are_hidden(sandbox, tmp_path):
     ws = tmp_path / "home/work"
-    line = "cat ~/settings; cat ~/.ssh/id; echo made > new; cat new; touch ~/outside; cd $TMPDIR; echo t > t; cat t"
+    line = (
+        "cat ~/.editorconfig; cat ~/.ssh/id; echo made > new; cat new; touch ~/outside; cd $TMPDIR; echo t > t; cat t"
+    )
     done = await sandbox.run(line, ws, cwd=ws, env=command_env(os.environ), timeout=20)
     lines = done.output.decode().splitlines()
     assert [line for line in lines if line in ("mine", "made", "t", "hush")] == ["mine", "made", "t"]

@@ -90,10 +90,11 @@ async def detected(way: str, **more) -> Sandbox:
     return found
 
 
-async def test_no_command_reads_a_known_place_of_secrets_and_all_else_at_home_is_there(way, at_home, ws):
-    said = await said_by(await detected(way), "grep -r hush $HOME; cat ~/.pgpass ~/elsewhere; tar cf - ~ | strings", ws)
+async def test_no_command_reads_a_known_place_of_secrets_also_if_the_user_shows_the_home_folder(way, at_home, ws):
+    sandbox = await detected(way, hide_rules=HideRules(show=(at_home,)))
+    said = await said_by(sandbox, "grep -r hush $HOME; cat ~/.pgpass ~/elsewhere; tar cf - ~ | strings", ws)
     assert "hush" not in said
-    said = await said_by(await detected(way), "cat ~/plain ~/.gitconfig; touch ~/made ~/.ssh/made ~/moved/made", ws)
+    said = await said_by(sandbox, "cat ~/plain ~/.gitconfig; touch ~/made ~/.ssh/made ~/moved/made", ws)
     assert "plain text" in said and "name = Me" in said
     assert not list(at_home.rglob("made"))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ....protocol.text.path_text import quoted_path
+from ....system.real_paths import followed, home_path, real_path
 from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
 from ..access import Access
@@ -25,10 +26,13 @@ from ..private_git.guard import GitMounts
 from ..probe.guarantees import NotHeld, not_held
 from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
+from ..unseen import unseen_dependencies, unseen_line, unseen_places
 from .hidden_places import HiddenPlaces, HideRules
+from .home_places import is_at_home
 from .mounts import Places, links_to, mountable, tool_folders
 from .programs import program_places
 from .readable import readable_places
+from .secret_places import outermost
 from .sockets import socket_folders, sockets_of_services
 
 if TYPE_CHECKING:
@@ -43,6 +47,8 @@ NO_ACCESS = Access()
 _SOCKETS = "unix_socket"
 """The guarantee that commands reach no socket of a service."""
 _MOST_NAMED = 3
+_REPLACED = (Path("/tmp"), Path("/var/tmp"), Path("/dev"), Path("/proc"), Path("/run"))
+"""Folders of which each command has its own."""
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +179,7 @@ class Confinement:
             return self._landlock(argv, ws, access, report)
         hidden_places = self._hidden_places(ws)
         readable = self._readable_places(ws, hidden_places)
-        named = [Path.home(), *tool_folders(), *self._settings.hide_rules.show]
+        named = [Path.home(), *tool_folders(), *hidden_places.at_home, *self._settings.hide_rules.show]
         layout = Layout(
             ws=ws,
             temp=self.temp,
@@ -245,6 +251,45 @@ class Confinement:
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"[sandbox] hosts does not work here ({error}): commands have no network"
         return ""
+
+    def unseen(self, done: Finished, ws: Path, access: Access = NO_ACCESS) -> str:
+        """Return a line that names what a failed command could not see and the setting that shows it; may be empty."""
+        if self.kind is None or not done.exit_code:
+            return ""
+        places = unseen_places(done, Path(os.path.realpath(ws)), self._is_seen(ws, access))
+        return unseen_line(places) if places else ""
+
+    def dependencies_note(self, ws: Path) -> list[str]:
+        """Return a line that names packages of the workspace whose folders commands cannot see, if there are any."""
+        if self.kind is None:
+            return []
+        found = unseen_dependencies(Path(os.path.realpath(ws)), self._is_seen(ws, NO_ACCESS))
+        return [unseen_line(list(dict.fromkeys(one.place for one in found))[:_MOST_NAMED])] if found else []
+
+    def shown_at_home(self, ws: Path) -> list[str]:
+        """Return what commands can read of the home folder, the outermost places, as the user writes them."""
+        if self.kind is None:
+            return []
+        found = self._hidden_places(Path(os.path.realpath(ws)))
+        places = [*map(followed, (*found.at_home, *self._settings.hide_rules.show))]
+        return [home_path(path) for path in outermost([p for p in places if p is not None and is_at_home(p)])]
+
+    def _is_seen(self, ws: Path, access: Access) -> Callable[[Path], bool]:
+        """Return what tells whether commands read a path. What a rule denies and rundry's own folders count as read."""
+        ws = Path(os.path.realpath(ws))
+        rules = msgspec.structs.replace(self._settings.hide_rules, denied=None)
+        hidden_places = rules.resolve(ws)
+        more = (ws, self.temp, *access.writable, *access.readable)
+        seen = Places([*self._readable_places(ws, hidden_places), *map(real_path, more), *hidden_places.own])
+        secret = Places([path for path in hidden_places.hidden if path not in hidden_places.own])
+        shown = Places(hidden_places.shown)
+        own = Places(_REPLACED)
+
+        def is_seen(path: Path) -> bool:
+            visible = path in seen or (path in own and not is_at_home(path))
+            return visible and (path not in secret or path in shown)
+
+        return is_seen
 
     def refused(
         self,

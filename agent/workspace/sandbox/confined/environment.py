@@ -81,6 +81,7 @@ class _Table(msgspec.Struct, frozen=True):
     never: _Names
     secret_name: re.Pattern[str]
     secret_value: re.Pattern[str]
+    groups: Mapping[str, list[str]]
     listed: frozenset[str]
     """Names that the file lists in full: only their values are checked for secrets."""
 
@@ -111,6 +112,12 @@ def omitted_variables(
     )
 
 
+def variables_of_tools(env: Mapping[str, str], but: Iterable[str]) -> list[str]:
+    """Return the names of the variables that commands receive because a tool reads them. `but`: groups to leave out."""
+    listed = _names_but(frozenset(but))
+    return [name for name in env if listed.match(name) and not _table().never.match(name)]
+
+
 def _passing(env: Mapping[str, str], provider_key_names: set[str], more: tuple[str, ...]) -> set[str]:
     table = _table()
     key_names = {name for name in env if name in provider_key_names or _PROVIDER_KEYS.fullmatch(name)}
@@ -132,6 +139,12 @@ def _is_secret(name: str, value: str, table: _Table) -> bool:
 
 
 @cache
+def _names_but(groups: frozenset[str]) -> _Names:
+    passes = _table().groups
+    return _names(name for group, names in passes.items() if group not in groups for name in names)
+
+
+@cache
 def _table() -> _Table:
     file = read_table(_FILE, _File)
     names = [name for group in file.passes.values() for name in group]
@@ -142,6 +155,7 @@ def _table() -> _Table:
         never=_names(file.never.names),
         secret_name=re.compile(rf"(?:^|_)(?:{words})(?:_|\d|$)|{parts}|PASS(?:WD|PHRASE)?$|[A-Z]PWD$", re.IGNORECASE),
         secret_value=re.compile(rf"(?:^|[\s=:\"'])(?:{values})[A-Za-z0-9_.+/= -]{{10,}}"),
+        groups=file.passes,
         listed=frozenset(name for name in names if "*" not in name),
     )
 

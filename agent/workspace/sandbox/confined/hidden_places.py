@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ....system.real_paths import exists, real_path
+from .home_places import home_places, secrets_in
 from .secret_places import is_needed, outermost, secret_places, unhidden_variables
 
 
@@ -19,6 +20,8 @@ class HiddenPlaces(msgspec.Struct, frozen=True):
     """Hidden places, none inside another."""
     shown: Sequence[Path] = ()
     """Places inside hidden folders that are readable."""
+    at_home: Sequence[Path] = ()
+    """What commands can read of the home folder, as it is named and with links resolved, except for hidden places."""
     own: Sequence[Path] = ()
     """Hidden folders of rundry, which it changes itself while commands run."""
 
@@ -34,6 +37,7 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
     """rundry's own places, which stay hidden even if the user shows them."""
     hide: tuple[Path, ...] = ()
     show: tuple[Path, ...] = ()
+    """Places to show nevertheless. A secret inside one of them stays hidden unless it is named itself."""
     denied: Callable[[Path], Sequence[str]] | None = None
     """Return the paths below a folder, relative to it, that a rule of the user denies."""
 
@@ -42,15 +46,16 @@ class HideRules(msgspec.Struct, frozen=True, kw_only=True):
 
         `root`: the folder that commands see at `ws`, if it is another one.
         """
-        show = _real(self.show)
+        show, at_home = _real(self.show), home_places(os.environ, ws)
         always = [*_real(self.own), *self._denied(ws, root or ws)]
-        hidden = [path for path in (*secret_places(os.environ), *self._hide()) if not _within(path, show)]
+        secrets = [*secret_places(os.environ), *_real(secrets_in(at_home)), *self._hide()]
+        hidden = [path for path in secrets if path not in show]
         kept = [path for path in (*hidden, *always) if path != ws and (exists(path) or _within(path, [ws]))]
         if root is not None:
             kept = [path for path in kept if not _within(path, [ws]) or exists(root / path.relative_to(ws))]
         shown = [path for path in show if exists(path) and _within(path, kept) and not _within(path, always)]
         hidden = outermost([path for path in kept if exists(path) or root is not None])
-        return HiddenPlaces(hidden, shown, [path for path in hidden if self.is_own(path)])
+        return HiddenPlaces(hidden, shown, at_home, [path for path in hidden if self.is_own(path)])
 
     def hidden_in(self, root: Path) -> list[Path]:
         """Return the hidden places in this folder, except those that a `deny` rule hides."""

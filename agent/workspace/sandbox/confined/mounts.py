@@ -30,13 +30,12 @@ _TOOLS = (
     "GOMODCACHE",
     "JAVA_HOME",
     "GEM_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
 )
 """Variables whose values are folders of toolchains."""
 PACKAGE = Path(__file__).resolve().parents[4]
 """The folder that holds rundry's own code."""
+CODE = tuple(PACKAGE / name for name in ("agent", "tui", "themes"))
+"""The folders of rundry's own code."""
 _KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETGID", "SETUID", "NET_BIND_SERVICE")
 
 
@@ -48,7 +47,7 @@ def drop_capabilities() -> list[str]:
 
 def tool_folders() -> list[Path]:
     """Return the folders of the user's toolchains, as the environment names them, and of rundry's own code."""
-    folders = [sys.prefix, sys.base_prefix, str(PACKAGE)]
+    folders = [sys.prefix, sys.base_prefix]
     folders += [os.environ.get(name, "") for name in _TOOLS]
     for entry in os.environ.get("PATH", "").split(os.pathsep):
         # The files of a toolchain are next to the folder of its programs.

@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 
 from ....system.real_paths import is_folder
-from .mounts import PACKAGE
-
-_CODE = ("agent", "tui", "themes")
-"""Folders of rundry's own code."""
+from .mounts import CODE
 
 
 def program_places(ws: Path, path: str | None = None) -> list[Path]:
@@ -20,6 +17,6 @@ def program_places(ws: Path, path: str | None = None) -> list[Path]:
     """
     entries = [entry for entry in (path or os.environ.get("PATH", "")).split(os.pathsep) if entry]
     folders = [ws / entry for entry in entries]
-    folders += [Path(sys.prefix), *(PACKAGE / name for name in _CODE)]
+    folders += [Path(sys.prefix), *CODE]
     real = {Path(os.path.realpath(folder)) for folder in folders}
     return sorted(place for place in real if place != ws and place.is_relative_to(ws) and is_folder(place))

@@ -1,4 +1,4 @@
-"""The places that commands can read under Landlock, whose rules can only grant access."""
+"""The places that commands can read: the system, toolchains, and what the home folder has of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ....system.real_paths import exists, is_link, real_path
+from ....system.real_paths import exists, followed, is_link, real_path
 from ....system.tables import read_table
-from .mounts import PACKAGE, tool_folders
+from .home_places import is_at_home
+from .mounts import CODE, tool_folders
 from .secret_places import outermost
 
 if TYPE_CHECKING:
     from .hidden_places import HiddenPlaces
 
-_FILE = Path(__file__).with_name("landlock_places.toml")
+_FILE = Path(__file__).with_name("system_places.toml")
 _LEAST_DEEP = 3
 """Minimum number of parts of a path from the environment: `/home` is not the folder of a toolchain."""
 _INTERPRETERS = ("python3", "node", "ruby")
@@ -44,21 +45,21 @@ def readable_places(hidden_places: HiddenPlaces, more: Iterable[Path] = ()) -> l
     """
     table = _table()
     given = [Path(name) for name in (*table.system, *table.kernel, *table.runtime)]
-    own = [place for place in _of_user() if len(place.parts) >= _LEAST_DEEP or place == Path.home()]
-    places = {real_path(place) for place in (*given, *own, *more)}
+    places = {real_path(place) for place in (*given, *_outside_of_home(), *CODE, *hidden_places.at_home, *more)}
     return outermost([p for p in places if p != Path("/") and exists(p) and not hidden_places.covers(p)])
 
 
-def _of_user() -> Iterator[Path]:
-    yield Path.home()
-    for folder in tool_folders():
+def _outside_of_home() -> Iterator[Path]:
+    """Yield the folders of toolchains in other places than the home folder."""
+    for folder in (*tool_folders(), *(Path(entry) for entry in sys.path if Path(entry).is_absolute())):
+        real = followed(folder)
+        if real is None or is_at_home(real) or len(real.parts) < _LEAST_DEEP:
+            continue
         yield folder
         for name in _INTERPRETERS:
-            program = folder / name
-            if is_link(program):
-                yield real_path(program).parent.parent
-    yield PACKAGE
-    yield from (Path(entry) for entry in sys.path if Path(entry).is_absolute())
+            program = followed(folder / name) if is_link(folder / name) else None
+            if program is not None and not is_at_home(program.parent.parent):
+                yield program.parent.parent
 
 
 @cache
