@@ -14,6 +14,7 @@ from ..protocol import ModelSpec, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
 from .lanes.direct import DirectLane
+from .lanes.proxies import proxy_for
 from .lanes.timer import StallTimeouts
 from .litellm_use.credentials import check_credentials
 from .naming import find_model
@@ -51,6 +52,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         at = msgspec.structs.replace(at, effort=None)
     if traits is not None and at.api_base is None and entry is not None and entry.fields.get("mode") == "responses":
         traits = None  # OpenAI offers some models only in its Responses API
+    proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
     at, served = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, served)
     waits = timeouts or _timeouts(at, entry, env)

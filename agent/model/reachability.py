@@ -26,9 +26,10 @@ async def check_reachable(at: Endpoint, name: str) -> None:
         elif (traits := traits_of(at.provider, at.model, None)) is not None and traits.knows_models:
             await _check_official(at, traits.base or "")
     except NoServer as e:
-        raise Unreachable(
-            f"no model server at {at.api_base or at.provider} ({e}): start it, or give another --api-base"
-        ) from e
+        place = at.api_base or at.provider
+        if e.fix:
+            raise Unreachable(f"no connection to {place}: {e}. {e.fix}") from e
+        raise Unreachable(f"no model server at {place} ({e}): start it, or give another --api-base") from e
 
 
 async def _check_ollama(at: Endpoint, name: str) -> None:
@@ -44,10 +45,7 @@ async def _check_official(at: Endpoint, base: str) -> None:
     headers, path = {"Authorization": f"Bearer {at.key or NO_KEY}"}, f"{base}/models/{at.model}"
     if at.provider == "anthropic":
         headers, path = anthropic_headers(at), f"{base}/v1/models/{at.model}"
-    try:
-        answer = await ask("GET", path, seconds=_SECONDS, headers=headers, local=at.local)
-    except NoServer as e:
-        raise NoServer(f"{e}: is this machine online?") from e
+    answer = await ask("GET", path, seconds=_SECONDS, headers=headers, local=at.local)
     if answer is None:
         return
     if answer.status in (401, 403):

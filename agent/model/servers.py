@@ -8,9 +8,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ..protocol import UserError
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.tls import import_aiohttp, tls
-from .lanes.connections import pieces, pool, proxy_for
+from .faults.connection import problem_of, proxy_refusal
+from .lanes.connections import pieces, pool
+from .lanes.proxies import proxy_for
 
 ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]
 
@@ -49,6 +52,11 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 class NoServer(Exception):
     """There is no server at the address. The message gives the reason in a few words."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what)
+        self.fix = fix
+        """How to fix it, as a sentence; empty: start the server, or give another address."""
 
 
 async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 3.0, local: bool = True) -> ServerInfo:
@@ -131,18 +139,24 @@ async def ask(
     times = aiohttp.ClientTimeout(total=seconds)
     sent = {**headers, **({} if data is None else {"Content-Type": "application/json"})}
     try:
+        proxy = proxy_for(url, local=local)
+    except UserError as e:
+        raise NoServer(str(e), "Change the variable, then start again") from e
+    try:
         async with pool().request(
             method, url, data=data, headers=sent, timeout=times, allow_redirects=False, ssl=context,
-            proxy=proxy_for(url, local=local),
+            proxy=None if proxy is None else proxy.url,
         ) as answer:  # fmt: skip
+            if answer.status == 407:
+                problem = proxy_refusal(407, "", proxy)
+                raise NoServer(problem.what, problem.fix)
             raw = b"".join([piece async for piece in pieces(answer, _LONGEST)])
             return Answered(answer.status, _object(raw) if answer.status == 200 else None)
-    except aiohttp.ClientConnectorError as e:
-        raise NoServer("connection refused") from e
-    except aiohttp.ConnectionTimeoutError as e:
-        raise NoServer("the connection timed out") from e
-    except (aiohttp.ClientError, TimeoutError):
-        return None
+    except (aiohttp.ClientError, TimeoutError) as e:
+        if (problem := problem_of(e, url, proxy)) is None:
+            return None
+        refused = problem.what == "connection refused"
+        raise NoServer(problem.what, "" if refused else problem.fix) from e
     except ValueError as e:
         raise NoServer("it is not a valid address") from e
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import ModelFault
+from ...protocol import ModelFault, UserError
 from ..lanes.events import BrokenStream, ErrorInStream, NotAStream
+from ..lanes.proxies import proxy_for
+from .connection import problem_of, proxy_refusal
 from .kinds import kind_of
 from .messages import fault
 from .reported import ReportedError, read_error
@@ -24,10 +26,15 @@ class HttpRefusal(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
+    url: str = ""
+    """The address to which the request was sent."""
 
 
 def fault_of_response(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     """Return the fault that the server reports instead of an answer."""
+    if answer.status == 407:  # only a proxy sends it
+        problem = proxy_refusal(407, "", proxy_for(answer.url, local=at.local))
+        return ModelFault(problem.kind, problem.text(at.api_base or at.provider), status=407)
     if 300 <= answer.status < 400:
         words = f"it redirects to {answer.headers.get('Location') or 'another address'}"
         return fault("bad-reply", words, at, status=answer.status)
@@ -64,17 +71,16 @@ def _with_code(reported: ReportedError) -> str:
     return reported.text or ", ".join(reported.codes) or "the server reported an error"
 
 
-def fault_of_exception(error: Exception, at: Endpoint, *, begun: bool) -> ModelFault | None:
-    """Return the fault of a connection; None for any other error."""
+def fault_of_exception(error: Exception, at: Endpoint, url: str, *, begun: bool) -> ModelFault | None:
+    """Return the fault of a connection; None for any other error. `url`: the address of the request."""
     import aiohttp
 
     place = at.api_base or at.provider
+    if isinstance(error, UserError):  # the environment names a proxy that cannot be used
+        return ModelFault("bad-request", str(error))
+    if (problem := problem_of(error, url, proxy_for(url, local=at.local))) is not None:
+        return ModelFault(problem.kind, at.redact(problem.text(place)), retryable=problem.retryable)
     match error:
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            words = f"the certificate of {place} is not trusted; set SSL_CERT_FILE to a file that contains it: {error}"
-            return ModelFault("server", at.redact(" ".join(words.split())))
-        case aiohttp.ClientConnectorError() | aiohttp.ClientProxyConnectionError():
-            return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
         case aiohttp.InvalidURL():
             return ModelFault("bad-request", f"{place} is not the address of a model server")
         case aiohttp.ClientResponseError() if "content-encoding" in error.message:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from ...system.tls import import_aiohttp
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 _KEPT = 15.0
 """Seconds that an idle connection is kept: many servers close theirs after 20 or more."""
+_CONNECT = 15.0
+"""Seconds in which a connection must be made, with TLS. A server that is away may not even refuse it."""
 _LONGEST_HEADER = 65_536
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
@@ -32,7 +33,7 @@ def pool() -> aiohttp.ClientSession:
     if session is None or session.closed:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None, sock_read=None),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=None),
             headers={"User-Agent": f"rundry/{VERSION}"},
             cookie_jar=aiohttp.DummyCookieJar(),
             max_line_size=_LONGEST_HEADER,
@@ -65,17 +66,3 @@ async def pieces(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[
     while most > 0 and (data := await response.content.readany()):
         yield data[:most]
         most -= len(data)
-
-
-def proxy_for(url: str, *, local: bool) -> str | None:
-    """Return the environment's proxy for the address; None for a server on this machine or network."""
-    if local:
-        return None
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(url)
-    found = getproxies()
-    proxy = found.get(parts.scheme) or found.get("all")
-    if proxy is None or not proxy.startswith("http") or proxy_bypass(parts.hostname or ""):
-        return None
-    return proxy

@@ -16,8 +16,9 @@ from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, 
 from ..key_rule import host_of
 from ..traits import WireFormat
 from ..usage import cost_in_headers
-from .connections import pieces, pool, proxy_for
+from .connections import pieces, pool
 from .events import BrokenStream, ErrorInStream, NotAStream
+from .proxies import proxy_url
 from .single_object import feed_object
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ async def exchange(
     try:
         response = await timer.wait(_send(outgoing, at))
         if response.status != 200:
-            raise await _refused(response, at)
+            raise await _refused(response, at, outgoing.url)
         answer.usage |= cost_in_headers(response.headers)
         async for part in _read(response, outgoing.wire, reader, answer, timer):
             yield part
@@ -69,7 +70,7 @@ async def exchange(
     except (ErrorInStream, BrokenStream, NotAStream) as e:
         raise fault_of_stream(e, at, begun=answer.begun) from e
     except Exception as e:
-        if (fault := fault_of_exception(e, at, begun=timer.begun)) is None:
+        if (fault := fault_of_exception(e, at, outgoing.url, begun=timer.begun)) is None:
             raise
         raise fault from e
     finally:
@@ -88,7 +89,7 @@ async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
         URL(outgoing.url, encoded=outgoing.is_signed),
         data=outgoing.data,
         headers=outgoing.headers,
-        proxy=proxy_for(outgoing.url, local=at.local),
+        proxy=proxy_url(outgoing.url, local=at.local),
         ssl=tls() if outgoing.url.startswith("https:") else True,
         allow_redirects=False,  # the key must not reach another server
     )
@@ -100,9 +101,9 @@ def foreign_host(url: str, at: Endpoint) -> ModelFault:
     return ModelFault("bad-request", f"{text}with --api-base")
 
 
-async def _refused(response: aiohttp.ClientResponse, at: Endpoint) -> ModelFault:
+async def _refused(response: aiohttp.ClientResponse, at: Endpoint, url: str) -> ModelFault:
     body = await _error_body(response)
-    return fault_of_response(HttpRefusal(response.status, dict(response.headers), body), at)
+    return fault_of_response(HttpRefusal(response.status, dict(response.headers), body, url), at)
 
 
 async def _error_body(response: aiohttp.ClientResponse) -> bytes:
