@@ -33,7 +33,7 @@ from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
 from .images_shown import is_about_images
-from .outages import BY_ITSELF, is_away
+from .outages import BY_ITSELF, TRIES, is_away
 from .stream import Reply, Stream
 
 if TYPE_CHECKING:
@@ -205,7 +205,9 @@ class _Attempts:
 
     def _seconds_to_wait(self, fault: ModelFault, attempt: int) -> float | None:
         ctx = self.ctx
-        is_attended = self.may_ask and ctx.watched()
+        if self.wrap_up and attempt >= TRIES:
+            return None  # the end of a run does not wait for an answer that it can do without
+        is_attended = self.wrap_up or (self.may_ask and ctx.watched())
         left = ctx.usage.seconds_left()
         return ctx.outages.seconds_to_wait(ctx.models.current.name, fault, attempt, left, is_attended=is_attended)
 

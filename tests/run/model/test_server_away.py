@@ -138,6 +138,14 @@ async def test_a_cut_answer_may_be_billed_and_gets_three_more_tries(driven):
     assert (outcome.exit_code, len(run.model.requests)) == (75, 4), run.story()
 
 
+async def test_the_last_answer_of_a_run_gets_only_three_more_tries(driven):
+    clock = ManualClock()
+    run = driven(READ, away(), budget=Budget(steps=1, seconds=None))
+    outcome = await played(run, clock)
+    assert (outcome.reason, len(run.model.requests)) == ("budget", 5), run.story()
+    assert sum(waits(run)) < 8
+
+
 async def test_a_person_is_asked_after_a_minute_and_their_answer_tries_again(driven):
     clock = ManualClock()
     run = driven(READ, DONE).on("paused", Unpause())
