@@ -6,6 +6,18 @@ import ipaddress
 
 _WITH_IPV4_LAST = tuple(ipaddress.IPv6Network(net) for net in ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96"))
 """The last 32 bits are an IPv4 address: NAT64 (RFC 6052), IPv4-compatible (RFC 4291), translated (RFC 7915)."""
+_OF_PROVIDERS = tuple(
+    map(
+        ipaddress.ip_network,
+        ("168.63.129.16/32", "192.0.0.0/24", "100.64.0.0/10", "192.88.99.0/24", "3fff::/20", "5f00::/16"),
+    )
+)
+"""Addresses that a cloud or a network serves itself although they look public, also in the tables of older Pythons.
+
+The wire server of Azure, which gives credentials to each machine; metadata of Oracle (192.0.0.192) and other protocol
+assignments;
+shared address space with the metadata of Alibaba (100.100.100.200); relays; documentation; segment routing.
+"""
 _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
 """RFC 8215: each network defines the meaning of these addresses."""
 _ISATAP = (0x00005EFE, 0x02005EFE)
@@ -27,6 +39,7 @@ def may_resolve_to(host: str, address: str, allowed: frozenset[str]) -> bool:
     if str(it) in allowed or (it.is_loopback and host.rstrip(".").lower() == "localhost"):
         return True
     is_local = isinstance(it, ipaddress.IPv6Address) and (it.is_site_local or it in _LOCAL_NAT64)
+    is_local = is_local or any(it in network for network in _OF_PROVIDERS if network.version == it.version)
     return it.is_global and not it.is_multicast and not is_local
 
 
