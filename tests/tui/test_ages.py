@@ -1,4 +1,4 @@
-"""How long ago a run began is said in words, not as a clock."""
+"""An age is shown in words, not as a clock."""
 
 from __future__ import annotations
 

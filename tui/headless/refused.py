@@ -9,7 +9,7 @@ from rundry.agent import GateMode, ProposalDecided, ProposalOpened, plural
 from ..text import path_line
 
 if TYPE_CHECKING:
-    from rundry.agent import KnownEvent, RunSpec
+    from rundry.agent import Event, RunSpec
 
 _ALLOWS = "--gate edits allows edits, --gate auto also commands in the sandbox"
 _MOST = 3
@@ -33,7 +33,7 @@ class Refused:
         """Path to the number of refused edits, in the order of the first one."""
         self._others = 0
 
-    def take(self, event: KnownEvent) -> None:
+    def take(self, event: Event) -> None:
         """Count the next event of the run."""
         match event:
             case ProposalOpened() if event.asks:

@@ -38,7 +38,7 @@ class Leaving:
     def press(self, first: Callable[[], str] | None = None) -> None:
         """Leave if this is the second time in two seconds.
 
-        `first`: carried out if it is the first time; returns what the user is told about it.
+        `first`: called if it is the first time; returns the notice for it.
         """
         now = time.monotonic()
         if now - self._pressed_at < TWICE_SECONDS:

@@ -25,7 +25,7 @@ def run(home: Home, project: Path, *more: str, turns: list[Turn] = TURNS):
         return home.run(*argv, *more, cwd=project)
 
 
-def test_what_will_be_refused_is_said_once_before_the_run_and_what_was_refused_at_its_end(home: Home, project: Path):
+def test_a_line_before_the_run_names_what_will_be_refused_and_one_at_its_end_what_was(home: Home, project: Path):
     ran = run(home, project, "--until", CHECK)
     lines = ran.stderr.splitlines()
     assert sum(BEFORE in line for line in lines) == 1 and BEFORE in lines[0], ran
@@ -42,7 +42,7 @@ def test_neither_is_in_the_output_for_programs(home: Home, project: Path):
 
 
 @pytest.mark.parametrize("options", [["--gate", "edits"], ["--gate", "auto"], ["--on-ask", "handoff"]])
-def test_nothing_is_said_where_the_user_chose_who_decides(home: Home, project: Path, options: list[str]):
+def test_no_line_is_printed_where_the_user_chose_who_decides(home: Home, project: Path, options: list[str]):
     ran = run(home, project, "--until", CHECK, *options, turns=[FIX_BOTH])
     assert BEFORE not in ran.stderr and "refused: " not in ran.stderr, ran
 
