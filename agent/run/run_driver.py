@@ -114,9 +114,10 @@ class RunDriver:
         await run.pool.drain()
         if decision.reason is Reason.REFUSED and facts.spent.steps:  # a run with steps was not refused
             decision = msgspec.structs.replace(decision, reason=Reason.ERROR)
-        decision = await self._with_undecided(decision)
-        if decision is None or await self._continues(decision):
+        judged = await self._with_undecided(decision)
+        if judged is None or await self._continues(judged):
             return None
+        decision = judged
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
         answer = run.finder.answer() if run.finder is not None else None
