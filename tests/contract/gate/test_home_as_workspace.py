@@ -99,7 +99,7 @@ def test_snapshots_and_an_undo_leave_the_journals_out(stock: Home) -> None:
     changed = {event["path"] for event in ran.of("file_changed")}
     assert changed == {"notes.txt"}
     run_id = next((stock.root / RUNS).glob("*.db")).stem
-    undone = stock.run("ctl", run_id, "undo", cwd=stock.root)
+    undone = stock.run("ctl", run_id, "undo", "file", "notes.txt", cwd=stock.root)
     assert undone.exit_code == 0 and (stock.root / "notes.txt").read_text() == "plain-notes\n", str(undone)
 
 
