@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,8 @@ class Workspace:
         self.leftovers = leftovers or Leftovers(None)
         self.hook_scripts = tuple(hook_scripts)
         self.hide_rules = hide_rules
+        self.further_hidden: Set[Path] = frozenset()
+        """Names that hidden files got while commands ran."""
         self._hidden: tuple[float, frozenset[Path]] = -_FRESH, frozenset()
 
     def resolve(self, given: str) -> Path:
@@ -69,12 +71,12 @@ class Workspace:
     def hidden(self) -> frozenset[Path]:
         """The places in the workspace that neither commands nor tools can see: secrets, and rundry's own folders."""
         if self.hide_rules is None:
-            return frozenset()
+            return frozenset(self.further_hidden)
         looked, found = self._hidden
         if time.monotonic() - looked > _FRESH:
             found = frozenset(self.hide_rules.hidden_in(self.root))
             self._hidden = time.monotonic(), found
-        return found
+        return found | self.further_hidden
 
     @property
     def skipped(self) -> frozenset[str]:
@@ -135,6 +137,8 @@ class Workspace:
         return real
 
     def _why_hidden(self, real: Path) -> str | None:
+        if real in self.further_hidden:
+            return "it is another name of a hidden file"
         place = next((place for place in self.hidden if real.is_relative_to(place)), None)
         if place is None or self.hide_rules is None:
             return None

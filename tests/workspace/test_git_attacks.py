@@ -93,12 +93,16 @@ ATTACKS = tomllib.loads(Path(__file__).with_name("git_attacks.toml").read_text("
 
 
 @pytest.mark.parametrize("attack", sampled(list(ATTACKS), len(ATTACKS) // 2))
-async def test_nothing_that_a_command_left_runs_at_the_users_next_git_command(sandbox, run, ws, marker, attack):
+async def test_nothing_that_a_command_left_runs_at_the_users_next_git_command_or_it_is_named(
+    sandbox, run, ws, marker, attack
+):
     await run(ATTACKS[attack]["line"])
+    named = {change.path for change in await sandbox.take_changes()}
+    is_named = sandbox.kind != "bubblewrap" and bool(named)
     for place in (ws, ws / "sub", ws / "bare", ws / "m", ws / "wt"):
         for argv in AFTER if place.is_dir() else ():
             git(place, *argv)
-            assert not marker.exists(), (attack, place.name, argv)
+            assert is_named or not marker.exists(), (attack, place.name, argv)
     if sandbox.kind == "bubblewrap":
         assert git(ws, "log", "-1").returncode == 0, "the repository still works"
 
@@ -178,7 +182,7 @@ async def test_a_ref_that_the_user_moved_meanwhile_is_kept_and_the_commands_is_n
 
 async def test_a_config_change_is_refused_to_a_command_and_can_be_let_through(sandbox, run, ws):
     if sandbox.kind != "bubblewrap":
-        pytest.skip("without mounts a change is put back instead")
+        pytest.skip("without mounts a change is not refused")
     done = await run("git remote add origin https://example.invalid/x")
     assert done.exit_code != 0
     need = sandbox.refused(done, ws)
@@ -214,9 +218,14 @@ async def test_the_git_folder_of_a_nested_repository_is_read_only_and_its_files_
     assert not list((ws / "nested").glob("*untrusted*"))
 
 
-async def test_a_new_repository_is_moved_aside_at_any_depth_and_reported(run, ws):
+async def test_a_new_repository_is_moved_aside_or_named_at_any_depth(sandbox, run, ws):
     done = await run("mkdir -p d/e/f && git init -q d/e/f && git init -q --bare d/bare && ln -s /x d/.git")
-    assert {str(one.path.relative_to(ws)) for one in done.repositories} == {"d/e/f/.git", "d/bare/HEAD", "d/.git"}
+    names = {"d/e/f/.git", "d/bare/HEAD", "d/.git"}
+    assert {str(one.path.relative_to(ws)) for one in done.repositories} == names
+    if sandbox.kind != "bubblewrap":
+        assert {one.path for one in await sandbox.take_changes()} == names
+        assert (ws / "d/e/f/.git/HEAD").exists() and (ws / "d/.git").is_symlink()
+        return
     assert all(one.aside.is_symlink() or one.aside.exists() for one in done.repositories)
     assert not (ws / "d/e/f/.git").exists() and b"d/e/f/.git is a new git repository: moved to" in done.output
     assert (await run("ls d")).repositories == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,47 @@ async def test_the_users_name_and_ignores_are_taken_over_and_nothing_of_them_run
     await repository.add_worktree(marks / "tree", "rundry/x")
     assert git(place, "log", "-1", "--format=%an <%ae>") == "Ada <ada@example.org>\n"
     assert not list(marks.glob("ran-*")) and (marks / "tree" / "a.txt").read_text() == "2\n"
+
+
+PLANTED = {
+    "filter": "git config filter.x.clean $P; git config filter.x.smudge $P; git config filter.x.required true",
+    "process": "git config filter.x.process $P",
+    "fsmonitor": "git config core.fsmonitor $P",
+    "hooks": "for h in pre-commit post-checkout post-index-change reference-transaction; do cp $P .git/hooks/$h; done",
+    "hooksPath": "mkdir h; for h in post-checkout reference-transaction; do cp $P h/$h; done; git config core.hooksPath h",
+    "hook of the config": "git config hook.x.command $P; git config hook.x.event reference-transaction",
+    "include": "git config include.path ../more; printf '[filter \"x\"]\\n\\tclean = %s\\n\\tsmudge = %s\\n' $P $P > more",
+    "config.worktree": "git config extensions.worktreeConfig true; git config --worktree filter.x.smudge $P",
+    "commondir": "cp -r .git .git/evil; git --git-dir .git/evil config filter.x.smudge $P; echo evil > .git/commondir",
+    "aliases": 'for a in status commit-tree update-ref worktree; do git config alias.$a "!$P"; done',
+    "diff": "git config diff.external $P; git config diff.x.textconv $P; git config diff.x.command $P",
+    "signing": "git config commit.gpgSign true; git config gpg.program $P; git config core.sshCommand $P",
+}
+"""What a command without bubblewrap can leave in the user's repository; `$P` is a program."""
+
+
+@pytest.mark.parametrize("what", PLANTED)
+async def test_what_a_command_leaves_in_the_repository_later_is_not_run_by_rundry(
+    place: Path, env: dict[str, str], what: str
+):
+    repository, marks = await found(place, env), place.parent
+    program = marks / "planted"
+    program.write_text(f"#!/bin/sh\ntouch {marks}/ran\ncat\n")
+    program.chmod(0o755)
+    subprocess.run(["bash", "-c", PLANTED[what]], cwd=place, env={**env, "P": str(program)}, check=True)
+    (place / ".git/info").mkdir(exist_ok=True)
+    (place / ".git/info/attributes").write_text("*.txt filter=x diff=x\n")
+    (marks / "ran").unlink(missing_ok=True)
+    (place / "a.txt").write_text("two\n")
+    with suppress(GitFailed):
+        await repository.dirty_paths()
+    for paths in (["a.txt"], [".gitignore"]):
+        with suppress(GitFailed):
+            await repository.commit(paths, "A pass")
+    with suppress(GitFailed):
+        await repository.add_worktree(marks / "tree", "rundry/x")
+    await repository.unstage(["a.txt"])
+    assert not (marks / "ran").exists()
 
 
 async def test_a_file_behind_a_filter_is_not_committed_and_the_filter_is_named(place: Path, env: dict[str, str]):

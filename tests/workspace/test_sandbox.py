@@ -78,23 +78,20 @@ async def test_there_is_no_network_unless_it_is_asked_for(run):
         await server.wait_closed()
 
 
-async def test_a_config_that_a_check_makes_does_not_count_and_nothing_stands_in_for_it_meanwhile(run, tmp_path):
+async def test_a_config_that_appears_during_a_check_stays_and_is_named(sandbox, run, tmp_path):
     assert await run("ls -A") == (0, "")
     for line in ("echo x > .rundry.toml", "echo x > y; mv -f y .rundry.toml", "ln -s /etc/passwd .rundry.toml"):
         code, said = await run(line)
-        assert code == 0 and "moved to .rundry.toml.untrusted, where rundry ignores it" in said
-        assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml.untrusted"]
+        assert code == 0 and "[rundry: .rundry.toml changed while the command ran, and stays as it is" in said
+        assert [path.name for path in tmp_path.iterdir()] == [".rundry.toml"]
+        assert [one.path for one in await sandbox.take_changes()] == [".rundry.toml"]
+        (tmp_path / ".rundry.toml").unlink()
 
 
-async def test_a_folder_in_the_way_does_not_keep_a_config_that_a_check_makes(run, tmp_path):
-    _, said = await run("mkdir .rundry.toml.untrusted; echo x > .rundry.toml")
-    assert "rundry ignores it" in said and not (tmp_path / ".rundry.toml").exists()
-
-
-async def test_a_config_made_before_a_time_out_does_not_count_either(run, tmp_path):
+async def test_a_config_made_before_a_time_out_is_named_too(run, tmp_path):
     code, said = await run("echo x > .rundry.toml; sleep 60", timeout=0.3)
-    assert code is None and "rundry ignores it" in said
-    assert not (tmp_path / ".rundry.toml").exists()
+    assert code is None and ".rundry.toml changed while the command ran" in said
+    assert (tmp_path / ".rundry.toml").read_text() == "x\n"
 
 
 async def test_who_judges_what_a_command_made_finds_the_config_where_it_was_made(run, tmp_path):

@@ -7,7 +7,9 @@ it, and is restored in a worktree of rundry (docs/decisions/0036).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+import stat
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,7 @@ from ...protocol import (
     RundryError,
     Stamped,
 )
-from ...workspace.seals.marks import Mark
+from ...workspace.seals.marks import ABSENT, FILE, LINK, Mark
 from ...workspace.seals.restore import SealRestorer
 from ...workspace.seals.seals import Difference, Seals
 from ..resources.recorder import with_waiting
@@ -34,10 +36,13 @@ from .sealing import capture
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...workspace.processes.processes import ProtectedChange
     from ..resources.activity import Activity
     from ..resources.tree import Tree
 
 GUARD_REASON = "it decides whether the goal is met"
+_MOST_ASKED = 20
+"""Most protected files of one command about which a person is asked; further ones stay and are named."""
 
 
 class Guarded:
@@ -180,16 +185,19 @@ class Guarded:
         if (guarded, protected) != (facts.undecided, facts.unreviewed):
             record(ChangesUndecided(guarded=guarded, protected=protected))
 
-    async def keep_or_restore(self, record: Record, command: str, *, full: bool) -> list[str]:
+    async def keep_or_restore(
+        self, record: Record, command: str, *, full: bool, judged: Container[str] = ()
+    ) -> list[str]:
         """Open a proposal for each difference: a person keeps or restores it. Returns lines for the model.
 
-        What nobody decides about stays undecided, or is restored in a worktree of rundry. Raises PersonInterrupted.
+        The protected files that the sandbox found changed are included, except for those in `judged`. What nobody
+        decides about stays undecided, or is restored in a worktree of rundry. Raises PersonInterrupted.
         """
-        if not self._guard:
-            return []
         async with self._one_at_a_time:
+            notes = await self._decide_protected(record, command, judged)
+            if not self._guard:
+                return notes
             waiting = await self._new_differences(full=full)
-            notes: list[str] = []
             while waiting:
                 try:
                     notes += await self._decide(waiting[0], command, record)
@@ -228,10 +236,69 @@ class Guarded:
             self._stale = self._seals.drop_bytecode()
 
     async def restore_all(self, record: Record) -> list[str]:
-        """In a worktree of rundry, restore every difference without asking. Returns lines for the model."""
+        """In a worktree of rundry, restore every difference without asking. Returns lines for the model.
+
+        Elsewhere, the protected files that changed are recorded, and stay.
+        """
+        changed = await self._protected_changes()
         if not self.restores:
+            self.note_undecided(record, [one.path for one in changed])
             return []
-        return [note for one in await self.differences(full=False) for note in self._restore(one, record)]
+        notes = [note for one in changed for note in self._restore_protected(one)]
+        return [*notes, *(note for one in await self.differences(full=False) for note in self._restore(one, record))]
+
+    async def _protected_changes(self, judged: Container[str] = ()) -> list[ProtectedChange]:
+        """Return what the sandbox found changed, without guarded files, which are compared by content."""
+        found = await self._tree.sandbox.take_changes()
+        return [one for one in found if one.path not in judged and not self._guard.matches(one.path)]
+
+    async def _decide_protected(self, record: Record, command: str, judged: Container[str]) -> list[str]:
+        """Let a person keep or restore each protected file that changed. Returns lines for the model."""
+        waiting = await self._protected_changes(judged)
+        notes, left = list[str](), list[str]()
+        try:
+            for asked in range(len(waiting)):
+                one = waiting[0]
+                has_text = one.is_known and one.before != one.after and asked < _MOST_ASKED
+                if self.restores:
+                    notes += self._restore_protected(one)
+                elif not (has_text and await self._is_decided(one, command, record, notes)):
+                    left.append(one.path)
+                waiting.pop(0)
+        finally:
+            left += [] if self.restores else [one.path for one in waiting]
+            self.note_undecided(record, left)
+        return notes
+
+    async def _is_decided(self, one: ProtectedChange, command: str, record: Record, notes: list[str]) -> bool:
+        """Ask the person. `notes` gets the lines for the model. Returns False if nobody decided."""
+        before, after = (None if data is None else self._kept(data) for data in (one.before, one.after))
+        draft = changed_draft(one.path, before, after, command)
+        ruling = await self._activity.interruptible(
+            self._tree.gate.propose(draft, call_id="", record=with_waiting(record))
+        )
+        if not ruling.approved and ruling.refused_by == "person":
+            notes += [f"{note} {ruling.note_for_model}" for note in self._restore_protected(one)]
+        return ruling.approved or ruling.refused_by == "person"
+
+    def _kept(self, data: bytes) -> bytes:
+        self._journal.keep(data)
+        return data
+
+    def _restore_protected(self, one: ProtectedChange) -> list[str]:
+        """Restore the content from before the command. Returns a line for the model."""
+        if not one.is_known:
+            return [f"`{one.path}` must not change ({one.why}), and its content of before is not known."]
+        try:
+            before = _mark_of(one)
+            displaced = self._restorer.restore(one.path, before, lambda _: one.before or b"")
+        except (OSError, RundryError) as error:
+            if isinstance(error, JournalError):
+                raise
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return [f"`{one.path}` must not change ({one.why}), and it could not be restored: {why}"]
+        moved = [f"The content of `{d.path}` was moved to {d.moved_to}." for d in displaced if d.moved_to is not None]
+        return [f"`{one.path}` must not change ({one.why}): the command's change was reverted.", *moved]
 
     async def report(self) -> GuardReport:
         """Compare all guarded files by content now, and return the result."""
@@ -347,6 +414,14 @@ class Guarded:
     def _outside(self) -> list[str]:
         """Return configuration files above the workspace and in the home folder, which no sandbox protects."""
         return [] if self._tree.sandbox.kind else sorted(self._guard.depends.outside)
+
+
+def _mark_of(one: ProtectedChange) -> Mark:
+    """Return the state before the command."""
+    if one.before is None:
+        return Mark(ABSENT)
+    digest = hashlib.sha256(one.before).hexdigest()
+    return Mark(LINK if stat.S_ISLNK(one.mode) else FILE, digest, stat.S_IMODE(one.mode), len(one.before))
 
 
 def _is_outside(path: str) -> bool:

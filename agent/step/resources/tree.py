@@ -27,3 +27,7 @@ class Tree:
     files: ChangeTracker
     is_own: bool = False
     """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""
+
+    def __post_init__(self) -> None:
+        """Let tools refuse the names that hidden files get while commands run."""
+        self.workspace.further_hidden = self.sandbox.further_hidden

@@ -134,7 +134,8 @@ async def keep_or_restore_guarded(
     except (PersonInterrupted, asyncio.CancelledError):
         await ctx.guarded.restore_all(record)
         raise
-    return notes + await ctx.guarded.keep_or_restore(record, command, full=False)
+    judged = {change.path for change in waiting}
+    return notes + await ctx.guarded.keep_or_restore(record, command, full=False, judged=judged)
 
 
 async def restore_guarded(ctx: RunContext, changes: Sequence[Change], tree: str, record: Record) -> list[str]:

@@ -76,7 +76,7 @@ def _refused(
 ) -> MissingAccess | None:
     """Return what the sandbox refused, or None. Failing tests do not count: their output is about the code."""
     done = result.finished
-    if done is None or not (done.exit_code or done.restored) or draft.unsandboxed:
+    if done is None or not done.exit_code or draft.unsandboxed:
         return None
     need = sandbox.refused(
         done,

@@ -61,7 +61,7 @@ class Hooks(Protocol):
 
 
 class Repository:
-    """The git repository that contains a folder. Every method starts a git process; nothing is cached."""
+    """The git repository that contains a folder. Every method starts git processes; nothing is cached."""
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         """`folder`: where git is started. All paths, given and returned, are relative to it."""
@@ -79,7 +79,6 @@ class Repository:
     async def find(cls, folder: Path, env: Mapping[str, str]) -> Self | None:
         """Find the repository; None: the folder is not in one. Raises GitFailed if git is missing or fails."""
         found = cls(folder, env)
-        await found._read_settings()
         answer = await found.run("rev-parse", "--is-inside-work-tree", "--show-toplevel")
         if answer.code != 0 and not any(words in answer.error for words in _ELSEWHERE):
             raise GitFailed(f"{folder}: {answer.error or 'git refuses it'}")
@@ -205,7 +204,11 @@ class Repository:
     async def run(
         self, *argv: str, stdin: bytes | None = None, literal: bool = True, more: Mapping[str, str] | None = None
     ) -> GitAnswer:
-        """Run git, also if it fails. `more`: additional variables. Raises GitFailed if git cannot run."""
+        """Run git, also if it fails. `more`: additional variables. Raises GitFailed if git cannot run.
+
+        The settings are read again each time: a command may have added a filter or a hook to the repository's config.
+        """
+        await self._read_settings()
         env = {
             **self._env,
             **self._config.identity,

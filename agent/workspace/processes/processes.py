@@ -32,8 +32,29 @@ class NewRepository(msgspec.Struct, frozen=True):
     """A git folder, a git file or a bare repository that a command made in the workspace."""
 
     path: Path
-    aside: Path
-    """Where rundry moved it, so that git does not use it."""
+    aside: Path | None
+    """Where rundry moved it, so that git does not use it; None: it stays where it is."""
+
+
+class ProtectedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or link that git or a tool runs or reads as settings, and that changed while a command ran."""
+
+    path: str
+    """Relative to the workspace."""
+    why: str
+    """What runs it, or what it is."""
+    is_known: bool = False
+    """Whether `before` and `after` are its contents; else it is too large, secret, or a folder."""
+    before: bytes | None = None
+    """Content, or target of a link; None: it did not exist."""
+    after: bytes | None = None
+    mode: int = 0
+    """`st_mode` before; 0: it did not exist."""
+
+    @property
+    def line(self) -> str:
+        """What happened to it, for the model and the person."""
+        return f"{self.path} changed while the command ran, and stays as it is: {self.why}"
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +78,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """Number of processes that were still running when the command ended; they were ended too."""
     repositories: tuple[NewRepository, ...] = ()
     """Repositories that the command made."""
-    restored: Path | None = None
-    """A folder of programs that the command changed and that rundry restored."""
+    protected: tuple[ProtectedChange, ...] = ()
+    """Protected files that changed while the command ran."""
     errors: bytes = b""
     """Standard error, at most 16 MB, if it was requested separately; else it is part of the output."""
 

@@ -100,8 +100,6 @@ class MissingAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_missing_access(done: Finished, conditions: Conditions) -> MissingAccess | None:
     """Return what the sandbox refused last; None if no refusal was recognized."""
-    if done.restored is not None:
-        return _to_write(done.restored)
     if not done.exit_code:
         return None
     lines = last_lines(done)

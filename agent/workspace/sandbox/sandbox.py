@@ -17,17 +17,17 @@ import msgspec
 
 from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
-from ..processes.processes import Finished, ProcessSettings, run_process, shell
+from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
 from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
 from .confined.confinement import NO_ACCESS, Confinement, SandboxSettings
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
 from .confined.programs import program_places
+from .kept.compare import KeptPlaces
 from .kept.copies import Copies
-from .kept.restore import KeptPlaces
 from .landlock import why_no_landlock
 from .mount_points import MountPoints
-from .private_git.command_checks import CommandChecks
+from .private_git.command_checks import CheckResults, CommandChecks
 from .private_git.guard import GitGuard, GitMounts
 from .probe.run import probe
 from .start import TRIES, SetUp
@@ -48,6 +48,12 @@ class Sandbox(Confinement):
 
     _guards: dict[Path, GitGuard] | None = None
     _copies: Copies | None = None
+    _running: list[CommandChecks] | None = None
+    """The checks of running commands."""
+    _changes: dict[str, ProtectedChange] | None = None
+    """Changes that `take_changes` has not returned yet, by path."""
+    _taken: dict[str, ProtectedChange] | None = None
+    """Changes that it returned since the last time when no command was running."""
 
     @staticmethod
     async def detect(
@@ -108,7 +114,9 @@ class Sandbox(Confinement):
 
     def _copy(self, settings: SandboxSettings) -> Sandbox:
         """Return the same kind of sandbox with its own temp folder, loopback and proxy."""
-        return Sandbox(self.kind, self.why_none, settings, program=self._program, probed=self._probed)
+        made = Sandbox(self.kind, self.why_none, settings, program=self._program, probed=self._probed)
+        made.further_hidden = self.further_hidden
+        return made
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
         """Attack the sandbox from the inside to find the guarantees that it does not give (`missing`, `not_held`).
@@ -148,8 +156,8 @@ class Sandbox(Confinement):
     ) -> Finished:
         """Call `run_process` in the sandbox.
 
-        `may_configure`: the caller checks a `.rundry.toml` that the command made. Otherwise, a new one is moved aside
-        and the output reports it, because the next start would treat it as the user's own (CVE-2026-25725).
+        Protected files that the sandbox does not protect are compared; the output names those that changed, and
+        `take_changes` returns them. `may_configure`: the caller checks a `.rundry.toml` that the command made.
         """
         argv = shell(command, ws) if isinstance(command, str) else command
         judged = may_configure or self._settings.stage is not None
@@ -158,24 +166,49 @@ class Sandbox(Confinement):
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}
         more, copies = self._kept_places(ws)
-        git = await checks.begin(restore=self.kind != "bubblewrap", more=more, copies=copies)
+        git = await checks.begin(compare=self.kind != "bubblewrap", more=more, copies=copies)
+        running = self._running = self._running if self._running is not None else []
+        if not running:
+            self._taken = None
+        running.append(checks)
         try:
             done = await self.run_unchecked(
                 argv, ws, access, git=git, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
             )
         finally:
-            checked = await asyncio.shield(checks.finish())
+            running.remove(checks)
+            checked = await asyncio.shield(self._finish(checks))
         unseen = await asyncio.to_thread(self.unseen, done, ws, access)
         lines = [
             *checked.lines,
+            *(change.line for change in checked.changes),
             *([unseen] if unseen else []),
             *(self._egress.lines(asked) if self._egress is not None else []),
         ]
         notes = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
-        done = msgspec.structs.replace(done, repositories=checked.repositories, restored=checked.changed_programs)
+        done = msgspec.structs.replace(done, repositories=checked.repositories, protected=tuple(checked.changes))
         if settings.get("separate_errors"):
             return msgspec.structs.replace(done, errors=done.errors + notes)
         return msgspec.structs.replace(done, output=done.output + notes, full=done.full + notes) if notes else done
+
+    async def _finish(self, checks: CommandChecks) -> CheckResults:
+        checked = await checks.finish()
+        self.further_hidden.update(checked.hidden)
+        self._note(checked.changes)
+        return checked
+
+    def _note(self, changes: Sequence[ProtectedChange]) -> None:
+        waiting = self._changes = self._changes if self._changes is not None else {}
+        taken = self._taken or {}
+        waiting |= {one.path: one for one in changes if taken.get(one.path) != one}
+
+    async def take_changes(self) -> list[ProtectedChange]:
+        """Return the protected files that changed while commands ran, until now. Each change is returned once."""
+        for checks in list(self._running or ()):
+            self._note(await asyncio.to_thread(checks.changes))
+        found, self._changes = self._changes or {}, None
+        self._taken = {**(self._taken or {}), **found}
+        return list(found.values())
 
     async def run_unchecked(
         self,
@@ -228,7 +261,7 @@ class Sandbox(Confinement):
                 yield set_up
 
     def _kept_places(self, ws: Path) -> tuple[KeptPlaces, Copies | None]:
-        """Return the places, in addition to the protected ones, that must be restored after a command."""
+        """Return the places, in addition to the protected ones, that are compared after a command."""
         if self.kind is None or self._settings.stage is not None:
             return KeptPlaces(), None
         ws = Path(os.path.realpath(ws))

@@ -101,6 +101,8 @@ class Confinement:
         """Sockets of services that commands can reach."""
         self.trial_notes: list[str] = []
         """What a person should know about how this sandbox was chosen, one line each."""
+        self.further_hidden = set[Path]()
+        """Names that hidden files got while commands ran."""
         self.why_no_loopback = ""
         """Why commands do not share a loopback network; empty if they do."""
 
@@ -226,7 +228,9 @@ class Confinement:
 
     def _hidden_places(self, ws: Path) -> HiddenPlaces:
         seen = self._settings.stage.folder if self._settings.stage is not None and self.kind == "bubblewrap" else None
-        return self._settings.hide_rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))
+        rules = self._settings.hide_rules
+        rules = msgspec.structs.replace(rules, hide=(*rules.hide, *self.further_hidden))
+        return rules.resolve(ws, None if seen is None else Path(os.path.realpath(seen)))
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""

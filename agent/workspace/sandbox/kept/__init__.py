@@ -1,1 +1,1 @@
-"""Restore places of the workspace after a command, if the sandbox cannot protect them."""
+"""Compare places of the workspace before and after a command, if the sandbox cannot protect them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import stat
@@ -31,6 +32,14 @@ class Kept(msgspec.Struct, frozen=True):
     def is_lost(self) -> bool:
         """Return whether the content could not be copied."""
         return self.data is None and self.copy is None
+
+    def is_the_same(self, other: Kept) -> bool:
+        """Return whether the kind, the permissions and the content are known to be equal."""
+        if self.mode != other.mode or self.is_lost or other.is_lost:
+            return False
+        if self.copy is not None and other.copy is not None:
+            return filecmp.cmp(self.copy, other.copy, shallow=False)
+        return self.data is not None and self.data == other.data
 
 
 class Copies:
@@ -78,7 +87,7 @@ class Copies:
     def _forget(self, path: Path) -> None:
         known = self._known.pop(path, None)
         if known is not None:
-            self._in_memory -= len(known.data or b"")  # a copy on disk stays for `restore`
+            self._in_memory -= len(known.data or b"")  # a copy on disk stays, to be compared
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

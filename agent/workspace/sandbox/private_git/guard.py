@@ -1,4 +1,4 @@
-"""Provide the private git folder of a command, and move repositories aside that the command made."""
+"""Provide the private git folder of a command, and find the repositories that appeared meanwhile."""
 
 from __future__ import annotations
 
@@ -49,12 +49,18 @@ class GitGuard:
         return GitMounts(self._private.begin(), nested[:MOST_READ_ONLY], before)
 
     def end(self, mounts: GitMounts, writable: Sequence[Path]) -> tuple[list[str], list[NewRepository]]:
-        """Import the changes of the command, and move new repositories aside. Return a line for each problem."""
+        """Import the changes of the command. Return a line for each problem, and the new repositories.
+
+        New repositories are moved aside if the sandbox has mounts; else they stay (docs/decisions/0036).
+        """
         lines = self._private.end() if self._private is not None and mounts.words is not None else []
         made = list[NewRepository]()
-        is_restored = self._private is None or mounts.words is None
-        for one in new_ones(mounts.before, self._repositories.find(), is_restored=is_restored):
+        is_compared = self._private is None or mounts.words is None
+        for one in new_ones(mounts.before, self._repositories.find(), is_compared=is_compared):
             if any(_meet(_folder_of(one), place) for place in writable):
+                continue
+            if self._private is None:
+                made.append(NewRepository(one.path, None))
                 continue
             name = one.path.relative_to(self._ws)
             try:

@@ -80,15 +80,15 @@ class Repositories:
         return _Folder(mark, tuple(folders), tuple(found))
 
 
-def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_restored: bool) -> list[NestedGit]:
+def new_ones(before: list[NestedGit], after: list[NestedGit], *, is_compared: bool) -> list[NestedGit]:
     """Return the repositories that were added. One that moved with its folder is not new.
 
-    `is_restored`: in a git folder at the path of an earlier one, the files that git executes or reads as settings were
-    restored.
+    `is_compared`: in a git folder at the path of an earlier one, the files that git executes or reads as settings are
+    compared.
     """
     inodes, paths = {one.inode for one in before}, {one.path for one in before}
     new = (one for one in after if one.inode not in inodes)
-    return [one for one in new if not (is_restored and one.path in paths and is_real_folder(one.path))]
+    return [one for one in new if not (is_compared and one.path in paths and is_real_folder(one.path))]
 
 
 def move_aside(one: NestedGit) -> Path:

@@ -13,14 +13,13 @@ from ....system.tables import read_table
 
 _FILE = Path(__file__).with_name("guarantees.toml")
 
-Verdict = Literal["held", "restored", "open", "untried"]
-"""Result of an attack. `restored`: the attack succeeded, but rundry restored the file afterwards."""
+Verdict = Literal["held", "open", "untried"]
+"""Result of an attack. `open`: it succeeded."""
 
 
 class _Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: str
     short: str
-    restored: str = ""
     when: Literal["", "offline", "denied"] = ""
 
 
@@ -60,8 +59,6 @@ def short_list(missing: Iterable[NotHeld]) -> str:
 
 
 def _line(guarantee: _Guarantee, verdict: Verdict) -> str:
-    if verdict == "restored":
-        return guarantee.restored
     return guarantee.line if verdict == "open" else f"{guarantee.line} (not tested, so it counts as not held)"
 
 

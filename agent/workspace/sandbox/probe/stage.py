@@ -27,7 +27,6 @@ _CREATE, _REMOVE = 0o1000, 0
 _PLAIN = b"plain"
 _CONTROL = "control"
 """The attack that must succeed."""
-_RESTORABLE = ("write_protected", "write_programs", "write_denied")
 
 
 class AttackStage:
@@ -72,8 +71,6 @@ class AttackStage:
         for name in self._prepared:
             if name in inside and name != _CONTROL:
                 found[name] = "open" if inside[name] or self._is_seen(name) else "held"
-            if found.get(name) == "open" and name in _RESTORABLE and not self._is_seen(name):
-                found[name] = "restored"
         return found
 
     def _is_seen(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Remove new hard links of hidden files, because the next command could read the files there."""
+"""Find further names of hidden files in the workspace, because the next command could read the files there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import stat
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-from ....system.real_paths import real_path
 
 _MOST = 300_000
 """Maximum number of workspace entries that are searched."""
@@ -26,36 +24,15 @@ class HiddenNames:
         self._ws = ws
         self._before = {path: _Was(s.st_ino, s.st_nlink) for path in _files(hidden) if (s := _status(path)) is not None}
 
-    def restore(self) -> list[str]:
-        """Rename moved files back, and remove new hard links. Return a line for each, also for failures."""
+    def new(self) -> list[Path]:
+        """Return the new names: those of moved files and hard links."""
         if not any(self._has_another_name(path, was) for path, was in self._before.items()):
             return []
-        places = {was.inode: path for path, was in self._before.items()}
-        lines = list[str]()
-        for inode, name in list(_names_of(self._ws, places, self._before)):
-            try:
-                self._rename_back(name, places[inode])
-            except OSError as error:
-                why = error.strerror or error
-                lines.append(f"{name.relative_to(self._ws)} is a name of a hidden file, and cannot be removed: {why}")
-            else:
-                lines.append(f"{name.relative_to(self._ws)} was a name of a hidden file: restored")
-        return lines
+        return sorted(_names_of(self._ws, {was.inode for was in self._before.values()}, self._before))
 
     def _has_another_name(self, path: Path, was: _Was) -> bool:
         now = _status(path)
         return now is None or now.st_ino != was.inode or now.st_nlink > was.links
-
-    def _rename_back(self, name: Path, place: Path) -> None:
-        if real_path(name.parent) != name.parent:
-            raise NotADirectoryError("a folder on its path is a link")
-        if os.path.lexists(place):
-            name.unlink()
-            return
-        if not real_path(place.parent).is_relative_to(self._ws):
-            raise NotADirectoryError("a folder on its path is a link")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        name.rename(place)
 
 
 def _files(places: Sequence[Path]) -> Iterator[Path]:
@@ -80,7 +57,7 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _names_of(ws: Path, inodes: Container[int], but: Container[Path]) -> Iterator[tuple[int, Path]]:
+def _names_of(ws: Path, inodes: Container[int], but: Container[Path]) -> Iterator[Path]:
     """Yield each name of these inodes in the workspace, except for the known names. Links are not followed."""
     waiting, seen = [str(ws)], 0
     while waiting and seen < _MOST:
@@ -91,6 +68,6 @@ def _names_of(ws: Path, inodes: Container[int], but: Container[Path]) -> Iterato
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     elif entry.inode() in inodes and Path(entry.path) not in but:
-                        yield entry.inode(), Path(entry.path)
+                        yield Path(entry.path)
         except OSError:
             continue
