@@ -176,21 +176,19 @@ async def test_a_guarded_file_is_read_only_for_a_command_in_the_sandbox(runs: Pa
     assert "The sandbox refused: write to" in ran.results("run_command")[0]
 
 
-async def test_a_guarded_file_that_a_command_changed_is_restored_and_the_check_runs_on_the_real_one(
-    runs: Path, project: Path
-):
+async def test_a_guarded_file_that_a_command_changed_stays_is_named_and_turns_no_check_green(runs: Path, project: Path):
     (project / "alias").hardlink_to(project / "tests/test_core.py")
     cheat = call("run_command", command="printf 'import unittest\\n' > alias")
     with ScriptedServer([cheat, FIX_BOTH]) as server:
         ran = await play(runs, server, project, until=[CHECK])
-    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
-    assert (project / "tests/test_core.py").read_text() == SUITE
+    assert ran.outcome["reason"] == "handoff", ran.story()
+    assert (project / "tests/test_core.py").read_text() == "import unittest\n"
     assert [c for c in ran.of("check_finished") if c["step"] == 1][-1]["passed"] is False
-    assert "tests/test_core.py" in ran.results("run_command")[0]
-    assert "was reverted" in ran.results("run_command")[0]
+    assert "`tests/test_core.py` changed while a command ran" in ran.results("run_command")[0]
     opened = [p for p in ran.of("proposal_opened") if p["path"] == "tests/test_core.py"]
     assert opened, "the change opens as a proposal"
-    assert ran.outcome["files_changed"] == ["alias", "calc/core.py"]
+    assert [event["guarded"] for event in ran.of("changes_undecided")] == [["tests/test_core.py"]]
+    assert ran.outcome["files_changed"] == ["alias", "tests/test_core.py"]
 
 
 async def test_guard_none_and_a_task_that_names_the_file_let_it_change(runs: Path, project: Path):
