@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from fakes.turns import call, finish
 
-from rundry.agent.protocol import Decide, GateMode
+from rundry.agent.protocol import Decide, GateMode, Interrupt, Unpause
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
-DONE = finish("all is well", "a.txt:1")
+READ, DONE = call("read_file", path="a.txt"), finish("all is well", "a.txt:1")
 PLANTS = {
     "a new hook": ("echo x > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit", ".git/hooks/pre-commit"),
     "a changed hook": ("echo x > .git/hooks/pre-push", ".git/hooks/pre-push"),
@@ -55,7 +55,7 @@ async def test_a_person_keeps_or_restores_each_file_that_a_command_planted(drive
     line, name = PLANTS[plant]
     (place / "plant.sh").write_text(line)
     before = state(place / name)
-    run = driven(call("run_command", command="sh plant.sh"), DONE, gate=GateMode.AUTO)
+    run = driven(call("run_command", command="sh plant.sh"), READ, DONE, gate=GateMode.AUTO)
 
     def decide(event):
         return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict=verdict, reason="not that")
@@ -72,7 +72,7 @@ async def test_a_person_keeps_or_restores_each_file_that_a_command_planted(drive
 async def test_a_change_of_many_files_asks_about_the_first_twenty_and_names_the_others(driven, place: Path):
     line = "for i in $(seq 10 39); do echo x > .git/hooks/h$i; done"
     (place / "plant.sh").write_text(line)
-    run = driven(call("run_command", command="sh plant.sh"), DONE, gate=GateMode.AUTO)
+    run = driven(call("run_command", command="sh plant.sh"), READ, DONE, gate=GateMode.AUTO)
 
     def decide(event):
         return Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict="reject", reason="no")
@@ -82,3 +82,25 @@ async def test_a_change_of_many_files_asks_about_the_first_twenty_and_names_the_
     await run.run(watched=True)
     assert sorted(path.name for path in (place / ".git/hooks").glob("h??")) == [f"h{n}" for n in range(30, 40)]
     assert run.of("changes_undecided")[-1]["protected"] == [f".git/hooks/h{n}" for n in range(30, 40)]
+
+
+@pytest.mark.parametrize("tool", ["run_command", "start_command"])
+async def test_without_a_person_what_a_command_planted_is_named_and_handed_over(driven, place: Path, tool: str):
+    (place / "plant.sh").write_text("echo x > .git/hooks/pre-commit; touch planted")
+    waits = call("run_command", command="until test -e planted; do sleep 0.02; done")
+    more = {"name": "server"} if tool == "start_command" else {}
+    then = "; exec sleep 600" if tool == "start_command" else ""
+    run = driven(call(tool, command=f"sh plant.sh{then}", **more), waits, READ, DONE, gate=GateMode.AUTO)
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and ".git/hooks/pre-commit" in outcome.detail, run.story()
+    assert (place / ".git/hooks/pre-commit").read_text() == "x\n"
+    assert run.of("changes_undecided")[-1]["protected"] == [".git/hooks/pre-commit"]
+
+
+async def test_a_command_that_a_person_ends_leaves_its_changes_and_they_are_named(driven, place: Path):
+    (place / "plant.sh").write_text("echo x > .git/hooks/pre-commit; echo planted; exec sleep 600")
+    run = driven(call("run_command", command="sh plant.sh"), READ, DONE, gate=GateMode.AUTO)
+    run.on("output_arrived", Interrupt()).on("interrupted", Unpause())
+    await run.run(watched=True)
+    assert (place / ".git/hooks/pre-commit").read_text() == "x\n"
+    assert run.of("changes_undecided")[-1]["protected"] == [".git/hooks/pre-commit"], run.story()

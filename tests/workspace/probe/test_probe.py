@@ -90,6 +90,15 @@ async def test_landlock_holds_files_secrets_and_processes():
     assert "unix_socket" in missing and "attributes_outside" in missing
 
 
+async def test_what_landlock_does_not_hold_in_the_workspace_is_listed_as_named_and_not_as_restored():
+    sandbox = await detected("landlock")
+    await sandbox.probe(fresh=True)
+    lines = {one.name: one.line for one in sandbox.missing()}
+    assert {"write_protected", "write_programs", "write_denied"} <= set(lines)
+    assert not any("restored" in line or "not tested" in line for line in lines.values()), lines
+    assert "a change is named" in lines["write_protected"] and "a change is named" in lines["write_programs"]
+
+
 @pytest.mark.parametrize("way", ["bubblewrap", "landlock"])
 async def test_with_a_network_that_was_allowed_only_what_was_promised_counts(way):
     found = await Sandbox.detect(kinds=[way], network=True)
