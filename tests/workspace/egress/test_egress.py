@@ -69,9 +69,9 @@ async def test_a_listed_host_is_reached_and_the_result_says_so(tmp_path, port):
     place = f"127.0.0.1:{port}"
     said = await run(sandbox, tmp_path, asked(f"GET http://{place}/x HTTP/1.1\\r\\nHost: evil.com\\r\\n\\r\\n"))
     assert f"asked for /x of {place}" in said and f"[rundry: connected to {place}]" in said
-    tunnel = rf"CONNECT {place} HTTP/1.1\r\n\r\nGET /y HTTP/1.0\r\nHost: me\r\n\r\n"
+    tunnel = rf"CONNECT {place} HTTP/1.1\r\n\r\nGET /y HTTP/1.0\r\nHost: {place}\r\n\r\n"
     said = await run(sandbox, tmp_path, asked(tunnel))
-    assert "200 Connection established" in said and "asked for /y of me" in said
+    assert "200 Connection established" in said and f"asked for /y of {place}" in said
     assert "rundry" not in await run(sandbox, tmp_path, "true")
 
 
@@ -85,6 +85,17 @@ async def test_no_other_host_is_reached(tmp_path, port):
     assert "reached" not in said
     said = await run(sandbox, tmp_path, asked(r"CONNECT pypi.org\0.evil.com:443 HTTP/1.1\r\n\r\n"))
     assert "refused a request that is not a plain HTTP proxy request" in said
+
+
+async def test_a_tunnel_that_asks_for_another_host_is_refused_and_the_result_says_so(tmp_path, port):
+    sandbox = await opened(f"localhost:{port}")
+    line = f"curl -sS --proxy $HTTPS_PROXY --noproxy '' --connect-to ::localhost:{port} https://other.example/"
+    said = await run(sandbox, tmp_path, line)
+    assert f"[rundry: refused localhost:{port}: its TLS asks for other.example]" in said
+    tunnel = rf"CONNECT localhost:{port} HTTP/1.1\r\n\r\nGET /y HTTP/1.1\r\nHost: other.example\r\n\r\n"
+    said = await run(sandbox, tmp_path, asked(tunnel))
+    assert "403 Forbidden" in said and "asked for" not in said
+    assert f"[rundry: refused localhost:{port}: its HTTP request is not for this host]" in said
 
 
 async def test_a_listed_name_that_leads_to_this_machine_is_refused(tmp_path, port):

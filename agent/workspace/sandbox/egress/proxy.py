@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from ....system.internet import may_resolve_to
 from .requests import Request, read_request
+from .tunnel import LONGEST_HEAD, PIECE, Refused, carry_tunnel, relay
 
 if TYPE_CHECKING:
     from ....system.hosts import Target
@@ -30,18 +31,12 @@ _CHILD = Path(__file__).with_name("listen_child.py")
 _SECONDS, _END_SECONDS = 40.0, 5.0
 MOST = 64
 """Maximum number of concurrent connections."""
-_LONGEST_HEAD = 32_000
-_HEAD_SECONDS, _CONNECT_SECONDS, _IDLE_SECONDS = 10.0, 20.0, 300.0
-_PIECE = 1 << 16
+_HEAD_SECONDS, _CONNECT_SECONDS = 10.0, 20.0
 _MOST_LINES = 12
 """Maximum number of servers that are listed after a command."""
 _MOST_SERVERS = 1_000
 _NOT_LISTED = "not in [sandbox] hosts"
 _BYPASS = "localhost,127.0.0.1,::1"
-
-
-class _Refused(Exception):
-    """The connection is refused; the message says why."""
 
 
 class Egress:
@@ -125,7 +120,7 @@ class _Server:
             self._listening.close()  # a stop before the server began leaves it open
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._answer, sock=self._listening, limit=_LONGEST_HEAD)
+        server = await asyncio.start_server(self._answer, sock=self._listening, limit=LONGEST_HEAD)
         async with server:
             await server.serve_forever()
 
@@ -133,11 +128,11 @@ class _Server:
         self._open += 1
         try:
             if self._open > MOST:
-                raise _Refused(f"refused a connection: more than {MOST} at the same time")
+                raise Refused(f"refused a connection: more than {MOST} at the same time")
             await self._carry(reader, writer)
-        except _Refused as refused:
+        except Refused as refused:
             self._record.add(str(refused))
-            writer.write(f"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\nrundry: {refused}\n".encode())
+            writer.write(refused.answer)
             with suppress(OSError):
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -150,15 +145,16 @@ class _Server:
         async with asyncio.timeout(_HEAD_SECONDS):
             request = read_request(await reader.readuntil(b"\r\n\r\n"))
         if request is None:
-            raise _Refused("refused a request that is not a plain HTTP proxy request")
+            raise Refused("refused a request that is not a plain HTTP proxy request")
         from_server, to_server = await self._connect(request)
         self._record.add(f"connected to {request.target}")
         try:
             if request.head:
                 to_server.write(request.head)
+                await asyncio.gather(relay(reader, to_server), relay(from_server, writer))
             else:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await asyncio.gather(_relay(reader, to_server), _relay(from_server, writer))
+                await carry_tunnel(request.target, (reader, writer), (from_server, to_server))
         finally:
             to_server.close()
 
@@ -166,43 +162,28 @@ class _Server:
         """Connect to an address that was checked, because a second look-up could return another one."""
         target = request.target
         if not self._hosts.allows(target):
-            raise _Refused(f"refused {target}: {_NOT_LISTED}")
+            raise Refused(f"refused {target}: {_NOT_LISTED}")
         why = "its name cannot be resolved"
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 for address in await self._addresses(target):
                     try:
-                        return await asyncio.open_connection(address, target.port, limit=_PIECE)
+                        return await asyncio.open_connection(address, target.port, limit=PIECE)
                     except OSError as error:
                         why = error.strerror or str(error)
         except TimeoutError:
             why = f"no answer within {_CONNECT_SECONDS:g} s"
         except OSError as error:
             why = error.strerror or str(error)
-        raise _Refused(f"no connection to {target}: {why}")
+        raise Refused(f"no connection to {target}: {why}")
 
     async def _addresses(self, target: Target) -> list[str]:
         rows = await self._loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         found = list(dict.fromkeys(str(row[4][0]) for row in rows))
         judged = [address for address in found if may_resolve_to(target.host, address, self._hosts.addresses)]
         if found and not judged:
-            raise _Refused(f"refused {target}: it leads to an address that is not public")
+            raise Refused(f"refused {target}: it leads to an address that is not public")
         return judged
-
-
-async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until the end of one direction, then close that direction."""
-    with suppress(OSError, TimeoutError):
-        while True:
-            async with asyncio.timeout(_IDLE_SECONDS):
-                piece = await reader.read(_PIECE)
-            if not piece:
-                break
-            writer.write(piece)
-            await writer.drain()
-    with suppress(OSError):
-        if writer.can_write_eof():
-            writer.write_eof()
 
 
 def _listen(join: Sequence[str]) -> socket.socket:

@@ -37,7 +37,25 @@ def read_request(head: bytes) -> Request | None:
     if url is None or target is None:
         return None
     path = url[2] or "/"
-    kept = [line for line in lines[1:] if line.partition(":")[0].lower() not in _OWN]
-    host = str(target).removesuffix(":80")
-    words = [f"{method} {path if path.startswith('/') else f'/{path}'} HTTP/1.1", f"Host: {host}", *kept]
-    return Request(target, "\r\n".join([*words, "Connection: close", "", ""]).encode("latin-1"))
+    return Request(target, _own(f"{method} {path if path.startswith('/') else f'/{path}'}", target, lines[1:]))
+
+
+def read_inner(head: bytes, target: Target) -> bytes | None:
+    """Return the head of a request in a tunnel, as the server gets it; None: it is not plainly for the target.
+
+    The server closes the connection after it, so that no second request for another host can follow.
+    """
+    lines = head.decode("latin-1").split("\r\n")[:-2]
+    first = _LINE.fullmatch(lines[0])
+    if first is None or not all(_HEADER.fullmatch(line) for line in lines[1:]):
+        return None
+    hosts = [value.strip() for name, _, value in (line.partition(":") for line in lines[1:]) if name.lower() == "host"]
+    is_own = len(hosts) == 1 and read_target(hosts[0], target.port) == target
+    method, path = first[1], first[2]
+    return _own(f"{method} {path}", target, lines[1:]) if is_own and path[0] in "/*" else None
+
+
+def _own(request: str, target: Target, headers: list[str]) -> bytes:
+    kept = [line for line in headers if line.partition(":")[0].lower() not in _OWN]
+    lines = [f"{request} HTTP/1.1", f"Host: {str(target).removesuffix(':80')}", *kept, "Connection: close", "", ""]
+    return "\r\n".join(lines).encode("latin-1")
