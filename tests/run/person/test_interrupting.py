@@ -219,16 +219,16 @@ async def test_an_interrupted_chat_waits_for_the_person_and_calls_nobody(driven)
     run.assert_legal()
 
 
-async def test_a_guarded_file_that_a_command_changed_is_restored_when_the_person_interrupts_the_question(driven, work):
+async def test_a_guarded_file_that_a_command_changed_stays_when_the_person_interrupts_the_question(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
     (work / "alias").hardlink_to(work / "conftest.py")
     cheat = call("run_command", command="echo 'x = 2' > alias")
     run = driven(cheat, READ, then=READ, predicates=Predicates(until=["grep -q 2 conftest.py"]))
     run.on("proposal_opened", Interrupt(), path="conftest.py").on("paused", Stop(how="now"))
     outcome = await run.run(watched=True)
-    assert (work / "conftest.py").read_text() == "x = 1\n"
+    assert (work / "conftest.py").read_text() == "x = 2\n"
     assert outcome.reason == "user", run.story()
-    assert outcome.files_changed == ["alias"]
+    assert outcome.files_changed == ["alias", "conftest.py"]
 
 
 async def test_edits_keep_their_order_and_reads_run_next_to_each_other(driven, work):
