@@ -6,7 +6,7 @@ So a tunnel to a listed host could reach any other host of the same network, unl
 Encrypted Client Hello (RFC 9849) is refused. The server name outside the encryption is then the public name of the
 provider, or any name that the client likes, and the one inside is used. A client that only pretends to encrypt (GREASE)
 cannot be told apart, which is the purpose of GREASE. curl, git, pip, npm, cargo and Go do not send it unless they are
-asked to; browsers do, and can be told not to.
+asked to; browsers do unless a setting turns it off.
 """
 
 from __future__ import annotations
