@@ -18,7 +18,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT,
 _OF_THE_DISK = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 """SQLite's codes where it could not enlarge its index file or create a file, whatever the cause."""
 _SMALLEST = 65_536
-"""Bytes that SQLite needs at once for the index of its log, with some room."""
+"""Bytes that SQLite needs for the index of its log, with some room."""
 
 
 def explain(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:

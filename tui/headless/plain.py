@@ -16,6 +16,7 @@ from rundry.agent import (
     Refusal,
     ResumeChanges,
     RunEnded,
+    RunStarted,
     Stamped,
     Unreachable,
     UserError,
@@ -81,9 +82,8 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     spec, blobs = images_of_task(setup.spec(task), setup.workspace)
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(output, flags)
-    show = _Shown(printer)
-    if flags.get("gate") is None and output is not Output.ANSWER and (line := expected_refusals(spec)) is not None:
-        say_line(line)
+    says = flags.get("gate") is None and output is not Output.ANSWER
+    show = _Shown(printer, expected_refusals(spec) if says else None)
     running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
     try:
         return show.code(asyncio.run(with_waits(running, printer.waits)))
@@ -162,12 +162,15 @@ def _printer(output: Output, flags: Mapping[str, object]) -> LinePrinter | JsonP
 class _Shown:
     """Prints the events of a run until standard output can no longer be written."""
 
-    def __init__(self, printer: LinePrinter | JsonPrinter) -> None:
-        self._printer = printer
+    def __init__(self, printer: LinePrinter | JsonPrinter, first_line: str | None = None) -> None:
+        """`first_line`: what to say once the run has begun."""
+        self._printer, self._first_line = printer, first_line
         self._is_lost = self._has_failed = False
         self._refused = Refused()
 
     def __call__(self, stamped: Stamped) -> None:
+        if isinstance(stamped.event, RunStarted) and self._first_line is not None:
+            say_line(self._first_line)
         self._refused.take(stamped.event)
         if isinstance(stamped.event, RunEnded) and (line := self._refused.line()) is not None:
             say_end(line)
@@ -182,7 +185,7 @@ class _Shown:
             if isinstance(error, OutputFailed):
                 self._has_failed = True
                 why = f"standard output cannot be written: {error.strerror}; the run continues without it"
-                print(f"rundry: {why}, and `rundry export` prints it later", file=sys.stderr, flush=True)
+                print(one_line(f"rundry: {why}, and `rundry export` prints it later"), file=sys.stderr, flush=True)
 
     def code(self, outcome: Outcome) -> int:
         """Return the exit code: never 0 if the output of the run is incomplete because of a fault."""

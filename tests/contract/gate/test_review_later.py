@@ -131,5 +131,5 @@ def test_without_a_digest_the_terminal_shows_the_proposal_and_asks(home: Home, p
             assert waiting["digest"][:12] in terminal.text()
             assert "return a + b" in terminal.text()
             terminal.send("y\r")
-            terminal.wait_for("handoff")
+            terminal.wait_for("-> hand-off")
     assert "a + b" in (project / "calc/core.py").read_text()

@@ -11,6 +11,7 @@ from fakes.providers.recorded import KEYS, Replay, breaks_off, name_of, recordin
 from sampling import sampled
 
 from rundry.agent.model.endpoint import Endpoint
+from rundry.agent.model.key_rule import host_of
 from rundry.agent.model.lanes.timer import StallTimeouts
 from rundry.agent.model.lanes.via_litellm.lane import LitellmLane
 from rundry.agent.model.remote import ModelFacts, RemoteModel
@@ -26,7 +27,8 @@ ALL = [
 def through_litellm(base: str, name: str) -> RemoteModel:
     provider, _, model = name.partition("/")
     provider = provider if provider == "anthropic" else "openai"
-    at = Endpoint(provider=provider, model=model, api_base=base, key="k", key_names=(), local=True)
+    hosts = frozenset({host_of(base)})
+    at = Endpoint(provider=provider, model=model, api_base=base, key="k", key_names=(), local=True, hosts=hosts)
     timeouts = StallTimeouts(first=20, between=20)
     return RemoteModel(at, LitellmLane(at, seconds=60), ModelFacts(window=200_000), name=name, timeouts=timeouts)
 

@@ -120,7 +120,7 @@ async def test_what_a_person_did_can_be_undone_like_what_the_model_did(driven, w
     run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
     run.on("waiting", TakeWheel(), why="message")
     run.on("wheel_taken", sh("echo 9 > b.txt; echo new > n.txt"))
-    run.on("command_taken", Undo(), command="act")
+    run.on("command_taken", Undo(confirmed=["b.txt", "n.txt"]), command="act")
     run.on("undone", GiveWheel())
     run.on("wheel_given", STOP)
     await run.run(watched=True)
@@ -198,14 +198,15 @@ async def test_a_runner_that_died_gives_the_wheel_back_and_the_model_hears_of_al
     assert "+three" in told(killed)
 
 
-async def test_going_back_takes_what_was_done_at_the_wheel_with_it(driven, work):
+async def test_going_back_names_and_leaves_what_a_command_at_the_wheel_did(driven, work):
     run = driven(say("hello"), say("ok"), loop=LoopKind.CHAT, task="hi")
     run.on("waiting", TakeWheel(), why="message").on("wheel_taken", sh("echo three > c.txt"))
     run.on("command_taken", GiveWheel(), command="act")
     run.on("wheel_given", lambda _: Rewind(seq=run.of("said")[0]["seq"]))
     run.on("rewound", STOP)
     await run.run(watched=True)
-    assert not (work / "c.txt").exists()
+    assert (work / "c.txt").read_text() == "three\n"
+    assert "c.txt" in " ".join(run.of("undone")[-1]["kept"]), run.story()
     view = Journal.open(run.path)
     facts = fold(view.spec, view.read())
     view.close()

@@ -65,10 +65,10 @@ async def test_a_model_that_is_permanently_gone_ends_the_run_and_sets_nothing_as
 
 
 def stubborn(server: ScriptedServer) -> None:
-    """b.txt takes two steps, and the first one runs a command too: done twice without a roll-back, it shows."""
+    """b.txt takes two steps, and the first one adds a line to another file: done twice without a roll-back, it shows."""
     first = calls(
         Call("edit_file", {"path": "b.txt", "edits": [{"old_text": "old", "new_text": "old!"}]}),
-        Call("run_command", {"command": "echo x >> made.txt"}),
+        Call("edit_file", {"path": "made.txt", "edits": [{"old_text": "new\n", "new_text": "new\nx\n"}]}),
     )
     server.rules += [
         Rule(
@@ -119,9 +119,9 @@ async def test_what_a_person_changed_meanwhile_is_left_and_named(migrate, place)
     (place / "a.txt").write_text("mine, old\n")
     killed.model = Fixer()
     outcome = await killed.run()
-    assert (outcome.reason, outcome.complete) == ("dry", True), killed.story()
-    assert "a.txt" in killed.of("undone")[0]["kept"][0]
-    assert texts(place)["a.txt"] == "mine, new\n"
+    assert (outcome.reason, outcome.complete) == ("handoff", False), killed.story()
+    assert "a.txt" in killed.of("undone")[0]["kept"][0] and "a.txt" in outcome.detail
+    assert texts(place)["a.txt"] == "mine, old\n"
 
 
 async def test_a_person_adds_a_file_and_takes_a_fix_back(migrate, place):

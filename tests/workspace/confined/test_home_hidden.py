@@ -180,7 +180,7 @@ async def test_a_home_folder_with_an_odd_name_in_the_environment_hides_no_system
         "git config -f ~/Documents/tax.txt -l",
     ],
 )
-async def test_a_command_that_failed_on_a_hidden_path_is_told_the_path_and_the_setting(way, at_home, ws, line):
+async def test_the_result_of_a_command_that_failed_on_a_hidden_path_names_it_and_the_setting(way, at_home, ws, line):
     said = await said_by(await detected(way), line, ws)
     assert '[sandbox] show = ["~/Documents/tax.txt"]' in said, said
 
