@@ -45,6 +45,7 @@ FILES = {
     "bench.sh": "#!/bin/sh\necho 1\n",
     "is-green.sh": "#!/bin/sh\nexec python3 -m unittest -q\n",
     "src/app.py": "import os\n\nVALUE = 1\n",
+    "search.toml": 'task = "Find it"\n[[lens]]\nname = "a"\nprompt = "Look"\n',
 }
 TURNS = [FIX_ADD, FIX_MEAN, FIX_MEAN, finish("fixed", "calc/core.py")]
 """The check passes after the second turn; a page that rejects the second proposal gets it again."""

@@ -28,8 +28,9 @@ def run(home: Home, project: Path, *more: str, turns: list[Turn] = TURNS):
 def test_a_line_before_the_run_names_what_will_be_refused_and_one_at_its_end_what_was(home: Home, project: Path):
     ran = run(home, project, "--until", CHECK)
     lines = ran.stderr.splitlines()
-    assert sum(BEFORE in line for line in lines) == 1 and BEFORE in lines[0], ran
-    assert "--gate edits" in lines[0] and "--gate auto" in lines[0]
+    (before,) = [at for at, line in enumerate(lines) if BEFORE in line]
+    assert before < next(at for at, line in enumerate(lines) if line.startswith("goal ")), ran
+    assert "--gate edits" in lines[before] and "--gate auto" in lines[before]
     (refused,) = [line for line in lines if line.startswith("refused: ")]
     assert "2 edits of 1 file (calc/core.py) and 1 command" in refused and "--gate edits" in refused, ran
     assert lines[-1].startswith("-> ")

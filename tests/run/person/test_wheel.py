@@ -210,7 +210,8 @@ async def test_going_back_names_and_leaves_what_a_command_at_the_wheel_did(drive
     view = Journal.open(run.path)
     facts = fold(view.spec, view.read())
     view.close()
-    assert [m.role for m in facts.main.messages] == ["system"]
+    system, left = facts.main.messages
+    assert (system.role, left.role) == ("system", "user") and "c.txt" in left.text
 
 
 async def test_a_sleep_ends_where_the_person_takes_the_wheel(driven):
