@@ -33,7 +33,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.M | re.S)
 EXIT = re.compile(r"exit code (\d+)")
 SLOW = ("sandbox",)
 """Pages whose lines take more than five seconds: `doctor` starts each sandbox."""
-NOT_OURS = ("git", "pipx", "sqlite3")
+NOT_OURS = ("dask", "git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""
 STARTS = ("run", "find", "demo")
 REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat|meta)/|gateway\.example")

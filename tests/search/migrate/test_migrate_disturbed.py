@@ -65,7 +65,7 @@ async def test_a_model_that_is_permanently_gone_ends_the_run_and_sets_nothing_as
 
 
 def stubborn(server: ScriptedServer) -> None:
-    """b.txt takes two steps, and the first one adds a line to another file: done twice without a roll-back, it shows."""
+    """b.txt takes two steps, and the first one adds a line elsewhere: done twice without a roll-back, it shows."""
     first = calls(
         Call("edit_file", {"path": "b.txt", "edits": [{"old_text": "old", "new_text": "old!"}]}),
         Call("edit_file", {"path": "made.txt", "edits": [{"old_text": "new\n", "new_text": "new\nx\n"}]}),
