@@ -139,7 +139,8 @@ async def test_a_retry_that_is_due_after_the_deadline_is_not_waited_for(search):
 
 @pytest.mark.long
 async def test_a_lens_that_is_added_while_a_retry_is_waited_for_begins_immediately(search):
-    model = MindedModel({"one": [OUT, OUT, OUT, OUT, NOTHING], "new": [report("x"), NOTHING]})
+    cut = ModelFault("cut", "the answer was cut", retryable=True)  # may be billed, so it gets three more tries
+    model = MindedModel({"one": [cut, cut, cut, cut, NOTHING], "new": [report("x"), NOTHING]})
     run = search(model, "one")
     run.on("work_finished", AddLens(name="new", prompt="p"), ok=False)
     outcome = await run.run()
