@@ -1,0 +1,303 @@
+"""Measure which way of asking repairs most programs: one factor at a time, with a real model.
+
+    cd tests && python -m bench.repair.ablation --tasks FOLDER --base URL --model NAME --out rows.jsonl
+
+FOLDER holds a folder for each task in which `python -m pytest` fails; TASKS names the ones that are used. First all
+formats run; then, for the two that repaired most, one other factor changes at a time. A row is written as soon as a
+trial ends, and a trial whose row exists is not repeated, so the script can be stopped and started again. Run it while
+nothing else runs. With `--table`, nothing runs: the rows become a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .answers import FORMATS, SCHEMA, TOOLS, Format, digest, read_answer
+from .prompts import SYSTEM, Variant, excerpt, first_prompt, next_prompt, tried_line
+
+TASKS = ("bitcount", "detect_cycle", "find_in_sorted", "gcd", "kth", "longest_common_subsequence", "pascal", "sieve")
+"""Four that other harnesses repaired at once, two that one of them did, and two that none did."""
+SEEDS = (1, 2)
+SECONDS = 100.0
+"""Of one trial, checks included."""
+TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0)
+CHECK = [sys.executable, "-m", "pytest", "-q", "-x", "--timeout", "10", "-p", "no:cacheprovider"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way of asking; the defaults are what the other ways are compared with."""
+
+    form: Format = "whole"
+    variant: Variant = "code"
+    first_temperature: float = 0.0
+    follows: str = "restart"
+    """`restart`: each try is a new conversation; `continue`: it goes on with the failure."""
+    base: str = "start"
+    """`start`: each try begins with the original program; `best`: every second one with the best program so far."""
+    tried: bool = False
+    """Whether a prompt names what earlier tries led to."""
+
+    @property
+    def name(self) -> str:
+        changed = [f"{k}={v}" for k, v in asdict(self).items() if k != "form" and v != getattr(Setting(), k)]
+        return " ".join([self.form, *changed])
+
+
+def others(form: Format) -> list[Setting]:
+    """Return the settings of a format with one factor changed."""
+    start = Setting(form=form)
+    return [
+        replace(start, variant="cause"),
+        replace(start, variant="test"),
+        replace(start, first_temperature=0.4),
+        replace(start, follows="continue"),
+        replace(start, base="best"),
+        replace(start, tried=True),
+    ]
+
+
+class Server:
+    """A chat completion server that is asked with streams, so that an answer can be cut at its end."""
+
+    def __init__(self, base: str, model: str) -> None:
+        self._url, self._model = f"{base}/chat/completions", model
+
+    def ask(
+        self, form: Format, messages: list[dict[str, str]], temperature: float, seed: int, limit: int, until: float
+    ):
+        """Return text, calls and figures of an answer. Ends early at the closing fence and when the time is over."""
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": messages,
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": limit,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if form == "tools":
+            body["tools"] = TOOLS
+        if form == "constrained":
+            schema = {"name": "edit", "schema": SCHEMA, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        request = urllib.request.Request(
+            self._url, json.dumps(body).encode(), {"Content-Type": "application/json", "Authorization": "Bearer x"}
+        )
+        began, text, calls = time.monotonic(), "", dict[int, list[str]]()
+        first, pieces, usage = None, 0, dict[str, Any]()
+        with urllib.request.urlopen(request, timeout=max(1.0, until - began)) as answer:
+            for raw in answer:
+                if not raw.startswith(b"data: ") or raw.startswith(b"data: [DONE]"):
+                    continue
+                chunk = json.loads(raw[6:])
+                usage = {**usage, **(chunk.get("usage") or {}), **(chunk.get("timings") or {})}
+                delta = chunk["choices"][0]["delta"] if chunk.get("choices") else {}
+                for call in delta.get("tool_calls") or []:
+                    kept = calls.setdefault(call.get("index", 0), ["", ""])
+                    kept[0] += call["function"].get("name") or ""
+                    kept[1] += call["function"].get("arguments") or ""
+                text += delta.get("content") or ""
+                if delta.get("content") or delta.get("tool_calls"):
+                    first, pieces = first or time.monotonic(), pieces + 1
+                if form in ("whole", "functions") and re.search(r"```[\w]*\n.*\n```", text, re.DOTALL):
+                    break
+                if time.monotonic() > until:
+                    break
+        ended = time.monotonic()
+        figures = {
+            "reading": round((first or ended) - began, 2),
+            "writing": round(ended - (first or ended), 2),
+            "written": pieces,
+            "prompt": usage.get("prompt_tokens"),
+            "cached": (usage.get("prompt_tokens_details") or {}).get("cached_tokens", usage.get("cache_n")),
+        }
+        return text, [(name, arguments) for name, arguments in calls.values()], figures
+
+
+class Task:
+    """A program, its tests, and what they say of other versions of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.name = folder, f"{folder.name}.py"
+        self.program = (folder / self.name).read_text()
+        self.test = (folder / f"test_{self.name}").read_text()
+
+    def check(self, program: str) -> tuple[bool, int, str]:
+        """Return whether the tests pass, how many passed before the first failure, and the output."""
+        with tempfile.TemporaryDirectory(prefix="repair-") as place:
+            copy = Path(place) / self.folder.name
+            shutil.copytree(self.folder, copy)
+            (copy / self.name).write_text(program)
+            process = subprocess.Popen(
+                CHECK,
+                cwd=copy,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+                env={"PATH": os.defpath, "HOME": place, "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+            try:
+                output, _ = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                output = "the tests did not end within 60 s"
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        passed = re.search(r"(\d+) passed", output)
+        return process.returncode == 0, int(passed[1]) if passed else 0, output
+
+
+def trial(server: Server, task: Task, setting: Setting, seed: int) -> dict[str, Any]:
+    """Repair one program within the time. Return the row."""
+    began = time.monotonic()
+    until = began + SECONDS
+    _, best_passed, output = task.check(task.program)
+    start, best, base = (task.program, excerpt(output)), (task.program, excerpt(output)), task.program
+    seen, answers, failures = {digest(task.program)}, list[dict[str, Any]](), list[str]()
+    messages = list[dict[str, str]]()
+    solved = False
+    while not solved and time.monotonic() < until:
+        number = len(answers)
+        if setting.follows == "restart" or not messages:
+            base, failure = best if setting.base == "best" and number % 2 else start
+            tried = tried_line(failures) if setting.tried else ""
+            said = first_prompt(setting.form, setting.variant, task.name, base, failure, task.test, tried)
+            messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": said}]
+        row = {"temperature": max(setting.first_temperature, TEMPERATURES[min(number, len(TEMPERATURES) - 1)])}
+        if setting.form == "tools":
+            row["temperature"] = min(0.4, row["temperature"])
+        limit = 200 + 2 * len(task.program) // 3
+        try:
+            text, calls, figures = server.ask(
+                setting.form, messages, row["temperature"], seed * 100 + number, limit, until
+            )
+        except (OSError, ValueError) as error:
+            answers.append({**row, "why": f"{type(error).__name__}: {error}"[:120]})
+            if time.monotonic() < until:
+                time.sleep(1)
+            continue
+        found = read_answer(setting.form, text, calls, base)
+        row |= {**figures, "why": found.why}
+        passed, failure = 0, ""
+        if found.text is not None:
+            key = digest(found.text)
+            row["duplicate"] = key in seen
+            if key not in seen:
+                seen.add(key)
+                checking = time.monotonic()
+                solved, passed, output = task.check(found.text)
+                row |= {"check": round(time.monotonic() - checking, 2), "passed": passed}
+                failure = excerpt(output)
+                failures.append(failure.splitlines()[-1][:160] if failure else "")
+                if passed > best_passed:
+                    best, best_passed = (found.text, failure), passed
+        answers.append(row)
+        if setting.follows == "continue":
+            messages += [
+                {"role": "assistant", "content": text or json.dumps(calls)},
+                {"role": "user", "content": next_prompt(setting.form, task.name, found.why, failure or start[1])},
+            ]
+            base = found.text or base
+    seconds = round(time.monotonic() - began, 1)
+    return {
+        "setting": asdict(setting),
+        "task": task.folder.name,
+        "seed": seed,
+        "solved": solved and seconds <= SECONDS,
+        "seconds": seconds,
+        "answers": answers,
+    }
+
+
+def planned(rows: list[dict[str, Any]]) -> Iterator[tuple[Setting, str, int]]:
+    """Yield the trials in order: all formats, then the other factors of the two best formats."""
+    yield from ((Setting(form=form), task, seed) for seed in SEEDS for task in TASKS for form in FORMATS)
+    best = sorted(FORMATS, key=lambda form: _score(rows, Setting(form=form)), reverse=True)[:2]
+    yield from ((one, task, seed) for seed in SEEDS for task in TASKS for form in best for one in others(form))
+
+
+def _of(rows: list[dict[str, Any]], setting: Setting) -> list[dict[str, Any]]:
+    return [row for row in rows if row["setting"] == asdict(setting)]
+
+
+def _score(rows: list[dict[str, Any]], setting: Setting) -> tuple[int, float]:
+    found = _of(rows, setting)
+    return sum(row["solved"] for row in found), -sum(row["seconds"] for row in found)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return a table in Markdown, one line for each setting that ran."""
+    lines = [
+        "| setting | trials | solved | tasks | s to solve | answers | usable | duplicates | written | prompt cached |"
+    ]
+    lines.append("|" + " --- |" * 10)
+    settings = list(dict.fromkeys(Setting(**row["setting"]) for row in rows))
+    for setting in settings:
+        found = _of(rows, setting)
+        answers = [answer for row in found for answer in row["answers"]]
+        solved = [row for row in found if row["solved"]]
+        seconds = f"{statistics.median(row['seconds'] for row in solved):.0f}" if solved else "-"
+        usable = sum("duplicate" in answer for answer in answers) / max(1, len(answers))
+        again = sum(answer.get("duplicate", False) for answer in answers) / max(1, len(answers))
+        written = statistics.mean(answer.get("written", 0) for answer in answers) if answers else 0
+        prompts = [(a["cached"], a["prompt"]) for a in answers if a.get("cached") is not None and a.get("prompt")]
+        cached = f"{sum(c for c, _ in prompts) / sum(p for _, p in prompts):.0%}" if prompts else "-"
+        lines.append(
+            f"| {setting.name} | {len(found)} | {len(solved)} | {len({row['task'] for row in solved})} | {seconds} "
+            f"| {len(answers) / max(1, len(found)):.1f} | {usable:.0%} | {again:.0%} | {written:.0f} | {cached} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tasks", type=Path)
+    parser.add_argument("--base")
+    parser.add_argument("--model")
+    parser.add_argument("--hours", type=float, default=5.0, help="stop after this time in all calls of the script")
+    parser.add_argument("--table", action="store_true")
+    asked = parser.parse_args()
+    rows = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
+    if asked.table:
+        print(table(rows))
+        return
+    if None in (asked.tasks, asked.base, asked.model):
+        parser.error("--tasks, --base and --model are needed")
+    server = Server(asked.base, asked.model)
+    while True:
+        known = {(json.dumps(row["setting"]), row["task"], row["seed"]) for row in rows}
+        left = (one for one in planned(rows) if (json.dumps(asdict(one[0])), *one[1:]) not in known)
+        one = next(left, None)
+        if one is None or sum(row["seconds"] for row in rows) > asked.hours * 3600:
+            break
+        setting, name, seed = one
+        rows.append(trial(server, Task(asked.tasks / name), setting, seed))
+        with asked.out.open("a") as out:
+            out.write(json.dumps(rows[-1]) + "\n")
+        row = rows[-1]
+        end = "solved" if row["solved"] else "not solved"
+        print(f"{setting.name}  {name} {seed}: {end}, {row['seconds']} s, {len(row['answers'])} answers", flush=True)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
