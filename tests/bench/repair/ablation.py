@@ -32,7 +32,7 @@ from .answers import FORMATS, SCHEMA, TOOLS, Format, digest, read_answer
 from .prompts import SYSTEM, Variant, excerpt, first_prompt, next_prompt, tried_line
 
 TASKS = ("bitcount", "detect_cycle", "find_in_sorted", "gcd", "kth", "longest_common_subsequence", "pascal", "sieve")
-"""Four that other harnesses repaired at once, two that one of them did, and two that none did."""
+"""Four that other harnesses repaired with the first answer, two that one of them did, and two that none did."""
 SEEDS = (1, 2)
 SECONDS = 100.0
 """Of one trial, checks included."""
@@ -48,7 +48,7 @@ class Setting:
     variant: Variant = "code"
     first_temperature: float = 0.0
     follows: str = "restart"
-    """`restart`: each try is a new conversation; `continue`: it goes on with the failure."""
+    """`restart`: each try is a new conversation; `continue`: the same one, with the failure."""
     base: str = "start"
     """`start`: each try begins with the original program; `best`: every second one with the best program so far."""
     tried: bool = False
