@@ -19,7 +19,7 @@ class OutputFailed(OSError):
 
 
 class _Output(io.FileIO):
-    """Standard output. An error of it is told from one of a file that the command writes."""
+    """Standard output. Its errors have a type of their own, unlike those of files that the command writes."""
 
     def write(self, data: Buffer, /) -> int | None:
         try:

@@ -1,4 +1,4 @@
-"""How long a provider asks to wait is found wherever it stands, and a quota is told apart from a rate (8.3)."""
+"""How long a provider asks to wait is found wherever it stands, and a quota is not taken for a rate (8.3)."""
 
 from __future__ import annotations
 
