@@ -192,9 +192,10 @@ async def test_workers_run_in_the_commands_sandbox_without_keys(
         make_command(calls, sandbox=sandbox) if kind == "command" else make_python(_SHOWS_ITS_WORLD, sandbox=sandbox)
     )
     worked = await worker.work(ITEM)
+    outside = Path("~/.rundry-worker-was-here").expanduser()
     if sandbox.kind is None:
-        Path("~/.rundry-worker-was-here").expanduser().unlink()
-        assert worked.reason == "no key written", worked.error
-    else:
-        assert worked.reason == "no key held", worked.error
+        outside.unlink()
+    # With a home below /tmp the write may succeed, in the command's own /tmp.
+    assert not outside.exists()
+    assert worked.reason.startswith("no key "), worked.error
     assert (tmp_path / "inside").exists()
