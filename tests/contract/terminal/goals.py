@@ -49,11 +49,11 @@ def of(home: Home, *kinds: str) -> list[dict]:
 
 
 def at_gate(terminal: Terminal) -> str:
-    """The screen, once a proposal stands there whole and keys go to it; else the footer says how to get there."""
+    """The screen, once a proposal stands there whole and keys go to it: the footer says how to leave it."""
 
     def ready(lines: list[str]) -> bool:
         text = "\n".join(lines)
         is_drawn = re.search(r"\d of \d", text) or not re.search(r"\d hunks? +\+\d", text)
-        return bool("approve" in text and is_drawn and "F2 gate" not in lines[-1])
+        return bool("approve" in text and is_drawn and "esc message" in lines[-1])
 
     return terminal.wait_for(ready)
