@@ -48,6 +48,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         return all(finding.accepted for finding in self.findings)
 
 
+_EMPTY = "there are no events: the run did not begin, or this is a copy without {name}-wal, in which they are"
+
+
 def check_journal(path: Path) -> Checked:
     """Read a whole journal and return its damage. Never raises JournalError."""
     findings: list[DamageFound] = []
@@ -62,6 +65,8 @@ def check_journal(path: Path) -> Checked:
         findings += _of_events(damage)
         events = journal.rows("SELECT count(*) FROM events")[0][0]
         contents = journal.rows("SELECT count(*) FROM blobs")[0][0]
+        if not events and not findings:
+            findings.append(DamageFound(part="end", text=_EMPTY.format(name=path.name)))
         findings += [DamageFound(part="content", text=text) for text in _wrong_contents(journal)]
         findings += [DamageFound(part="spend", text=text) for text in _lost_spend(journal, damage)]
     except JournalError as error:

@@ -6,12 +6,16 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 needs_bubblewrap = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("bwrap") is None, reason="bubblewrap is not installed"
+)
+needs_home_outside_tmp = pytest.mark.skipif(
+    Path.home().resolve().is_relative_to("/tmp"), reason="HOME is below /tmp: the screen says that FIFOs are not held"
 )
 _ABOUT_THE_SANDBOX = re.compile(
     r"\w+ does not guarantee \(see `rundry doctor`\): |Landlock does not keep a command from "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from fakes.sandboxes import needs_bubblewrap
+from fakes.sandboxes import needs_bubblewrap, needs_home_outside_tmp
 from sampling import sampled
 
 from .compare import ACCEPTED, difference
@@ -24,6 +24,7 @@ async def test_a_screen_shows_what_was_accepted(name: str):
 
 
 @needs_bubblewrap  # the screen names the sandbox
+@needs_home_outside_tmp
 @pytest.mark.parametrize("name", sampled(list(journals.SCENES), 1))
 async def test_a_run_that_really_ran_looks_as_it_was_accepted(name: str):
     found = await difference(name)

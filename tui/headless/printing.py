@@ -63,7 +63,7 @@ from rundry.agent import (
     trim_words,
 )
 
-from ..run.resume_command import way_on
+from ..run.resume_command import continue_line
 from ..text import bare, one_line, show
 from .lines import block_words, model_words, outcome_line, say_end, say_line, search_lines
 from .searching import SearchLines
@@ -195,7 +195,7 @@ class LinePrinter:
             say_end(f"evidence: {words}")
         if words := held_words(ended.held):
             say_end(words)
-        self._next_step(ended)
+        self._next_step()
         if state.finder is not None:
             for line in search_lines(ended, len(state.finder.found)):
                 say_end(line)
@@ -205,12 +205,8 @@ class LinePrinter:
         if ended.answer:
             print(show(ended.answer) if sys.stdout.isatty() else bare(ended.answer), flush=True)
 
-    def _next_step(self, ended: RunEnded) -> None:
-        """Print the command that resumes the run, if something is left to do."""
-        state = self._state
-        if state.budget is None:
-            return
-        on = way_on(ended, state.run_id, state.budget, self._flags, waiting=state.proposals.values())
+    def _next_step(self) -> None:
+        on = continue_line(self._state, self._flags, attended=False)
         if on is not None:
             say_end(on)
 
@@ -236,7 +232,7 @@ class AnswerPrinter(LinePrinter):
             return
         self._answer(stamped.event)
         if exit_code(stamped.event.reason, complete=stamped.event.complete) != 0:
-            self._next_step(stamped.event)
+            self._next_step()
             say_end(outcome_line(stamped.event))
 
 

@@ -45,13 +45,13 @@ def way_on(
     return f"resume with: {' '.join(words)}"
 
 
-def continue_line(state: ViewState, flags: Mapping[str, object]) -> str | None:
-    """Return the command that continues a run whose view was left; None: nothing can be continued."""
+def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bool = True) -> str | None:
+    """Return the command that continues a run, also one that is complete; None: nothing can be continued."""
     ended, elsewhere = state.outcome, bool(flags.get("runs_dir"))
     if not state.run_id or (ended is not None and ended.reason is Reason.REFUSED):
         return None
     if ended is not None and state.budget is not None and state.loop is not LoopKind.CHAT:
-        on = way_on(ended, state.run_id, state.budget, flags, attended=True, waiting=state.proposals.values())
+        on = way_on(ended, state.run_id, state.budget, flags, attended=attended, waiting=state.proposals.values())
         if on is not None:
             return on
     where = f" --runs-dir {shlex.quote(str(flags['runs_dir']))}" if elsewhere else ""
@@ -59,7 +59,7 @@ def continue_line(state: ViewState, flags: Mapping[str, object]) -> str | None:
         here = "" if elsewhere else " (here also: rundry -c)"
         return f"continue with: rundry resume {state.run_id}{where}{here}"
     hint = ' --hint "..."' if ended is not None else ""
-    return f"continue with: rundry resume {state.run_id}{where}{hint}"
+    return f"continue with: rundry resume {state.run_id}{where}{hint}{'' if attended else ' --headless'}"
 
 
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:
