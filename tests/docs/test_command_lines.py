@@ -37,7 +37,9 @@ NOT_OURS = ("dask", "git", "pipx", "sqlite3")
 """Programs whose lines are only parsed by the shell."""
 STARTS = ("run", "find", "demo")
 REMOTE = re.compile(r"--model (?:openai|anthropic|ollama_chat|meta)/|gateway\.example")
-ENDLESS = re.compile(r"--every|constrained|--loop paced|--score|--recipe research|find (?:search|audit)\.toml")
+ENDLESS = re.compile(
+    r"--every|constrained|--loop paced|--score|--recipe research|--executor|find (?:search|audit)\.toml"
+)
 """Lines that need a clock, or a model that is not scripted: they are refused after all their values were read."""
 FILES = {
     "Makefile": "test:\n\tpython3 -m unittest -q\n",
@@ -117,8 +119,8 @@ class Reader:
         """Return the line with the run and the digest that a reader would insert."""
         line = line.replace("http://127.0.0.1:8080/v1", self.server.base_url)
         line = line.replace("http://localhost:8000/", self.site.url + "/page/0")
-        if re.search(r"\bRUN\b", line):
-            is_of_search = re.search(r"--format (sarif|csv|findings-md)", line)
+        is_of_search = re.search(r"--format (sarif|csv|findings-md)", line)
+        if is_of_search or re.search(r"\bRUN\b", line):
             run = make_search(self.home, self.project, ["a.txt"]) if is_of_search else self.newest()
             line = re.sub(r"\bRUN\b", run, line)
         if "--digest" in line:
@@ -157,12 +159,13 @@ class Reader:
         if self.live is not None:
             self.finish()
         is_new = (is_task or verb in STARTS) and "--resume" not in command
-        if is_new:
+        if is_new or verb == "fix":
             self.new_project()
-        command = self.filled(command)
-        if (is_task or verb in (*STARTS, "resume", "approve", "reject")) and "--headless" not in command:
+        command = self.with_findings(command) if verb == "fix" else self.filled(command)
+        if (is_task or verb in (*STARTS, "fix", "resume", "approve", "reject")) and "--headless" not in command:
             command += " --headless" + (" --gate auto" if is_new and "--gate" not in command else "")
-        self.server.turns = turns_for(line, self.server.turns if not is_new else UNCHECKED)
+        if verb != "fix":
+            self.server.turns = turns_for(line, self.server.turns if not is_new else UNCHECKED)
         before = self.home.journals()
         if ENDLESS.search(line):
             done = self.shell(f"{command} --runs-dir {self.project}")
@@ -175,6 +178,17 @@ class Reader:
             found = EXIT.search(line)
             done = self.shell(command)
             assert done.exit_code == (int(found[1]) if found else 0), str(done)
+
+    def with_findings(self, command: str) -> str:
+        """Return the line with a search that found something in a project whose tests pass."""
+        core = self.project / "calc" / "core.py"
+        core.write_text(core.read_text().replace("a - b", "a + b").replace("(len(values) + 1)", "len(values)"))
+        run = make_search(self.home, self.project, ["src/app.py"])
+        self.server.turns = [
+            call("write_file", path="src/app.py", content="VALUE = 1\n"),
+            finish("fixed", "src/app.py"),
+        ]
+        return command.replace("20261121", run)
 
     def finish(self) -> None:
         if self.live is not None:
