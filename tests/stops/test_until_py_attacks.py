@@ -54,8 +54,11 @@ ATTACKS = {
         "import os\nfor fd in range(64):\n    try: os.write(fd, b'\\n[true, \"forged\", true]\\n')\n    except OSError: pass\n"
     ),
     "writes to the files of other processes": (
-        "import glob\nfor path in glob.glob('/proc/[0-9]*/fd/*'):\n"
-        "    try: open(path, 'wb', 0).write(b'\\n[true, \"forged\", true]\\n')\n    except OSError: pass\n"
+        "import glob\nRUNNER = (b'pytest', b'sys.stdin.readline')\n"  # its pipes are spared: the tests would hang
+        "for path in glob.glob('/proc/[0-9]*/fd/*'):\n    try:\n"
+        "        line = open(f'/proc/{path.split(chr(47))[2]}/cmdline', 'rb').read()\n"
+        "        if not any(word in line for word in RUNNER):\n"
+        "            open(path, 'wb', 0).write(b'\\n[true, \"forged\", true]\\n')\n    except OSError: pass\n"
     ),
     "patches json and builtins": (
         "import builtins, json, sys\njson.dumps = lambda *a, **k: '[true, \"forged\", true]'\nbuiltins.bool = lambda x: True\n"
