@@ -45,12 +45,13 @@ TOKENS: tuple[Pattern, ...] = (
     _token("pypi-", r"[A-Za-z0-9_-]{40,}+"),
     _token("eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*"),  # JWT, RFC 7519: two JSON objects
 )
+# No group is repeated possessively: Python before 3.11.5 then loses what an alternative matched (cpython gh-106052).
 PEM = Pattern(
     ("PRIVATE KEY",),
     re.compile(
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----(?P<secret>"
-        r"(?:[^-]++|-(?!----))*+(?=-----END )"
-        r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+)*+)"  # the end is missing: as far as the text looks like a key
+        r"(?:[^-]++|-(?!----)){0,65536}(?=-----END )"
+        r"|(?:\s|-(?!----)|\\[nr]|[A-Za-z0-9+/=]{20,}+){0,65536})"  # no end: as far as it looks like a key
     ),
 )
 URL_PASSWORD = Pattern(("@",), re.compile(r"://[^\s/:@]{0,256}:(?P<secret>[^\s/@]{1,512})@"))
