@@ -99,12 +99,21 @@ async def test_a_denied_file_that_came_later_is_hidden_from_the_next_command(run
 )
 async def test_what_a_rule_denies_is_as_it_was_after_a_command_or_the_change_is_named(sandbox, run, ws, line):
     names = (".env", "private/deep/notes", "sub/.env")
-    before = {name: ((ws / name).stat().st_mode, (ws / name).read_text()) for name in names}
+
+    def found_at(name: str) -> tuple[int, str] | None:
+        if not (ws / name).exists():
+            return None
+        mode = (ws / name).stat().st_mode
+        (ws / name).chmod(mode | 0o400)  # a command may have made it unreadable for its owner
+        text = (ws / name).read_text()
+        (ws / name).chmod(mode)
+        return mode, text
+
+    before = {name: found_at(name) for name in names}
     said = await run(line)
     named = {change.path for change in await sandbox.take_changes()}
     for name in names:
-        found = ((ws / name).stat().st_mode, (ws / name).read_text()) if (ws / name).exists() else None
-        is_same = found == before[name]
+        is_same = found_at(name) == before[name]
         assert is_same or (sandbox.kind == "landlock" and name in named and f"[rundry: {name} changed" in said)
 
 
