@@ -40,7 +40,9 @@ def at_revision(repository: Path, ref: str) -> list[Figure]:
         sys.exit(archive.stderr.decode().strip())
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
-            tar.extractall(folder, filter="data")
+            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4; git made the archive
+                tar.extraction_filter = tarfile.data_filter
+            tar.extractall(folder)
         return figures(Path(folder))
 
 

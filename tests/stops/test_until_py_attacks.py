@@ -53,12 +53,14 @@ ATTACKS = {
     "writes to all open files": (
         "import os\nfor fd in range(64):\n    try: os.write(fd, b'\\n[true, \"forged\", true]\\n')\n    except OSError: pass\n"
     ),
-    "writes to the files of other processes": (
-        "import glob\nRUNNER = (b'pytest', b'sys.stdin.readline')\n"  # its pipes are spared: the tests would hang
-        "for path in glob.glob('/proc/[0-9]*/fd/*'):\n    try:\n"
-        "        line = open(f'/proc/{path.split(chr(47))[2]}/cmdline', 'rb').read()\n"
-        "        if not any(word in line for word in RUNNER):\n"
-        "            open(path, 'wb', 0).write(b'\\n[true, \"forged\", true]\\n')\n    except OSError: pass\n"
+    "writes to the files of other processes": (  # those above it; the test runner is spared, and so are other tests
+        "import glob, os\npid = os.getppid()\n"
+        "while pid > 1:\n"
+        "    try: line = open(f'/proc/{pid}/cmdline', 'rb').read()\n    except OSError: break\n"
+        "    if b'pytest' in line or b'sys.stdin.readline' in line: break\n"
+        "    for path in glob.glob(f'/proc/{pid}/fd/*'):\n"
+        "        try: open(path, 'wb', 0).write(b'\\n[true, \"forged\", true]\\n')\n        except OSError: pass\n"
+        "    pid = int(open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[1])\n"
     ),
     "patches json and builtins": (
         "import builtins, json, sys\njson.dumps = lambda *a, **k: '[true, \"forged\", true]'\nbuiltins.bool = lambda x: True\n"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..arguments import Search
     from ..context import ToolContext
 
+_GREP = str(Path(__file__).resolve().with_name("grep.py"))
+"""The search that runs in the sandbox, by its real path: a link to it in a home folder is hidden there."""
 _MOST = 1_000
 """Maximum number of matches that are collected."""
 _LEFT_OUT = (".git/", "node_modules/", "__pycache__/", ".venv/", TEMPORARY_FILES)
@@ -81,7 +83,7 @@ async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
     files = [where] if real.is_file() else [path for path, _ in ctx.ignore.walk("" if where == "." else where)]
     plain = [name for name in files if not _has_surrogates(name)]
     order = {"root": str(ctx.workspace.root), "files": plain, "pattern": pattern, "most": _MOST + 1}
-    argv = [sys.executable, "-I", str(Path(__file__).resolve().with_name("grep.py"))]
+    argv = [sys.executable, "-I", _GREP]
     done = await _sandboxed(argv, ctx, ctx.bounded_seconds(SECONDS), json.dumps(order).encode())
     if done.exit_code in (0, 2, None):
         return done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,8 @@ def _resolver() -> list[str]:
 def _blank(temp: Path) -> Path:
     """Return an empty file that commands cannot change."""
     blank = temp.with_name("blank")
-    blank.touch(mode=0o444)
+    with suppress(FileExistsError):  # two commands may start together
+        os.close(os.open(blank, os.O_CREAT | os.O_EXCL | os.O_RDONLY, 0o444))
     return blank
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from fakes.rundry import Home
 from fakes.server import Rule, ScriptedServer
@@ -66,7 +68,8 @@ def test_a_command_of_a_killed_runner_is_rejected_and_asked_again(home: Home, pl
         with home.screen(*argv(server), cwd=place) as terminal:
             terminal.wait_for("approve")
             for process in terminal.tree():
-                process.send_signal(signal.SIGKILL)
+                with suppress(psutil.NoSuchProcess):  # it ended with one that was killed before it
+                    process.send_signal(signal.SIGKILL)
         home.end_runners()
         again = home.run("resume", "--headless", "--json", "--on-ask", "handoff", cwd=place)
     rejected = [(e["decision"], e["by"]) for e in again.of("proposal_decided")]
