@@ -134,7 +134,9 @@ class MainScreen(Screen[None]):
             self.gate.only_shows()
         self.set_focus(self.message.box)
         self.refresh_view()
-        self.run_worker(self._follower.follow(lambda: not self.gate.is_attached), name="follow")
+        self.run_worker(
+            self._follower.follow(lambda: not (self.app.is_running and self.gate.is_attached)), name="follow"
+        )
 
     def refresh_view(self) -> None:
         """Update every widget to the state; each redraws only what changed."""
