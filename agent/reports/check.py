@@ -48,7 +48,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         return all(finding.accepted for finding in self.findings)
 
 
-_EMPTY = "there are no events: the run did not begin, or this is a copy without {name}-wal, in which they are"
+_EMPTY = "there are no events: the run did not begin, or this is a copy without {name}-wal, which holds them"
 
 
 def check_journal(path: Path) -> Checked:

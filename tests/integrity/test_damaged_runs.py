@@ -110,6 +110,8 @@ def test_a_copy_that_sqlite_made_is_accepted_and_one_without_its_log_is_known_to
     source.close()
     checked = killed.home.run("check", str(torn), cwd=killed.project)
     assert checked.exit_code == 1 and "a copy without torn.db-wal" in checked.stdout, checked
+    refused = killed.home.run("resume", "--trust", str(torn), "--headless", cwd=killed.project)
+    assert refused.exit_code == 2 and "copied without torn.db-wal" in refused.stderr, refused
 
 
 def test_check_of_a_run_that_continues_finds_nothing(home: Home, project):

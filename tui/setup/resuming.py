@@ -24,6 +24,7 @@ from rundry.agent import (
     UserError,
     find_run,
     is_left_to_parent,
+    is_own_journal,
     list_runs,
     misfit,
     read_executor,
@@ -53,8 +54,25 @@ def find_any_own(ref: str | None, flags: Mapping[str, object]) -> Path:
 
 
 def _trusted(path: Path, flags: Mapping[str, object]) -> Path:
-    require_own_journal(path, folder_of(flags), trust=bool(flags.get("trust")))
+    folder = folder_of(flags)
+    require_own_journal(path, folder, trust=bool(flags.get("trust")))
+    if not is_own_journal(path, folder):
+        _require_events(path)
     return path
+
+
+def _require_events(path: Path) -> None:
+    """Raise UserError for a copy without events: with those, what the run has spent is lost."""
+    journal = Journal.open(path)
+    try:
+        is_empty = journal.last_seq() <= 0
+    finally:
+        journal.close()
+    if is_empty:
+        raise UserError(
+            f"{path} has no events, most likely because it was copied without {path.name}-wal, which holds them. "
+            "Copy that file, too, or copy the run with `rundry backup`"
+        )
 
 
 def find_any(ref: str | None, flags: Mapping[str, object]) -> Path:
