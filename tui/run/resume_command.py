@@ -59,7 +59,7 @@ def continue_line(state: ViewState, flags: Mapping[str, object], *, attended: bo
         here = "" if elsewhere else " (here also: rundry -c)"
         return f"continue with: rundry resume {state.run_id}{where}{here}"
     hint = ' --hint "..."' if ended is not None else ""
-    return f"continue with: rundry resume {state.run_id}{where}{hint}{'' if attended else ' --headless'}"
+    return f"continue with: rundry resume {state.run_id}{where}{hint}"
 
 
 def raised(ended: RunEnded | Outcome, budget: Budget) -> tuple[str, str] | None:

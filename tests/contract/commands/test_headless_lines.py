@@ -45,3 +45,16 @@ def test_an_end_on_a_budget_names_the_command_that_continues_and_it_does(home: H
         raised = home.run(*words[1:], cwd=project)
     assert raised.exit_code == 0, raised
     assert "resume with" not in raised.stderr
+
+
+def test_a_complete_run_names_the_command_that_continues_it_and_it_does(home: Home, project: Path):
+    argv = ["look", "--headless", "--until", "test -f done", "--gate", "edits"]
+    writes = call("write_file", path="done", content="yes\n")
+    with ScriptedServer([writes], then=say("I looked again")) as server:
+        first = home.run(*argv, "--model", "fake", "--api-base", server.base_url, cwd=project)
+        assert first.exit_code == 0, first
+        (on,) = [line for line in first.stderr.splitlines() if line.startswith("continue with: ")]
+        words = shlex.split(on.removeprefix("continue with: ").replace("...", "look again"))
+        again = home.run(*words[1:], "--headless", cwd=project)
+    assert again.exit_code == 0, again
+    assert "look again" in server.requests[-1].text, "the hint reaches the model"
