@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import Screen
@@ -134,9 +134,8 @@ class MainScreen(Screen[None]):
             self.gate.only_shows()
         self.set_focus(self.message.box)
         self.refresh_view()
-        self.run_worker(
-            self._follower.follow(lambda: not (self.app.is_running and self.gate.is_attached)), name="follow"
-        )
+        app = cast("App[object]", self.app)
+        self.run_worker(self._follower.follow(lambda: not (app.is_running and self.gate.is_attached)), name="follow")
 
     def refresh_view(self) -> None:
         """Update every widget to the state; each redraws only what changed."""
