@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from ...protocol.text.counts import plural
 from .hunks import Hunk, Sides, Split, apply_hunks, sides_of
 from .lines import Change
 
@@ -30,7 +31,7 @@ def cut(change: Split, cuts: Cuts) -> Split:
     """Return the change with its hunks split further. Raises IndexError for a cut that is not possible."""
     unknown = sorted(set(cuts) - {hunk.index for hunk in change.hunks})
     if unknown:
-        raise IndexError(f"hunk {unknown[0]} cannot be split: there are {len(change.hunks)} hunks")
+        raise IndexError(f"hunk {unknown[0]} cannot be split: the change has {plural(len(change.hunks), 'hunk')}")
     return Split(change.old, change.new, list(cut_hunks(Sides(change.old, change.new), change.hunks, cuts)))
 
 
@@ -76,7 +77,7 @@ def _smaller(sides: Sides, hunk: Hunk, starts: Sequence[int]) -> Iterator[tuple[
         return
     rows = _rows(sides, hunk)
     if list(starts) != sorted(set(starts)) or not 0 < starts[0] <= starts[-1] < len(rows):
-        raise IndexError(f"hunk {hunk.index} cannot be split at {list(starts)}: it has {len(rows)} rows")
+        raise IndexError(f"hunk {hunk.index} cannot be split at {list(starts)}: it has {plural(len(rows), 'row')}")
     for start, end in pairwise([0, *starts, len(rows)]):
         floor = rows[start - 1].a2 if start else hunk.floor
         ceiling = rows[end].a1 if end < len(rows) else hunk.ceiling
