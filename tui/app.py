@@ -204,7 +204,9 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         """Replace hidden characters of a paste into an input line of textual, such as that of the palette, by marks."""
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):
             event = events.Paste(one_line(event.text))
-        if self._held is not None and isinstance(event, events.Key | events.Paste):
+        # A dialog that opens before the draft is put in delays that until it closes, so its keys are not held.
+        is_dialog_open = any(screen.is_modal for screen in self.screen_stack)
+        if self._held is not None and isinstance(event, events.Key | events.Paste) and not is_dialog_open:
             self._held.append(event)
             return
         if isinstance(event, _TOUCHES):
