@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..protocol import FREE, Price, UserError
+from ..protocol import FREE, Price, ServerKind, UserError
 from .endpoint import USUAL_BASES, base_of, is_local_server
 from .key_rule import KEY_NAMES
 from .lanes.connections import borrowed_pool
@@ -16,7 +16,7 @@ from .litellm_use.credentials import unset_groups
 from .litellm_use.needs import NEEDS
 from .pricing.prices import price_of
 from .pricing.table import Entry, whole_table
-from .servers import NoServer, Served, ServerInfo, ServerKind, ask_server, list_ollama, show_ollama
+from .servers import NoServer, Served, ServerInfo, ask_server, list_ollama, show_ollama
 from .traits import TRAITS
 
 _SECONDS = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from ..protocol import FREE, Message, ModelFault, Part, Price, Request, ToolSpec
+from ..protocol import FREE, Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
 
 NO_MODEL = "none"
 """Model name in the spec of a run that does not need a model."""
@@ -18,6 +18,7 @@ class NoModel:
     window = 4_096
     max_output: int | None = None
     sees_images: bool | None = False
+    served: ServedFacts | None = None
     price: Price | None = FREE
 
     def count(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..protocol import ModelSpec, UserError
+from ..protocol import ModelSpec, ServedFacts, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
 from .lanes.direct import DirectLane
@@ -21,7 +21,7 @@ from .naming import find_model
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, ModelFacts, RemoteModel
-from .servers import NoServer, Served, ask_server, show_ollama
+from .servers import NoServer, ServerInfo, ask_server, show_ollama
 from .traits import Traits, is_self_hosted, traits_of
 
 ASSUMED_WINDOW = 131_072
@@ -53,8 +53,8 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     if traits is not None and at.api_base is None and entry is not None and entry.fields.get("mode") == "responses":
         traits = None  # OpenAI offers some models only in its Responses API
     proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
-    at, served = await _ask(at, entry, spec, traits)
-    facts = _facts(at, entry, spec, served)
+    at, info = await _ask(at, entry, spec, traits)
+    facts = _facts(at, entry, spec, info)
     waits = timeouts or _timeouts(at, entry, env)
     opened = RemoteModel(
         at,
@@ -62,7 +62,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         facts,
         name=spec.name,
         timeouts=waits,
-        read_leaks=reads_leaks(env, local=at.local and is_self_hosted(provider)),
+        read_leaks=reads_leaks(env, local=facts.served is not None and facts.served.self_hosted),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
     )
     opened.notes += effort_note
@@ -95,7 +95,9 @@ def _lane(at: Endpoint, traits: Traits | None, window: int, timeouts: StallTimeo
     return LitellmLane(at, seconds=timeouts.first + timeouts.between)
 
 
-def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | None) -> ModelFacts:
+def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, info: ServerInfo | None) -> ModelFacts:
+    served = info.model(at.model) if info is not None else None
+    self_hosted = at.local and is_self_hosted(at.provider)
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
     known, window = window is not None, window or ASSUMED_WINDOW
     marks = at.wants_cache_marks
@@ -108,25 +110,26 @@ def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, served: Served | 
         max_output=min((entry.max_output if entry else None) or OUTPUT_CAP, window),
         price=price_of(entry, local=at.local, window=window, user=spec.price, marks_cache=marks),
         sees_images=sees,
+        served=ServedFacts(self_hosted=self_hosted) if info is None else info.facts(at.model, self_hosted=self_hosted),
     )
 
 
 async def _ask(
     at: Endpoint, entry: Entry | None, spec: ModelSpec, traits: Traits | None
-) -> tuple[Endpoint, Served | None]:
-    """Ask the server about the model. Return its answer, and the endpoint with a missing `/v1` added."""
+) -> tuple[Endpoint, ServerInfo | None]:
+    """Ask the server about the model. Return the endpoint with a missing `/v1` added; None: it was not asked."""
     if at.api_base is None or (not at.local and (entry is not None or spec.context)):
         return at, None
     try:
         if at.provider == "ollama_chat":
-            return at, await show_ollama(at.api_base, at.model, local=at.local)
+            shown = await show_ollama(at.api_base, at.model, local=at.local)
+            return at, ServerInfo(kind="ollama", api_base=at.api_base, models=[] if shown is None else [shown])
         if traits is None or traits.wire != "chat":
             return at, None
         info = await ask_server(at.api_base, key=at.key, local=at.local)
     except NoServer:
         return at, None  # `probe` reports it
-    moved = msgspec.structs.replace(at, api_base=info.api_base)
-    return moved, Served(name=at.model, window=info.window_of(at.model))
+    return msgspec.structs.replace(at, api_base=info.api_base), info
 
 
 def _bypass_proxy(at: Endpoint) -> None:

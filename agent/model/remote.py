@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from ..protocol import Message, ModelFault, Part, Price, Request, ToolSpec
+from ..protocol import Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
 from .lanes.timer import StallTimeouts, Timer
@@ -42,6 +42,8 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     sees_images: bool | None = None
     """None: unknown."""
+    served: ServedFacts | None = None
+    """What the server says about the model; None: there is no server."""
 
 
 class RemoteModel:
@@ -95,6 +97,11 @@ class RemoteModel:
     def sees_images(self) -> bool | None:
         """Whether the model accepts images; None: unknown."""
         return self.facts.sees_images
+
+    @property
+    def served(self) -> ServedFacts | None:
+        """What the server says about the model; None: there is no server (the scripted model)."""
+        return self.facts.served
 
     @property
     def price(self) -> Price | None:

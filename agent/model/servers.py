@@ -1,39 +1,52 @@
-"""Ask model servers for their models and the sizes of the context windows."""
+"""Ask model servers which models they have, and what they say about each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ..protocol import UserError
+from ..protocol import ServedFacts, ServerKind, UserError
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.tls import import_aiohttp, tls
 from .faults.connection import problem_of, proxy_refusal
 from .lanes.connections import pieces, pool
 from .lanes.proxies import proxy_for
-
-ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]
-
-OLLAMA_CONTEXT = 32_768
-"""Context window requested from Ollama if neither the user nor the model's own file sets one. The cache for a model's
-whole window would take tens of gigabytes. `--context` requests more."""
-
+from .served_fields import (
+    abilities_in,
+    ollama_knows_tools,
+    ollama_parameters,
+    ollama_temperature,
+    ollama_window,
+    parameters_in,
+    props_know_tools,
+    props_see_images,
+    props_slots,
+    props_temperature,
+    props_window,
+    size_in,
+    window_in,
+)
 
 _LONGEST = 16 * 1024 * 1024
 """Most bytes of an answer that are read; OpenRouter's list of models has 1 MB."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """One model of a server."""
+    """One model of a server. None: the server does not report it."""
 
     name: str
     window: int | None = None
     """Most tokens of a prompt and its answer together, with the server's current settings."""
     sees_images: bool | None = None
-    """None: the server does not report it."""
+    parameters: int | None = None
+    """Number of weights."""
+    template_knows_tools: bool | None = None
+    """Whether the chat template shows tools to the model."""
+    temperature: float | None = None
+    """Temperature of a request that does not name one."""
 
 
 class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +55,27 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     kind: ServerKind
     api_base: str
     models: list[Served] = []
+    slots: int | None = None
+    """Number of requests that are answered at the same time; None: the server does not report it."""
 
-    def window_of(self, model: str) -> int | None:
-        """Return the model's window. A server with one model serves it under any name (llama.cpp)."""
-        named = [m for m in self.models if m.name == model]
+    def model(self, name: str) -> Served | None:
+        """Return what is known about a model. A server with one model serves it under any name (llama.cpp)."""
+        named = [m for m in self.models if m.name == name]
         found = named or (self.models if len(self.models) == 1 else [])
-        return found[0].window if found else None
+        return found[0] if found else None
+
+    def facts(self, name: str, *, self_hosted: bool) -> ServedFacts:
+        """Return the facts about a model. Only on a self-hosted server does the size in its name count."""
+        served = self.model(name) or Served(name=name)
+        named = size_in(served.name) or size_in(name) if self_hosted else None
+        return ServedFacts(
+            kind=self.kind,
+            self_hosted=self_hosted,
+            parameters=served.parameters or named,
+            template_knows_tools=served.template_knows_tools,
+            slots=self.slots,
+            temperature=served.temperature,
+        )
 
 
 class NoServer(Exception):
@@ -72,14 +100,45 @@ async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 
     kind = _kind(base, rows)
     root = base.removesuffix("/v1")
     if kind == "lm-studio":
-        rows = _rows(await asker.get(f"{root}/api/v0/models")) or rows
-    models = [Served(name=str(r.get("id", "")), window=_window(r)) for r in rows]
+        rows = await _lm_studio_rows(asker, root) or rows
+    models = [_served(row, kind) for row in rows]
+    slots = None
     if kind == "llama.cpp" or (kind == "openai-compatible" and all(m.window is None for m in models)):
-        slots = _slot_window(await asker.get(f"{root}/props"))
-        if slots is not None:
+        props = await asker.get(f"{root}/props")
+        window, slots = props_window(props), props_slots(props)
+        if window is not None:
             kind = "llama.cpp"
-            models = [msgspec.structs.replace(m, window=slots) for m in models] or [Served(name="", window=slots)]
-    return ServerInfo(kind=kind, api_base=base, models=models)
+            models = [_with_props(m, props, window) for m in models or [Served(name="")]]
+    return ServerInfo(kind=kind, api_base=base, models=models, slots=slots)
+
+
+def _served(row: dict[str, Any], kind: ServerKind) -> Served:
+    tools, images = abilities_in(row) if kind == "lm-studio" else (None, None)  # gateways use names of their own
+    return Served(
+        name=str(row.get("id", "")),
+        window=window_in(row),
+        sees_images=images,
+        parameters=parameters_in(row),
+        template_knows_tools=tools,
+    )
+
+
+def _with_props(served: Served, props: dict[str, Any] | None, window: int) -> Served:
+    return msgspec.structs.replace(
+        served,
+        window=window,
+        sees_images=props_see_images(props),
+        template_knows_tools=props_know_tools(props),
+        temperature=props_temperature(props),
+    )
+
+
+async def _lm_studio_rows(asker: _Asker, root: str) -> list[dict[str, Any]]:
+    """Return LM Studio's own list (v0), with the number of weights from its newer one (v1, since 0.4.0)."""
+    rows = _rows(await asker.get(f"{root}/api/v0/models"))
+    newer = await asker.get(f"{root}/api/v1/models") if rows else None
+    sizes = {str(m.get("key")): m.get("params_string") for m in _dicts((newer or {}).get("models"))}
+    return [{**row, "params_string": sizes.get(str(row.get("id")))} for row in rows]
 
 
 async def list_ollama(api_base: str, *, seconds: float = 3.0, local: bool = True) -> list[str]:
@@ -98,9 +157,15 @@ async def show_ollama(api_base: str, model: str, *, seconds: float = 5.0, local:
     if answer.status == 404:
         return None
     shown = answer.object or {}
-    abilities = shown.get("capabilities")
-    sees = "vision" in cast("list[object]", abilities) if isinstance(abilities, list) else None
-    return Served(name=model, window=_ollama_window(shown), sees_images=sees)
+    _, images = abilities_in(shown)
+    return Served(
+        name=model,
+        window=ollama_window(shown),
+        sees_images=images,
+        parameters=ollama_parameters(shown),
+        template_knows_tools=ollama_knows_tools(shown),
+        temperature=ollama_temperature(shown),
+    )
 
 
 class _Asker:
@@ -187,35 +252,3 @@ def _kind(base: str, rows: list[dict[str, Any]]) -> ServerKind:
     if urlsplit(base).port == 1234 or "organization_owner" in owners:
         return "lm-studio"
     return "openai-compatible"
-
-
-def _window(row: dict[str, Any]) -> int | None:
-    """Return the context window: LM Studio `loaded_context_length`, vLLM `max_model_len`, llama.cpp `n_ctx`."""
-    meta = row.get("meta")
-    fields = {**row, **(cast(dict[str, Any], meta) if isinstance(meta, dict) else {})}
-    names = (
-        "loaded_context_length", "max_model_len", "n_ctx", "context_length", "context_window",
-        "max_context_length", "n_ctx_train",
-    )  # fmt: skip
-    return next((n for name in names if (n := _positive(fields.get(name))) is not None), None)
-
-
-def _slot_window(props: dict[str, Any] | None) -> int | None:
-    """Return the tokens of one slot from llama.cpp's `/props`: the most that a request can use."""
-    settings = None if props is None else props.get("default_generation_settings")
-    return _positive(cast(dict[str, Any], settings).get("n_ctx")) if isinstance(settings, dict) else None
-
-
-def _ollama_window(shown: dict[str, Any]) -> int | None:
-    for line in str(shown.get("parameters", "")).splitlines():
-        name, _, value = line.strip().partition(" ")
-        if name == "num_ctx" and value.strip().isdigit():
-            return int(value)
-    info = shown.get("model_info")
-    fields = cast(dict[str, Any], info) if isinstance(info, dict) else {}
-    trained = next((n for k, v in fields.items() if k.endswith(".context_length") and (n := _positive(v))), None)
-    return None if trained is None else min(trained, OLLAMA_CONTEXT)
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

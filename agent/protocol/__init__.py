@@ -364,6 +364,8 @@ from .model import (
     Part as Part,
     ReasoningPart as ReasoningPart,
     Request as Request,
+    ServedFacts as ServedFacts,
+    ServerKind as ServerKind,
     TextPart as TextPart,
     UsagePart as UsagePart,
 )

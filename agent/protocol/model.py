@@ -105,6 +105,26 @@ class EndPart(msgspec.Struct, frozen=True):
 Part = TextPart | ReasoningPart | OpaquePart | CallPart | UsagePart | EndPart
 
 
+ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]
+
+
+class ServedFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model server says about one of its models, asked once when the model is opened. None: it does not say."""
+
+    kind: ServerKind | None = None
+    """Kind of the server; None: nothing was asked, as with a hosted provider."""
+    self_hosted: bool = False
+    """Whether users run this server themselves, on this machine or network. False behind a proxy of a provider."""
+    parameters: int | None = None
+    """Number of weights. If a self-hosted server does not say it, the size in the model's own name (`-1.5b-`)."""
+    template_knows_tools: bool | None = None
+    """Whether the chat template shows the tools to the model. Without that, the model cannot call them."""
+    slots: int | None = None
+    """Number of requests that the server answers at the same time."""
+    temperature: float | None = None
+    """Temperature of a request that does not name one."""
+
+
 class Model(Protocol):
     @property
     def name(self) -> str: ...
@@ -127,6 +147,11 @@ class Model(Protocol):
     @property
     def sees_images(self) -> bool | None:
         """Whether the model accepts images; None: unknown."""
+        ...
+
+    @property
+    def served(self) -> ServedFacts | None:
+        """What the model's server says about it; None: there is no server."""
         ...
 
     @property

@@ -18,6 +18,7 @@ from rundry.agent.protocol import (
     Price,
     ReasoningPart,
     Request,
+    ServedFacts,
     TextPart,
     Tokens,
     ToolCall,
@@ -50,11 +51,12 @@ class ScriptedModel:
         max_output: int | None = None,
         price: Price | None = FREE,
         sees_images: bool | None = None,
+        served: ServedFacts | None = None,
         bill: Bill = honest,
     ) -> None:
         self.turns, self.then = list(turns), then
         self.name, self.local, self.window, self.max_output, self.price = name, local, window, max_output, price
-        self.sees_images = sees_images
+        self.sees_images, self.served = sees_images, served
         self._bill = bill
         self.requests: list[Request] = []
         self.closed_early = 0

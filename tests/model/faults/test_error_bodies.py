@@ -218,4 +218,4 @@ async def test_a_list_of_models_in_two_packets_is_read_to_its_end():
     async with raw_server(write) as base:
         found = await ask_server(base)
     await close_connections()
-    assert found.window_of("one") == 4096
+    assert [(m.name, m.window) for m in found.models] == [("one", 4096)]
