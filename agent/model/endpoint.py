@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,6 +14,9 @@ from ..protocol import EffortLevel, ModelSpec, UserError
 from .key_rule import access_of, host_of, is_among, is_credential, is_secret
 from .litellm_use.env_settings import SIGNING, has_login_files, settings_from
 from .traits import BEARER_TOKENS, GATEWAYS, TRAITS
+
+if TYPE_CHECKING:
+    from ..protocol import Request
 
 USUAL_BASES: dict[str, str] = {
     p: t.base for p, t in TRAITS.items() if t.base is not None and t.base.startswith("http://")
@@ -68,6 +71,16 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
             return f"{self.provider}/{self.model.partition('/')[0]}"
         return self.provider if self.api_base is None else f"{self.provider} at {self.api_base}"
 
+    def user_sets(self, name: str) -> bool:
+        """Return whether the user's own parameters hold this field, at any depth."""
+        return _holds(self.params, name)
+
+    def temperature(self, request: Request) -> dict[str, float]:
+        """Return the field with the request's temperature; empty if it has none, or if the user set one."""
+        if request.temperature is None or self.user_sets("temperature"):
+            return {}
+        return {"temperature": request.temperature}
+
     def redact(self, text: str) -> str:
         """Hide every key in the text."""
         return Redactor(self.secrets)(text)
@@ -92,6 +105,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the request must mark what to cache. Claude needs this; other providers cache by themselves."""
         vendors = ("anthropic", "bedrock", "vertex_ai", "openrouter", "vercel_ai_gateway")
         return self.provider in vendors and "claude" in self.model.lower()
+
+
+def _holds(fields: Mapping[str, Any], name: str) -> bool:
+    tables = (cast("dict[str, Any]", value) for value in fields.values() if isinstance(value, dict))
+    return name in fields or any(_holds(table, name) for table in tables)
 
 
 def is_local_server(api_base: str | None) -> bool:

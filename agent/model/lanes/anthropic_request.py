@@ -25,13 +25,16 @@ _SHARE = {"low": 0.2, "medium": 0.4, "high": 0.6}
 def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
     """Build the JSON body of one request."""
     messages = _messages(request, at)
+    thinking = _thinking(at, request.max_tokens)
     body: dict[str, Any] = {
         "model": at.model,
         "max_tokens": request.max_tokens,
         "stream": True,
         "messages": messages,
-        **_thinking(at, request.max_tokens),
+        **thinking,
     }
+    if not thinking and not at.user_sets("thinking"):  # a model that thinks accepts only its default
+        body |= at.temperature(request)
     system = "\n\n".join(encodable(m.text) for m in request.messages if m.role == "system" and m.text)
     if system:
         body["system"] = [{"type": "text", "text": system, "cache_control": CACHE_MARK}]

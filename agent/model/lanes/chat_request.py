@@ -27,6 +27,7 @@ def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
         "stream": True,
         traits.limit_field: request.max_tokens,
         **_effort(at, traits),
+        **at.temperature(request),
     }
     if traits.asks_usage:
         body["stream_options"] = {"include_usage": True}

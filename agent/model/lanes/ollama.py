@@ -49,7 +49,7 @@ class _Line(msgspec.Struct):
 
 def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
     """Build the JSON body of one request. It sets the context window, because Ollama silently cuts at its default."""
-    options = {"num_ctx": window, "num_predict": request.max_tokens}
+    options = {"num_ctx": window, "num_predict": request.max_tokens, **at.temperature(request)}
     body: dict[str, Any] = {
         "model": at.model,
         "messages": [_message(m, request.blobs, at) for m in request.messages],

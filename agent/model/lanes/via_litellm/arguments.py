@@ -41,6 +41,7 @@ def chat_arguments(request: Request, at: Endpoint, seconds: float) -> dict[str, 
         "model": at.name,
         "messages": [_place_opaque(m) for m in chat_messages(request, at, _SHAPE)],
         "max_tokens": request.max_tokens,
+        **at.temperature(request),
         **call_settings(at, seconds),
     }
     if at.provider not in _SEND_USAGE_UNASKED:

@@ -27,6 +27,7 @@ def responses_arguments(request: Request, at: Endpoint, seconds: float, *, reaso
         "input": [i for m in request.messages for i in _items(m, request.blobs, at)],
         "max_output_tokens": request.max_tokens,
         "store": False,
+        **at.temperature(request),
         **call_settings(at, seconds),
     }
     if system:
