@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast
@@ -9,9 +10,19 @@ from typing import Any, NoReturn, cast
 import msgspec
 
 from ...protocol import ToolCall, ToolSpec
+from .call_tags import is_about_calls
 from .source import NotACall
 
 _BROKEN = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
+_NAMES = ("", "name", "tool_name", "function_name")
+"""Fields that name the tool, in the order in which they count, besides those that are about calls (`tool`)."""
+_ARGUMENTS = ("arguments", "parameters", "args", "params", "input")
+_LABELS = frozenset({"id", "call_id", "tool_call_id", "type", "index"})
+"""Fields and attributes of a call that are not arguments, unless the tool has such a parameter."""
+_DEEPEST = 4
+"""Wrappers around a call, such as `{"tool_calls": [{"function": {...}}]}`."""
+_LONGEST_PYTHON = 100_000
+"""Most characters of a Python literal that are parsed."""
 _COMPOSED = ("anyOf", "oneOf", "allOf")
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -35,20 +46,51 @@ class OfferedTools:
         """Return the names of a tool's parameters in the order of its schema."""
         return list(self._properties(name))
 
-    def from_json(self, text: str, *, whole: bool = False) -> ToolCall:
-        """Return the call in one JSON object; with `whole` it must have a name and arguments."""
-        return self._from_object(decoded(text), whole=whole)
+    def naming(self, fields: Mapping[str, object]) -> str | None:
+        """Return the field or attribute that names an offered tool (that of `<function=NAME>` has an empty name)."""
+        named = (key for key in (*_NAMES, *fields) if isinstance(name := fields.get(key), str) and name in self._tools)
+        return next((key for key in named if key in _NAMES or is_about_calls(key)), None)
 
-    def from_list(self, text: str) -> list[ToolCall]:
-        """Return the calls in a JSON array."""
-        found = decoded(text)
-        if not isinstance(found, list) or not found:
-            raise NotACall
-        return [self._from_object(each, whole=False) for each in cast(list[object], found)]
+    def has_arguments(self, name: str, fields: Mapping[str, object]) -> bool:
+        """Return whether fields next to a tool's name, such as attributes, are arguments."""
+        known = self._properties(name)
+        return any(key in known or key in _ARGUMENTS or _is_object(value) for key, value in fields.items())
+
+    def from_json(self, text: str, *, whole: bool = False) -> list[ToolCall]:
+        """Return the calls in a JSON object or array; with `whole` each must have a name and arguments."""
+        return self._from_value(decoded(text), whole=whole, depth=0)
 
     def from_arguments(self, name: str, text: str) -> ToolCall:
         """Return the call of a named tool with JSON arguments."""
-        return self._call(self.name(name), decoded(text))
+        return self._call(self.name(name), self._unwrapped(name, _object(decoded(text))))
+
+    def from_fields(self, name: str, fields: Mapping[str, object]) -> ToolCall:
+        """Return the call whose arguments are one of these fields (an object, also as text) or the fields themselves.
+
+        Which one is observed: it is the field with the conventional name, or the only object that is not a parameter.
+        """
+        known = self._properties(name)
+        given = {k: v for k, v in fields.items() if v is not None and (k in known or k not in _LABELS)}
+        flat = {k: v for k, v in given.items() if k in known and k not in _ARGUMENTS}
+        rest = {k: v for k, v in given.items() if k not in flat}
+        found = [rest[key] for key in _ARGUMENTS if key in rest]
+        found = found or [value for value in rest.values() if _is_object(value)]
+        if not found:
+            return self.from_values(name, given)
+        if len(found) > 1:
+            raise NotACall
+        arguments = {} if found[0] == "" else _as_object(found[0])
+        if _is_schema(arguments) and not known.keys() & {"type", "properties"}:
+            raise NotACall  # the definition of a tool, as the prompt has it
+        return self._call(name, flat | arguments)
+
+    def from_children(self, name: str, values: Mapping[str, object]) -> ToolCall:
+        """Return the call of a named tool with untyped values, or with all arguments as JSON in one value."""
+        if len(values) == 1 and not values.keys() & self._properties(name).keys():
+            only = next(iter(values.values()))
+            if _is_object(only):
+                return self._call(name, _as_object(only))
+        return self.from_values(name, values)
 
     def from_texts(self, name: str, texts: Iterable[tuple[str, str]]) -> ToolCall:
         """Return the call of a named tool with untyped values; the tool's schema gives their types."""
@@ -60,18 +102,36 @@ class OfferedTools:
         fitting = {k: _fit(v, known.get(k)) if isinstance(v, str) else v for k, v in values.items()}
         return self._call(name, fitting)
 
-    def _from_object(self, value: object, *, whole: bool) -> ToolCall:
-        fields = _object(value)
-        function = fields.get("function")
-        if isinstance(function, dict):
-            fields = cast(dict[str, Any], function)
-            function = None
-        name = fields.get("name", function)
-        given = [fields[key] for key in ("arguments", "parameters") if key in fields]
-        if not isinstance(name, str) or (whole and not given):
+    def _from_value(self, value: object, *, whole: bool, depth: int) -> list[ToolCall]:
+        if depth > _DEEPEST:
             raise NotACall
-        arguments = given[0] if given else None
-        return self._call(self.name(name), decoded(arguments) if isinstance(arguments, str) else arguments)
+        if isinstance(value, list):
+            items = cast(list[object], value)
+            if not items:
+                raise NotACall
+            return [call for each in items for call in self._from_value(each, whole=whole, depth=depth + 1)]
+        fields = _object(value)
+        key = self.naming(fields)
+        if key is not None:
+            rest = {k: v for k, v in fields.items() if k != key}
+            if whole and not any(_is_object(rest.get(k)) for k in _ARGUMENTS):
+                raise NotACall
+            return [self.from_fields(fields[key], rest)]
+        if any(isinstance(fields.get(k), str) for k in (*_NAMES, "tool", "function", *_ARGUMENTS)):
+            raise NotACall
+        if not whole and len(fields) == 1 and (name := next(iter(fields))) in self._tools:
+            return [self._call(name, fields[name])]
+        wrapped = [cast(object, each) for each in fields.values() if isinstance(each, (dict, list))]
+        if len(wrapped) != 1:
+            raise NotACall
+        return self._from_value(wrapped[0], whole=whole, depth=depth + 1)
+
+    def _unwrapped(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments in `{"arguments": {...}}`, or the fields if the tool has such a parameter."""
+        only = next(iter(fields), "")
+        if len(fields) == 1 and only in _ARGUMENTS and only not in self._properties(name) and _is_object(fields[only]):
+            return _as_object(fields[only])
+        return fields
 
     def _call(self, name: str, arguments: object) -> ToolCall:
         fields = {} if arguments is None else _object(arguments)
@@ -96,6 +156,33 @@ def decoded(text: str) -> object:
         return json.loads(text, strict=False, parse_constant=_refuse)
     except _BROKEN as e:
         raise NotACall from e
+
+
+def _is_object(value: object) -> bool:
+    try:
+        _as_object(value)
+    except NotACall:
+        return False
+    return True
+
+
+def _as_object(value: object) -> dict[str, Any]:
+    """Return the object, which may be JSON in a text, or a Python literal as small models write it."""
+    if not isinstance(value, str):
+        return _object(value)
+    try:
+        return _object(decoded(value))
+    except NotACall:
+        if len(value) > _LONGEST_PYTHON or not value.lstrip().startswith("{"):
+            raise
+    try:
+        return _object(ast.literal_eval(value.strip()))
+    except (SyntaxError, MemoryError, *_BROKEN) as e:
+        raise NotACall from e
+
+
+def _is_schema(fields: Mapping[str, object]) -> bool:
+    return fields.get("type") == "object" and isinstance(fields.get("properties"), dict)
 
 
 def _refuse(_: str) -> NoReturn:

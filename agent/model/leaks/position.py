@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .call_tags import ends_with_call_tag
+
 _HEAD, _TAIL = 120, 16
 """Characters that are kept of the current line's beginning and end."""
 _FENCE = re.compile(r"[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(`{3,}|~{3,})")
@@ -57,8 +59,8 @@ class Position:
         return self._tail.endswith(_BOUNDARY)
 
     def follows(self, tags: tuple[str, ...]) -> bool:
-        """Whether only white space is between one of the tags and this position."""
-        return self._last.endswith(tags)
+        """Whether only white space is between one of the tags, or one that is about calls, and this position."""
+        return self._last.endswith(tags) or ends_with_call_tag(self._last)
 
     def _grow(self, text: str) -> None:
         self._size += len(text)

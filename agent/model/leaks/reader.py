@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from .families import harmony
+from .families import harmony, markup
 from .offer import OfferedTools
 from .output import Output, Parts
 from .position import Position
 from .source import NotACall, Source, Steps
-from .tags import AT_LINE_START, AT_START, ONLY_ALONE, READERS, STOPS, TAGS, THOUGHTS
+from .stop_tokens import STOPS
+from .tags import AT_LINE_START, AT_START, ONLY_ALONE, READERS, TAGS, THOUGHTS
 
 if TYPE_CHECKING:
     from ...protocol import ToolCall, ToolSpec
@@ -108,12 +110,19 @@ class LeakReader:
         source = self._source
         while character := (yield from source.peek()):
             source.mark()
-            options = self._options(character)
-            if options and (opener := (yield from source.match(options))):
+            if opener := (yield from self._match(self._options(character), character)):
                 return opener
             source.release()
             self._show(source.text(self._stop()))
         return ""
+
+    def _match(self, options: Collection[str], character: str) -> Steps[str]:
+        """Consume one of the opening tags, or the beginning (`<name`) of a tag that is about calls."""
+        opener = (yield from self._source.match(options)) if options else ""
+        if opener or not self._offer or character != "<" or self._tags[0] not in options:
+            return opener
+        name = yield from self._source.call_tag()
+        return f"<{name}" if name else ""
 
     def _options(self, character: str) -> Collection[str]:
         # A tag that follows a tag in prose is prose too.
@@ -138,14 +147,15 @@ class LeakReader:
                 if opener in harmony.FRAMES:
                     calls = yield from self._message(opener, found)
                 else:
-                    calls = yield from READERS[opener](source, self._offer)
+                    read = READERS.get(opener) or partial(markup.read, tag=opener[1:])
+                    calls = yield from read(source, self._offer)
                 last, raw = source.unescaped, source.release()
                 if not calls:
                     return
                 found.append(_Found(raw, calls, alone=opener in ONLY_ALONE, last=last))
                 found[-1].gap = yield from self._filler()
                 source.mark()
-                opener = yield from source.match(self._tags)
+                opener = yield from self._match(self._tags, (yield from source.peek()))
         except NotACall:
             raw = source.release()
             self._accept_or_show(found, followed=True)

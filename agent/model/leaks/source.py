@@ -11,6 +11,8 @@ from collections.abc import Collection, Generator
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
+from .call_tags import DSML, is_about_calls
+
 _T = TypeVar("_T")
 Steps: TypeAlias = Generator[None, None, _T]
 
@@ -27,6 +29,10 @@ _BARE = re.compile(r"[^,}\]\n]*")
 _BRACKET = re.compile(r'["{}\[\]]')
 _STRING_MARK = re.compile(r'["\\]')
 _SPACES = re.compile(" +")
+_ATTRIBUTE = re.compile(r"""[^\s>/"'=<]*""")
+_TAG = re.compile(rf"<(?:{DSML})?[A-Za-z][\w:.-]*")
+_CLOSING_TAG = re.compile(rf"</(?:{DSML})?[A-Za-z][\w:.-]*\s*>?")
+_LONGEST_TAG = 80
 
 
 class NotACall(Exception):
@@ -101,11 +107,30 @@ class Source:
 
     def match(self, options: Collection[str]) -> Steps[str]:
         """Consume the longest option that the text continues with; return it, or an empty text if there is none."""
+        return self._take(len((yield from self.sees(options))))
+
+    def sees(self, options: Collection[str]) -> Steps[str]:
+        """Return the longest option that the text continues with, without consuming it; empty if there is none."""
         pattern, prefixes, longest = _compiled(tuple(options))
         while not self._ended and len(self._text) - self._at < longest and self._text[self._at :] in prefixes:
             yield
         found = pattern.match(self._text, self._at)
-        return self._take(found.end() - self._at) if found else ""
+        return found.group() if found else ""
+
+    def call_tag(self, *, closing: bool = False) -> Steps[str]:
+        """Consume `<name`, or `</name>` if `closing`, if the name is about calls. Return the name or an empty text."""
+        pattern, begin = (_CLOSING_TAG, f"</{DSML}") if closing else (_TAG, f"<{DSML}")
+        while True:
+            seen = self._text[self._at : self._at + _LONGEST_TAG]
+            found = pattern.match(seen)
+            is_open = begin.startswith(seen) if found is None else found.end() == len(seen) and seen[-1] != ">"
+            if self._ended or not is_open or len(seen) == _LONGEST_TAG:
+                break
+            yield
+        if found is None or (closing and found.group()[-1] != ">"):
+            return ""
+        name = found.group().strip("</ \t\r\n>")
+        return name if is_about_calls(name) and self._take(found.end()) else ""
 
     def expect(self, *options: str) -> Steps[str]:
         """Consume one of the options. Raises NotACall if the text continues with none of them."""
@@ -128,6 +153,20 @@ class Source:
         if not word:
             raise NotACall
         return word
+
+    def attribute(self) -> Steps[str]:
+        """Consume an attribute's value that has no quotes. Raises NotACall if it is empty or too long."""
+        text = yield from self._run(_ATTRIBUTE, longest=_LONGEST_NAME)
+        if not text:
+            raise NotACall
+        return text
+
+    def quoted(self, quote: str) -> Steps[str]:
+        """Consume the text up to and including the next `quote` without a backslash. Raises NotACall without one."""
+        pieces = [(yield from self.until(quote))]
+        while (len(pieces[-1]) - len(pieces[-1].rstrip("\\"))) % 2:
+            pieces.append((yield from self.until(quote)))
+        return quote.join(pieces)
 
     def bare(self) -> Steps[str]:
         """Consume the text before a comma, a closing bracket or a line end."""
@@ -172,8 +211,8 @@ class Source:
             pieces += (close, gap)
 
     def json(self, begun: str = "") -> Steps[str]:
-        """Consume one JSON object or array. `begun`: its first characters (a bracket and a key), if already read."""
-        depth, in_string, escaped = bool(begun) * 1, False, False
+        """Consume one JSON object or array. `begun`: its first characters (brackets and a key), if already read."""
+        depth, in_string, escaped = begun.count("{") + begun.count("["), False, False
         if not depth and (yield from self.peek()) not in ("{", "["):
             raise NotACall
         pieces = [begun]

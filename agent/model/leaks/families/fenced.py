@@ -1,4 +1,4 @@
-"""Read calls in a code fence at the end of an answer: one JSON object, or Python as Gemma 3 writes it."""
+"""Read calls in one code fence at the end of an answer: JSON, or Python as Gemma 3 writes it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
+from ..call_tags import is_about_calls
 from ..source import NotACall, Source, Steps
 from .llama import likely_object
 
@@ -14,21 +15,33 @@ if TYPE_CHECKING:
     from ..offer import OfferedTools
 
 _FENCE = "```"
+_JSON = frozenset({"", "json", "jsonl", "json5"})
+"""Languages of a fence that may hold calls in JSON, besides names that are about calls."""
 _LONGEST = 1024 * 1024
 """Most characters of Python that are parsed."""
 
 
-def read_json(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
-    """Read one JSON object and the end of the fence."""
-    gap = yield from source.space()
-    yield from source.expect("{")
-    call = offer.from_json((yield from likely_object(source, gap + "{")), whole=True)
-    yield from source.space()
-    yield from source.expect(_FENCE)
-    return [call]
+def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
+    """Read the language after the opening fence, calls in it, and the end of the fence."""
+    language = (yield from source.short("\n")).strip()
+    if language == "tool_code":
+        return (yield from _read_python(source, offer))
+    if language.lower() not in _JSON and not is_about_calls(language):
+        raise NotACall
+    calls: list[ToolCall] = []
+    while not (yield from source.match((_FENCE,))):
+        begun = yield from source.space()
+        begun += yield from source.match(("[",))
+        begun += yield from source.space()
+        begun += yield from source.expect("{")
+        calls += offer.from_json((yield from likely_object(source, begun)), whole=True)
+        yield from source.space()
+    if not calls:
+        raise NotACall
+    return calls
 
 
-def read_python(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
+def _read_python(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read calls with constant arguments, one in each statement, and the end of the fence."""
     code = yield from source.until("\n" + _FENCE)
     if len(code) > _LONGEST:

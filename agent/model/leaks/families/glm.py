@@ -13,10 +13,8 @@ _KEY, _KEY_END = "<arg_key>", "</arg_key>"
 _VALUE, _VALUE_END = "<arg_value>", "</arg_value>"
 
 
-def read(source: Source, offer: OfferedTools, *, close: str) -> Steps[ToolCall]:
-    """Read one call and the closing tag."""
-    name = offer.name((yield from source.word()))
-    yield from source.space()
+def pairs(source: Source, offer: OfferedTools, name: str, *, close: str) -> Steps[ToolCall]:
+    """Read the arguments of a call after the tool's name, and the closing tag."""
     values: list[tuple[str, str]] = []
     tag = yield from source.expect(_KEY, close)
     while tag == _KEY:

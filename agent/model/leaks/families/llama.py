@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..call_tags import is_about_calls
 from ..source import NotACall, Source, Steps
 
 if TYPE_CHECKING:
     from ....protocol import ToolCall
     from ..offer import OfferedTools
 
-_KEYS = tuple(f'"{key}"' for key in ("name", "function", "type", "arguments", "parameters"))
+_KEYS = frozenset({"name", "type", "arguments", "parameters"})
 
 
 def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
@@ -27,19 +28,22 @@ def read_bare(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
 def likely_object(source: Source, begun: str) -> Steps[str]:
     """Read a JSON object that begins like a call. Other JSON raises NotACall at its first key, so it is shown early."""
     gap = yield from source.space()
-    key = yield from source.expect(*_KEYS)
-    return (yield from source.json(begun + gap + key))
+    yield from source.expect('"')
+    key = yield from source.short('"')
+    if key not in _KEYS and not is_about_calls(key.removesuffix("_name")):
+        raise NotACall
+    return (yield from source.json(f'{begun}{gap}"{key}"'))
 
 
 def _objects(source: Source, offer: OfferedTools, first: str) -> Steps[list[ToolCall]]:
-    calls = [offer.from_json(first, whole=True)]
+    calls = offer.from_json(first, whole=True)
     while True:
         yield from source.space()
         separator = yield from source.match((";",))
         yield from source.space()
         if (yield from source.peek()) != "{":
             break
-        calls.append(offer.from_json((yield from source.json()), whole=True))
+        calls += offer.from_json((yield from source.json()), whole=True)
     if separator:
         raise NotACall
     return calls

@@ -14,10 +14,8 @@ def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     """Read the calls after the tag. Only the end of the JSON closes them."""
     yield from source.space()
     character = yield from source.peek()
-    if character == "[":
-        return offer.from_list((yield from source.json()))
-    if character == "{":
-        return [offer.from_json((yield from source.json()))]
+    if character in ("[", "{"):
+        return offer.from_json((yield from source.json()))
     name = offer.name((yield from source.word()))
     if (yield from source.match(("[CALL_ID]", "[ARGS]"))) == "[CALL_ID]":
         yield from source.word()

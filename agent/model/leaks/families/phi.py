@@ -1,4 +1,4 @@
-"""A JSON array: Phi-4 and Granite behind `<|tool_call|>`, Granite in `<tool_call>`, Phi-4-mini in `functools[...]`.
+"""A JSON array: Phi-4 and Granite behind `<|tool_call|>`, Phi-4-mini in `functools[...]`.
 
 Some templates of Phi-4 put one object between the tags instead.
 """
@@ -23,11 +23,11 @@ def read(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]:
     if text[0] == "{":
         yield from source.space()
         yield from source.expect(_CLOSE)
-        return [offer.from_json(text)]
-    calls = offer.from_list(text)
+        return offer.from_json(text)
+    calls = offer.from_json(text)
     # White space before the closing tag belongs to the tag; without a tag it is skipped after the calls anyway.
     yield from source.space()
-    yield from source.match((_CLOSE, "</tool_call>"))
+    yield from source.match((_CLOSE,))
     return calls
 
 
@@ -36,4 +36,4 @@ def read_functools(source: Source, offer: OfferedTools) -> Steps[list[ToolCall]]
     gap = yield from source.space()
     if (yield from source.peek()) != "{":
         raise NotACall
-    return offer.from_list((yield from source.json("[" + gap)))
+    return offer.from_json((yield from source.json("[" + gap)))
