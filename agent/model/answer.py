@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..protocol import CallPart, EndPart, ModelFault, Opaque, OpaquePart, ReasoningPart, TextPart, UsagePart
+from ..protocol import (
+    CallPart,
+    EndPart,
+    ModelFault,
+    Opaque,
+    OpaquePart,
+    PromptReadPart,
+    ReasoningPart,
+    TextPart,
+    UsagePart,
+)
 from .calls import Calls
 from .usage import Usage
 
@@ -22,7 +32,7 @@ MOST_CALLS = 128
 _CHARS_PER_TOKEN = 32
 _LEAST_CHARS = 65_536
 
-Shown = TextPart | ReasoningPart
+Shown = PromptReadPart | TextPart | ReasoningPart
 Finish = Literal["stop", "tool_calls", "length", "refusal", "error"]
 """How the answer ended, in the provider's words."""
 

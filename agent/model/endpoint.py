@@ -56,6 +56,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts that may get a request with the key, as in `key_rule.Access.hosts`."""
     params: dict[str, Any] = {}
     """Additional request fields from the user."""
+    reports_reading: bool = False
+    """Whether the server reports how far it has read the prompt if a request asks for it (llama.cpp's server)."""
     adaptive: bool = False
     """Whether the model decides how much it thinks (Claude), and takes an effort instead of a number of tokens."""
 

@@ -129,7 +129,7 @@ async def _ask(
         info = await ask_server(at.api_base, key=at.key, local=at.local)
     except NoServer:
         return at, None  # `probe` reports it
-    return msgspec.structs.replace(at, api_base=info.api_base), info
+    return msgspec.structs.replace(at, api_base=info.api_base, reports_reading=info.kind == "llama.cpp"), info
 
 
 def _bypass_proxy(at: Endpoint) -> None:

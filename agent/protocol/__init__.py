@@ -254,6 +254,7 @@ from .events.waits import (
     LockAwaited as LockAwaited,
     LockObtained as LockObtained,
     OutputArrived as OutputArrived,
+    PromptRead as PromptRead,
 )
 from .events.wheel import (
     BackgroundEnded as BackgroundEnded,
@@ -362,6 +363,7 @@ from .model import (
     ModelFault as ModelFault,
     OpaquePart as OpaquePart,
     Part as Part,
+    PromptReadPart as PromptReadPart,
     ReasoningPart as ReasoningPart,
     Request as Request,
     ServedFacts as ServedFacts,

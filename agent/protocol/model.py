@@ -74,6 +74,14 @@ class ReasoningPart(msgspec.Struct, frozen=True):
     text: str
 
 
+class PromptReadPart(msgspec.Struct, frozen=True):
+    """How far the server has read the prompt. Yielded before the first text, by servers that report it."""
+
+    read: int
+    """Tokens of the prompt that are read, those from the server's cache included."""
+    total: int
+
+
 class OpaquePart(msgspec.Struct, frozen=True):
     """Data that must be sent back to the provider with this answer. Yielded after all text, before the calls."""
 
@@ -104,7 +112,7 @@ class EndPart(msgspec.Struct, frozen=True):
     truncated_call: bool = False
 
 
-Part = TextPart | ReasoningPart | OpaquePart | CallPart | UsagePart | EndPart
+Part = PromptReadPart | TextPart | ReasoningPart | OpaquePart | CallPart | UsagePart | EndPart
 
 
 ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compatible"]

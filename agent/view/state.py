@@ -178,6 +178,8 @@ class Shown:
     """Work and block kind to the index of the growing block."""
     printed: dict[int, str] = field(default_factory=dict[int, str])
     """Index of a running command's block to its newest line of output."""
+    prompts_read: dict[str | None, tuple[int, int]] = field(default_factory=dict[str | None, tuple[int, int]])
+    """Work to how far the server has read its prompt: the tokens that are read, and all tokens."""
     locks: list[LockWait] = field(default_factory=list[LockWait])
     """Locks that steps wait for, oldest first."""
 

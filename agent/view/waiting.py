@@ -26,7 +26,7 @@ class Wait:
     """One thing that a run waits for."""
 
     what: str
-    """Raw text: `the first token of qwen3:8b`, `pytest -q`."""
+    """Raw text: `waiting for the first token of qwen3:8b`, `pytest -q`."""
     since: float
     """Unix time at which it began."""
     until: float | None = None
@@ -101,4 +101,12 @@ def _silent(state: ViewState) -> list[Wait]:
     started = state.busy.since
     if started is None:
         return []
-    return [Wait(f"waiting for the first token of {state.model}", started) for _ in silent]
+    return [Wait(_before_text(state, work), started) for work in silent]
+
+
+def _before_text(state: ViewState, work: str | None) -> str:
+    """Say how far the server has read the prompt, if it reports that and has not read all."""
+    read, total = state.prompts_read.get(work, (0, 0))
+    if read < total:
+        return f"reading the prompt: {read:,} of {total:,} tokens"
+    return f"waiting for the first token of {state.model}"

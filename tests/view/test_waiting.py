@@ -23,6 +23,8 @@ from rundry.agent import (
     OutputArrived,
     ProposalDecided,
     ProposalOpened,
+    PromptRead,
+    ReplyFinished,
     RunEnded,
     ShellStarted,
     Sleeping,
@@ -42,6 +44,7 @@ from rundry.tui.headless.waits import WaitLines
 ASKS = CallAdmitted(prompt_tokens=10, max_tokens=1, worst_usd=0)
 RUNS = ToolCalled(call_id="c", tool="run_command", arguments={"command": "make all"})
 PAID = Charged(tokens_in=1, tokens_out=1, model="m")
+FAULT = Fault(kind="stalled", text="silent", retry_in=0)
 OPENED = ProposalOpened(proposal_id="p", call_id="c", tool="run_command", command="make all", digest="d")
 CHECKED = CheckFinished(command="pytest -q", passed=True, exit_code=0, timed_out=False, failing=0, output="")
 
@@ -58,6 +61,12 @@ def after(*events: object) -> tuple[ViewState, float]:
     [
         ((ASKS,), "waiting for the first token of"),
         ((ASKS, TextArrived(text="a")), None),
+        ((ASKS, PromptRead(read=1024, total=2300)), "reading the prompt: 1,024 of 2,300 tokens"),
+        ((ASKS, PromptRead(read=1024, total=2300), PromptRead(read=2048, total=2300)), "prompt: 2,048 of 2,300 tokens"),
+        ((ASKS, PromptRead(read=2300, total=2300)), "waiting for the first token of"),
+        ((ASKS, PromptRead(read=1024, total=2300), TextArrived(text="a")), None),
+        ((ASKS, PromptRead(read=9, total=23), PAID, ReplyFinished(finish="stop", calls=0)), None),
+        ((ASKS, PromptRead(read=9, total=23), PAID, FAULT, ASKS), "waiting for the first token of"),
         ((ASKS, TextArrived(text="a"), PAID, RUNS, OPENED), "make all"),
         ((RUNS, ToolFinished(call_id="c", tool="run_command", ok=True, result="")), None),
         ((CheckStarted(command="pytest -q"),), "running pytest -q"),
@@ -151,6 +160,29 @@ def test_without_a_screen_a_long_wait_is_a_line_at_growing_intervals(capsys: pyt
     said = capsys.readouterr().err.splitlines()
     assert [line.rsplit(" ", 1)[1] for line in said] == ["0:05", "0:15", "0:30", "1:00", "2:00", "3:00"]
     assert said[0] == "still running pytest -q  0:05"
+
+
+def test_without_a_screen_the_reading_of_a_prompt_is_reported_as_rarely_as_any_wait(capsys: pytest.CaptureFixture[str]):
+    state, script = ViewState(), Script(at=1_000.0)
+    reduce_all(state, script.stamp(started(), StepStarted(number=1), ASKS))
+    lines, at = WaitLines(), script.at
+    for second in range(70):
+        reduce_all(state, script.stamp(PromptRead(read=second, total=2_300), after=1))
+        lines.update(state, at + second)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"still reading the prompt: {n} of 2,300 tokens  {n // 60}:{n % 60:02}" for n in (5, 15, 30, 60)]
+
+
+async def test_the_session_shows_how_far_a_prompt_is_read_and_stops_with_the_first_token():
+    stage = Stage()
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.play(started(), StepStarted(number=1), ASKS, PromptRead(read=1024, total=2300))
+        await stage.caught_up(pilot)
+        await until(pilot, lambda: "── reading the prompt: 1,024 of 2,300 tokens" in stage.text())
+        stage.play(PromptRead(read=2048, total=2300))
+        await until(pilot, lambda: "── reading the prompt: 2,048 of 2,300 tokens" in stage.text())
+        stage.play(TextArrived(text="Here"))
+        await until(pilot, lambda: "reading the prompt" not in stage.text())
 
 
 async def test_the_session_shows_a_wait_after_two_seconds_and_moves_no_row():

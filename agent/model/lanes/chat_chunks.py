@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
+from ...protocol import PromptReadPart
 from ..usage import Usage, as_mapping, cost_in, figure
 from .events import BrokenStream, ErrorInStream, EventStream, decode
 from .reasoning_details import merge_detail
@@ -69,6 +70,13 @@ class _XGroq(msgspec.Struct):
     error: Any = None
 
 
+class _Reading(msgspec.Struct):
+    """llama.cpp's `prompt_progress`, in tokens: `processed` includes what was in the cache (tools/server/README.md)."""
+
+    total: Any = None
+    processed: Any = None
+
+
 class Chunk(msgspec.Struct):
     """The fields of one event that are used here."""
 
@@ -80,6 +88,7 @@ class Chunk(msgspec.Struct):
     message: Any = None
     code: Any = None
     x_groq: _XGroq | None = None
+    prompt_progress: _Reading | None = None
 
 
 class ChatReader:
@@ -125,7 +134,10 @@ class ChatReader:
             self._answer.usage |= chat_usage(usage)
         if chunk.cost is not None:  # OpenCode Zen reports the cost in a last chunk of its own
             self._answer.usage |= Usage(usd=cost_in({"cost": chunk.cost}))
-        self._answer.pieces += 1
+        if chunk.prompt_progress is not None:
+            yield from _read_so_far(chunk.prompt_progress)
+        else:
+            self._answer.pieces += 1
         for choice in chunk.choices or ():
             if choice.index in (0, None):  # only one choice is ever requested
                 yield from self._take(choice)
@@ -187,6 +199,11 @@ class ChatReader:
 @cache
 def _decoder() -> msgspec.json.Decoder[Chunk]:
     return msgspec.json.Decoder(Chunk)
+
+
+def _read_so_far(reading: _Reading) -> Iterator[Shown]:
+    if isinstance(reading.total, int) and isinstance(reading.processed, int) and reading.total > 0:
+        yield PromptReadPart(read=min(max(reading.processed, 0), reading.total), total=reading.total)
 
 
 def as_dicts(value: object) -> list[dict[str, Any]]:

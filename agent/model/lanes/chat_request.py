@@ -31,6 +31,8 @@ def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
     }
     if traits.asks_usage:
         body["stream_options"] = {"include_usage": True}
+    if at.reports_reading:
+        body["return_progress"] = True
     if request.tools:
         body["tools"] = tools_to_wire(request.tools)
     if request.schema is not None:

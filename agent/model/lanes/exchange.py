@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import ModelFault
+from ...protocol import ModelFault, PromptReadPart
 from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
@@ -132,7 +132,10 @@ async def _read(
             if not data:
                 break
             before = answer.pieces
+            timer.kept_alive()
             for part in reader.feed(data):
+                if isinstance(part, PromptReadPart):
+                    timer.start()
                 yield part
             if answer.pieces > before:
                 timer.arrived()

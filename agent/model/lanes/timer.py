@@ -24,6 +24,8 @@ class StallTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     """Until the first piece. A local model reads the whole prompt before it."""
     between: float = 60.0
     """Between two pieces."""
+    kept_alive: float = 3600.0
+    """Until the first piece, if the server meanwhile sends bytes that only keep the connection alive."""
 
 
 class Timer:
@@ -33,16 +35,25 @@ class Timer:
         self._at = at
         self._timeouts = timeouts
         self._end = None if seconds is None else time.monotonic() + seconds
-        self._stalled_at = time.monotonic() + timeouts.first
         self.begun = False
         """Whether the first piece has arrived."""
+        self.start()
 
     def start(self) -> None:
-        """Start the first time-out. Call it when the request is sent."""
-        self._stalled_at = time.monotonic() + self._timeouts.first
+        """Start the first time-out. Call it when the request is sent, and when the server reports progress."""
+        now = time.monotonic()
+        self._first_by, self._stalled_at = now + self._timeouts.kept_alive, now + self._timeouts.first
+
+    def kept_alive(self) -> None:
+        """Restart the first time-out after bytes that are not a piece of the answer, as far as `kept_alive` allows.
+
+        They do not count once the answer has begun: a server whose model has died still sends them.
+        """
+        if not self.begun:
+            self._stalled_at = min(time.monotonic() + self._timeouts.first, max(self._first_by, self._stalled_at))
 
     def arrived(self) -> None:
-        """Restart the time-out after a piece of the answer. Bytes that only keep the connection alive do not count."""
+        """Restart the time-out after a piece of the answer."""
         self.begun = True
         self._stalled_at = time.monotonic() + self._timeouts.between
 

@@ -1,4 +1,4 @@
-"""Events about what a run waits for now: the output of a running command, and locks."""
+"""Events about what a run waits for now: the output of a running command, the reading of a prompt, and locks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,18 @@ class OutputArrived(EventBase, frozen=True, kw_only=True):
     """At most 200 characters, without terminal sequences."""
     call_id: str = ""
     """The tool call that runs the command; `shell_7`: the person's own; empty: a check."""
+
+
+class PromptRead(EventBase, frozen=True, kw_only=True):
+    """How far a model server has read the prompt of a call, at most twice a second, and less often the longer it reads.
+
+    llama.cpp's server reports it after each batch of the prompt.
+    """
+
+    read: int
+    """Tokens that are read, those from the server's cache included."""
+    total: int
+    """Tokens of the prompt, as the server counts them."""
 
 
 class LockAwaited(EventBase, frozen=True, kw_only=True):
@@ -36,5 +48,5 @@ class LockObtained(EventBase, frozen=True, kw_only=True):
     """False: the wait was given up."""
 
 
-WaitsEvent = OutputArrived | LockAwaited | LockObtained
+WaitsEvent = OutputArrived | PromptRead | LockAwaited | LockObtained
 """The events of this module."""

@@ -17,6 +17,8 @@ from ...protocol import (
     Opaque,
     OpaquePart,
     Part,
+    PromptRead,
+    PromptReadPart,
     ReasoningArrived,
     ReasoningKept,
     ReasoningPart,
@@ -29,6 +31,7 @@ from ...protocol import (
     ToolCall,
     UsagePart,
 )
+from ..resources.growing_pauses import GrowingPauses
 from .charging import charged_for
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class Stream:
         self._charged = False
         self._reply = Reply()
         self._reasoning = ""
+        self._read: PromptReadPart | None = None
         guard = ctx.journal.redactor.stream
         self._text = Merger(lambda text: record(TextArrived(text=text)), ctx.clock, guard())
         self._thought = Merger(lambda text: record(ReasoningArrived(text=text)), ctx.clock, guard())
@@ -85,8 +89,14 @@ class Stream:
         end: EndPart | None = None
         usage: UsagePart | None = None
         opaque: Opaque | None = None
+        reading = GrowingPauses(self._record_reading)
         try:
             async for part in parts:
+                if isinstance(part, PromptReadPart):
+                    self._read = part
+                    reading.changed()
+                    continue
+                reading.stop()
                 self.began = True
                 match part:
                     case TextPart(text=text):
@@ -106,12 +116,17 @@ class Stream:
                     case EndPart():
                         end = part
         finally:
+            reading.stop()
             self._thought.end()
             self._text.end()
             close = getattr(parts, "aclose", None)
             if close is not None:
                 await close()
         return end, usage, opaque
+
+    def _record_reading(self) -> None:
+        if self._read is not None:
+            self._record(PromptRead(read=self._read.read, total=self._read.total))
 
     def _keep(self, opaque: Opaque, usage: UsagePart | None) -> None:
         """Store the provider's data as a blob, which is sent back byte for byte. No screen or export shows it."""

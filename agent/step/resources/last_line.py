@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from ...protocol import OutputArrived, Record
 from ...stops.plain import plain
+from .growing_pauses import GrowingPauses
 
-FIRST_SECONDS = 1.0
-"""Seconds before the first report: most commands end sooner and cost no event."""
-_LEAST, _MOST = 0.5, 5.0
-"""Seconds between two reports at the start and in the long run."""
-_SHARE = 20
-"""The pause between two reports is this part of the time so far: a command of ten minutes has about 150."""
 _LINE = 200
 _KEPT = 4_000
 """Bytes of the end of the output in which the line is looked for."""
@@ -36,25 +30,19 @@ class _Reports:
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say, self._said = say, ""
         self._end = bytearray()
-        self._loop = asyncio.get_running_loop()
-        self._began, self._due = self._loop.time(), self._loop.time() + FIRST_SECONDS
-        self._timer: asyncio.TimerHandle | None = None
+        self._pauses = GrowingPauses(self._report)
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the output."""
         self._end += piece[-_KEPT:]
         del self._end[:-_KEPT]
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._due, self._report)
+        self._pauses.changed()
 
     def stop(self) -> None:
         """Report nothing more."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._pauses.stop()
 
     def _report(self) -> None:
-        now, self._timer = self._loop.time(), None
-        self._due = now + min(_MOST, max(_LEAST, (now - self._began) / _SHARE))
         line = last_line(bytes(self._end))
         if line and line != self._said:
             self._said = line

@@ -21,6 +21,7 @@ from ...protocol import (
     LockObtained,
     OutputArrived,
     Prompted,
+    PromptRead,
     PromptShortened,
     ReasoningArrived,
     ReasoningKept,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ..state import ViewState
 
 CallEvent = CallAdmitted | ReplyFinished | Fault
+WaitEvent = OutputArrived | PromptRead | LockAwaited | LockObtained
 ToolEvent = ToolCalled | ToolFinished | FileChanged
 StepEvent = (
     StepStarted
@@ -65,7 +67,7 @@ StepEvent = (
 )
 
 CALL: tuple[type[CallEvent], ...] = get_args(CallEvent)
-WAITS = (OutputArrived, LockAwaited, LockObtained)
+WAITS: tuple[type[WaitEvent], ...] = get_args(WaitEvent)
 TOOL: tuple[type[ToolEvent], ...] = get_args(ToolEvent)
 STEP: tuple[type[StepEvent], ...] = get_args(StepEvent)
 NOT_SHOWN = (Charged, HoldReleased)
@@ -108,13 +110,15 @@ def show_tool(state: ViewState, stamped: Stamped, event: ToolEvent) -> None:
             assert_never(event)
 
 
-def show_wait(state: ViewState, stamped: Stamped, event: OutputArrived | LockAwaited | LockObtained) -> None:
-    """Note the newest output of a running command, or a lock. The line of the wait shows both."""
+def show_wait(state: ViewState, stamped: Stamped, event: WaitEvent) -> None:
+    """Note the newest output of a command, how far a prompt is read, or a lock. The line of the wait shows it."""
     match event:
         case OutputArrived(call_id=call_id):
             index = _printing(state, stamped.work, call_id)
             if index is not None:
                 state.printed[index] = event.line
+        case PromptRead():
+            state.prompts_read[stamped.work] = (event.read, event.total)
         case LockAwaited():
             state.locks.append(LockWait(stamped.work, event.lock, event.holder, stamped.at))
         case LockObtained():
@@ -191,6 +195,7 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
 
 def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
     """Show an event of a call to the model. The meters show its usage."""
+    state.prompts_read.pop(stamped.work, None)
     match event:
         case CallAdmitted():
             state.prompt_tokens, state.retrying = event.prompt_tokens, None
