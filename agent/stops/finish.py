@@ -11,6 +11,7 @@ import msgspec
 
 from ..system.plain_files import read_plain
 from ..workspace.errors import PathRefused
+from ..workspace.given_paths import meant_path
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
@@ -74,7 +75,7 @@ def _parse_text(text: str, workspace: Workspace) -> _Citation:
 
 def _problem(citation: _Citation, workspace: Workspace, known: set[str]) -> str | None:
     try:
-        path = workspace.resolve(citation.path)
+        path = workspace.resolve(meant_path(workspace, citation.path))
     except PathRefused as refused:
         return str(refused)
     if str(path) not in known:

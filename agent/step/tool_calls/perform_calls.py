@@ -16,6 +16,7 @@ from ...stops.finish import reject_finish
 from ...stops.quota import OVER_QUOTA
 from ...tools.execution import read
 from ...tools.mcp_call import parse_call
+from ...tools.meant import with_meant_path
 from ...tools.result import ToolResult
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import PersonInterrupted
@@ -104,7 +105,11 @@ def _conclude(one: ParsedCall, result: ToolResult, seconds: float, record: Recor
 
 
 def _parsed(ctx: RunContext, calls: Sequence[ToolCall], names: Sequence[str]) -> list[ParsedCall]:
-    return [ParsedCall(call, parse_call(call.tool, call.arguments, names, ctx.tools.mcp)) for call in calls]
+    parsed = [parse_call(call.tool, call.arguments, names, ctx.tools.mcp) for call in calls]
+    return [
+        ParsedCall(call, with_meant_path(call.tool, each, ctx.workspace))
+        for call, each in zip(calls, parsed, strict=True)
+    ]
 
 
 async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, outcome: CallResults) -> CallResults:
