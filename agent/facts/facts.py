@@ -131,6 +131,10 @@ class RunFacts(Conversations):
         """(our count, billed) of prompts whose usage the provider reported."""
         return self.spending.margins
 
+    def newest_prompt(self, model: str) -> tuple[int, int] | None:
+        """(our count, the provider's) of the newest prompt of this model; None: nothing was reported yet."""
+        return self.spending.newest_prompts.get(model)
+
     @property
     def admitted(self) -> dict[str | None, CallAdmitted]:
         """Admitted calls that were neither charged nor abandoned yet, by work."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from math import ceil
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from .litellm_use.library import set_tiktoken_folder
+from .server_tokenizer import MORE_TOOLS, ONE_TOOL, SAMPLE_TEXT, SampleSizes, tool_text
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -28,17 +30,25 @@ _CLAUDE = 1.3
 """Factor for Claude, whose tokenizer is not public: 16 % (prose) to 30 % (Python) more tokens than cl100k_base."""
 
 
-class Counter:
-    """Counts texts and prompts for one model. The first count loads the encoding (about 0.3 s)."""
+_WIDEST = 5.0
+"""A server that counts this many times more or less tokens than we do counts something else."""
 
-    def __init__(self, model: str) -> None:
+
+class Counter:
+    """Counts texts and prompts for one model. The first count loads the encoding (about 0.3 s).
+
+    `sizes`: what the server's own tokenizer says about the samples. The counts are then scaled to it.
+    """
+
+    def __init__(self, model: str, sizes: SampleSizes | None = None) -> None:
         name = model.lower()
         self._encoding = "cl100k_base" if _is_not_of_openai(name) else "o200k_base"
-        self._scale = _CLAUDE if "claude" in name else 1.0
+        self._usual = _CLAUDE if "claude" in name else 1.0
+        self._sizes = sizes
 
     def text(self, text: str) -> int:
         """Count the tokens of a text."""
-        return int(_count(self._encoding, text) * self._scale)
+        return int(self._raw(text) * self._scale)
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, maker: str = "") -> int:
         """Count the tokens of a whole prompt: texts, calls, images, tool schemas, and the JSON around each.
@@ -56,7 +66,45 @@ class Counter:
             total += sum(image_tokens(image) for image in message.images)
             for call in message.calls:
                 total += _PER_CALL + count(call.tool) + count(call.arguments)
-        return total + sum(_PER_TOOL + count(_schema_text(tool)) for tool in tools)
+        return total + self._tools(tools)
+
+    def _raw(self, text: str) -> int:
+        return _count(self._encoding, text)
+
+    @cached_property
+    def _believed(self) -> SampleSizes | None:
+        """What the server says about the samples; None: nothing, or nothing that counts of tokens can be."""
+        if self._sizes is None:
+            return None
+        return self._sizes if 1 / _WIDEST < self._sizes.text / self._raw(SAMPLE_TEXT) < _WIDEST else None
+
+    @cached_property
+    def _scale(self) -> float:
+        """The tokens for one of ours."""
+        return self._usual if self._believed is None else self._believed.text / self._raw(SAMPLE_TEXT)
+
+    def _tools(self, tools: Sequence[ToolSpec]) -> int:
+        if not tools:
+            return 0
+        if self._template is None:
+            return sum(_PER_TOOL + self.text(_schema_text(tool)) for tool in tools)
+        fixed, scale = self._template
+        return ceil(fixed + scale * self._raw_tools(tools))
+
+    def _raw_tools(self, tools: Sequence[ToolSpec]) -> int:
+        return sum(self._raw(tool_text(tool)) for tool in tools)
+
+    @cached_property
+    def _template(self) -> tuple[float, float] | None:
+        """The tokens that the server's chat template writes around all tools, and for one of our tokens of a tool."""
+        sizes = self._believed
+        if sizes is None or sizes.one_tool is None or sizes.more_tools is None:
+            return None
+        one, more = self._raw_tools(ONE_TOOL), self._raw_tools(MORE_TOOLS)
+        scale = (sizes.more_tools - sizes.one_tool) / (more - one)
+        if scale > _WIDEST:
+            return None
+        return max(0.0, sizes.one_tool - scale * one), scale
 
 
 def image_tokens(image: ImageRef) -> int:

@@ -21,6 +21,7 @@ from .naming import find_model
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, ModelFacts, RemoteModel
+from .server_tokenizer import ask_tokenizer
 from .servers import NoServer, ServerInfo, ask_server, show_ollama
 from .traits import Traits, is_self_hosted, traits_of
 
@@ -55,6 +56,8 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
     at, info = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, info)
+    self_hosted = facts.served is not None and facts.served.self_hosted
+    sizes = await ask_tokenizer(info, at) if info is not None and self_hosted else None
     waits = timeouts or _timeouts(at, entry, env)
     opened = RemoteModel(
         at,
@@ -62,8 +65,9 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         facts,
         name=spec.name,
         timeouts=waits,
-        read_leaks=reads_leaks(env, local=facts.served is not None and facts.served.self_hosted),
+        read_leaks=reads_leaks(env, local=self_hosted),
         check=partial(check_credentials, spec, provider, env) if traits is None else None,
+        sizes=sizes,
     )
     opened.notes += effort_note
     opened.load_encoding()

@@ -21,6 +21,7 @@ from .reachability import check_reachable
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
+    from .server_tokenizer import SampleSizes
 
 
 class Lane(Protocol):
@@ -59,8 +60,12 @@ class RemoteModel:
         timeouts: StallTimeouts,
         read_leaks: bool = False,
         check: Callable[[], Awaitable[None]] | None = None,
+        sizes: SampleSizes | None = None,
     ) -> None:
-        """Create a model over the lane. `check` raises Refusal if litellm could not make a call."""
+        """Create a model over the lane. `check` raises Refusal if litellm could not make a call.
+
+        `sizes`: what the server's own tokenizer says about the samples, to scale our counts.
+        """
         self.name = name
         self.facts = facts
         self._at = at
@@ -68,7 +73,7 @@ class RemoteModel:
         self._timeouts = timeouts
         self._read_leaks = read_leaks
         self._check = check
-        self._counter = Counter(at.model)
+        self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None
         self.notes: list[str] = []
         """Notes for the person before the first call, one line each."""

@@ -59,15 +59,17 @@ def admit(
     reserve: Reserve,
     window: int,
     max_output: int | None,
+    expected_tokens: int = 0,
     wrap_up: bool = False,
     retry: bool = False,
     now: float,
 ) -> Grant | Exhausted:
     """Return how many tokens the call may use, or the reason why it may not be made. Never raises.
 
-    `prompt_tokens` is our own count. `spent` contains what earlier calls were charged (cut streams at their worst case)
-    and what running calls were admitted with. A `retry` belongs to a step that is already counted. A `wrap_up` is not a
-    step and may use the reserve. `now` is Unix time, for the deadline.
+    `prompt_tokens` is our own count, `expected_tokens` what the provider will probably count. `spent` contains what
+    earlier calls were charged (cut streams at their worst case) and what running calls were admitted with. A `retry`
+    belongs to a step that is already counted. A `wrap_up` is not a step and may use the reserve. `now` is Unix time,
+    for the deadline.
     """
     kept = Reserve() if wrap_up else reserve
     bounded = margin.bound(prompt_tokens)
@@ -81,7 +83,8 @@ def admit(
     )
     if end is not None:
         return end
-    most = min(_MOST_WRAP_UP if wrap_up else _MOST_OUTPUT, window - prompt_tokens - prompt_tokens // 10)
+    in_window = window - max(prompt_tokens + prompt_tokens // 10, expected_tokens)
+    most = min(_MOST_WRAP_UP if wrap_up else _MOST_OUTPUT, in_window)
     max_tokens = _fitting(max(min(most, longest), useful), _room_for_output(budget, spent, kept, price, bounded))
     return Grant(
         max_tokens=max_tokens,

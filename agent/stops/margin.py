@@ -43,6 +43,32 @@ class Margin:
         return max(by_share, self._least_billed, counted + self._least_more)
 
 
+def expected(counted: int, newest: tuple[int, int] | None) -> int:
+    """Return the tokens that the provider will probably count for a prompt that we count as `counted`.
+
+    `newest`: our count and the provider's for the newest prompt of this model. A prompt mostly continues it, so what it
+    differed stays, and what is new differs by the same share. A provider that adds a text of its own (more than twice
+    our count) adds it once. Never less than our count.
+    """
+    if newest is None or newest[0] <= 0 or newest[1] <= newest[0]:
+        return counted
+    before, billed = newest
+    share = billed / before - 1 if billed <= _HIDDEN_TEXT * before else 0.0
+    return counted + billed - before + ceil(max(0, counted - before) * share)
+
+
+def most_counted(room: int, newest: tuple[int, int] | None) -> int:
+    """Return the longest prompt by our count for which the provider will probably not count more than `room`."""
+    low, high = 0, room
+    while low < high:
+        middle = (low + high + 1) // 2
+        if expected(middle, newest) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def _slope(before: tuple[int, int], after: tuple[int, int]) -> float:
     """Return by which share the bill for the new part of a prompt exceeds our count."""
     return (after[1] - before[1]) / (after[0] - before[0]) - 1

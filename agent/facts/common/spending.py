@@ -79,7 +79,8 @@ class Spending:
     """The model of the run: journals of early versions do not name it with each charge."""
     margins: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(our count, billed) of prompts whose usage the provider reported."""
-
+    newest_prompts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """The newest of these pairs of each model."""
     costs: dict[str, list[tuple[float, float]]] = field(default_factory=dict[str, list[tuple[float, float]]])
     """(USD by the price, USD reported) of the newest calls of each model whose provider reports the cost."""
 
@@ -195,6 +196,7 @@ class Spending:
         if charged.prompt_counted:
             self.margins.append((charged.prompt_counted, charged.tokens_in))
             del self.margins[:-_REMEMBERED]
+            self.newest_prompts[charged.model or self.model] = self.margins[-1]
         if charged.listed_usd is not None and charged.reported_usd is not None:
             costs = self.costs.setdefault(charged.model or self.model, [])
             costs.append((charged.listed_usd, charged.reported_usd))

@@ -6,11 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
+from ...stops.margin import expected, most_counted
 from ..constrained import ASK, Constrained, FileSpace, plain_messages
 from ..model_call.images_shown import with_accepted_images
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
-from .smallest import needed_room, prompt_room, smallest_window
+from .smallest import needed_room, output_room, prompt_room, smallest_window
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -35,7 +36,11 @@ def fit_prompt(
     *,
     most: int | None = None,
 ) -> Fitted:
-    """Return the prompt of the next call. `most`: its limit in tokens after the provider refused a longer one."""
+    """Return the prompt of the next call. `most`: its limit in tokens after the provider refused a longer one.
+
+    Our count decides, as long as an answer still fits by what the provider counted for earlier prompts. The prompt is
+    only shortened further if it would not, because each change of its beginning makes the provider read it again.
+    """
     model = ctx.models.current
     room = prompt_room(model.window, model.max_output)
     if (refused := ctx.prompts.refused(model.name)) is not None:
@@ -44,16 +49,23 @@ def fit_prompt(
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
         return model.count(messages if constrained is None else plain_messages(messages), tools)
 
-    return fit(
-        with_accepted_images(model, ctx.facts, ctx.facts.conversation(work)),
-        count=count,
-        window=model.window,
-        room=room,
-        tools=tools,
-        needed=required_tools(ctx.facts.spec),
-        share=None if constrained is None else constrained.share,
-        most=most,
-    )
+    def fit_into(room: int) -> Fitted:
+        return fit(
+            with_accepted_images(model, ctx.facts, ctx.facts.conversation(work)),
+            count=count,
+            window=model.window,
+            room=room,
+            tools=tools,
+            needed=required_tools(ctx.facts.spec),
+            share=None if constrained is None else constrained.share,
+            most=most,
+        )
+
+    fitted, newest = fit_into(room), ctx.facts.newest_prompt(model.name)
+    answer = output_room(model.window, model.max_output)
+    if expected(fitted.tokens, newest) + answer // 2 <= model.window:
+        return fitted
+    return fit_into(most_counted(room, newest))
 
 
 def window_too_small(

@@ -25,7 +25,7 @@ from ...protocol import (
     duration,
 )
 from ...stops.budget import Grant, admit, tighter
-from ...stops.margin import Margin
+from ...stops.margin import Margin, expected
 from ...stops.reserve import Reserve, reserve_for
 from ...stops.surcharge import with_surcharge
 from ..constrained import SCHEMA, Constrained, plain_messages
@@ -91,6 +91,7 @@ def admit_call(ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, re
 def _admit(
     ctx: RunContext, budget: Budget, spent: Spent, reserve: Reserve, prompt_tokens: int, *, wrap_up: bool, retry: bool
 ) -> Grant | Exhausted:
+    model = ctx.models.current
     return admit(
         budget,
         spent,
@@ -98,8 +99,9 @@ def _admit(
         price=_price(ctx),
         margin=Margin(ctx.facts.margins),
         reserve=reserve,
-        window=ctx.models.current.window,
-        max_output=ctx.models.current.max_output,
+        window=model.window,
+        max_output=model.max_output,
+        expected_tokens=expected(prompt_tokens, ctx.facts.newest_prompt(model.name)),
         wrap_up=wrap_up,
         retry=retry,
         now=ctx.clock.now(),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
 from fakes.models.model import ScriptedModel
-from fakes.turns import call, finish
+from fakes.turns import Turn, call, finish
 
-from rundry.agent.protocol import ModelFault, ModelSpec, SwitchModel
+from rundry.agent.protocol import ModelFault, ModelSpec, Request, SwitchModel, Tokens
 
 READ = call("read_file", path="a.txt")
 DONE = finish("all is well", "a.txt:1")
@@ -80,3 +82,47 @@ async def test_a_server_that_refuses_every_prompt_ends_the_run_with_its_words(dr
     assert (outcome.reason, outcome.complete) == ("error", False), run.story()
     assert "maximum context length is 12 tokens" in outcome.detail
     assert 1 < len(run.model.requests) <= 4
+
+
+def long_reads(work: Path, number: int) -> list[Turn]:
+    """Reads of as many files of 200 lines."""
+    for place in range(number):
+        (work / f"long{place}.txt").write_text("a line of words\n" * 200)
+    return [call("read_file", path=f"long{place}.txt") for place in range(number)]
+
+
+def counts_more(share: float, added: int = 0):
+    """A provider whose tokenizer counts more than we do, and which adds a text of its own."""
+
+    def bill(request: Request, turn: Turn, counted: int) -> Tokens:
+        return Tokens(int(counted * (1 + share)) + added, 10)
+
+    return bill
+
+
+@pytest.mark.parametrize(("share", "added"), [(0.2, 0), (0.35, 0), (0.6, 0), (0.2, 300), (0.0, 600)])
+async def test_prompt_and_answer_fit_a_window_that_the_provider_counts_otherwise(
+    driven, work, share: float, added: int
+):
+    bill = counts_more(share, added)
+    reads = [*long_reads(work, 10), READ]
+    run = driven(*reads, then=DONE, model={"window": 4_096, "bill": bill})
+    outcome = await run.run()
+    assert outcome.reason == "answered", run.story()
+    run.assert_legal()
+    sizes = [run.model.count(request.messages, request.tools) for request in run.model.requests]
+    assert max(sizes) * (1 + share) + added > 2_500, "the window is used"
+    for request, size in zip(run.model.requests[1:], sizes[1:], strict=True):
+        billed = bill(request, DONE, size).in_
+        assert billed + request.max_tokens <= 4_096 + 64, (size, billed, request.max_tokens)
+        assert request.max_tokens >= 256
+
+
+async def test_what_one_model_counted_more_shortens_no_prompt_of_another(driven, work):
+    reads = long_reads(work, 1)
+    small = ScriptedModel([READ] * 2, then=DONE, name="small", window=4_096)
+    run = driven(*reads, READ, model={"bill": counts_more(0.9)}).on("step_finished", SwitchModel(model=SMALL), number=1)
+    run.open_model = lambda spec: small if spec.name == "small" else run.model
+    assert (await run.run()).reason == "answered", run.story()
+    assert small.count(small.requests[0].messages, small.requests[0].tools) > 1_900
+    assert run.of("context_trimmed") == []
