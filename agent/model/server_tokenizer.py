@@ -91,7 +91,7 @@ async def ask_tokenizer(info: ServerInfo, at: Endpoint) -> SampleSizes | None:
         if text is None:
             return None
         # One after the other: a server with few threads would close the connections that it does not need any more.
-        sizes = [await server.count_tools(tools) for tools in ([], ONE_TOOL, MORE_TOOLS)]
+        sizes = [await server.count_tools(tools) for tools in ((), ONE_TOOL, MORE_TOOLS)]
     except NoServer:
         return None
     bare, one, more = sizes
