@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from ..protocol import Record, StallDetected
 from ..protocol.tools.traits import TOOL_TRAITS
-from ..stops.stall.argument_paths import normalise_paths
+from ..stops.stall.argument_paths import normalise_call
 from ..stops.stall.observation import Call, Observation
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
+    from ..protocol import ToolCall
+    from ..tools.parse import Parsed
+    from ..tools.result import ToolResult
     from .model_call.stream import Reply
     from .resources.context import RunContext
     from .tool_calls.call_results import CallResults
@@ -23,20 +26,9 @@ def detect_stalls(
 
     The first detection leads to a hint, the second one to what the user chose.
     """
-    root = str(ctx.workspace.root)
     finding = ctx.stalls.of(work).observe(
         Observation(
-            calls=[
-                Call(
-                    action=call.tool,
-                    arguments=normalise_paths(parsed.raw if parsed.error is None else call.arguments, root),
-                    result=result.text,
-                    ok=result.ok,
-                    refused=call.call_id in outcome.rejected,
-                    is_note=call.tool in TOOL_TRAITS and TOOL_TRAITS[call.tool].effect == "plan",
-                )
-                for call, parsed, result in outcome.results
-            ],
+            calls=[_observed(one, outcome, str(ctx.workspace.root)) for one in outcome.results],
             text=reply.text,
             world=ctx.facts.world,
             score=_failing(ctx.facts),
@@ -50,6 +42,19 @@ def detect_stalls(
     stall = StallDetected(kind=finding.kind, signature=finding.signature, response=response)
     record(stall)
     return stall
+
+
+def _observed(one: tuple[ToolCall, Parsed, ToolResult], outcome: CallResults, root: str) -> Call:
+    call, parsed, result = one
+    arguments, text = normalise_call(parsed.raw if parsed.error is None else call.arguments, result.text, root)
+    return Call(
+        action=call.tool,
+        arguments=arguments,
+        result=text,
+        ok=result.ok,
+        refused=call.call_id in outcome.rejected,
+        is_note=call.tool in TOOL_TRAITS and TOOL_TRAITS[call.tool].effect == "plan",
+    )
 
 
 def _failing(facts: RunFacts) -> float | None:
