@@ -16,6 +16,7 @@ from .endpoint import Endpoint, resolve
 from .lanes.direct import DirectLane
 from .lanes.proxies import proxy_for
 from .lanes.timer import StallTimeouts
+from .learned import Learned, learned
 from .litellm_use.credentials import check_credentials
 from .naming import find_model
 from .pricing.prices import price_of
@@ -55,7 +56,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         traits = None  # OpenAI offers some models only in its Responses API
     proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
     at, info = await _ask(at, entry, spec, traits)
-    facts = _facts(at, entry, spec, info)
+    facts = _facts(at, entry, spec, info, learned(at.api_base or at.provider, at.model, env))
     self_hosted = facts.served is not None and facts.served.self_hosted
     sizes = await ask_tokenizer(info, at) if info is not None and self_hosted else None
     waits = timeouts or _timeouts(at, entry, env)
@@ -99,7 +100,9 @@ def _lane(at: Endpoint, traits: Traits | None, window: int, timeouts: StallTimeo
     return LitellmLane(at, seconds=timeouts.first + timeouts.between)
 
 
-def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, info: ServerInfo | None) -> ModelFacts:
+def _facts(
+    at: Endpoint, entry: Entry | None, spec: ModelSpec, info: ServerInfo | None, remembered: Learned
+) -> ModelFacts:
     served = info.model(at.model) if info is not None else None
     self_hosted = at.local and is_self_hosted(at.provider)
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
@@ -108,13 +111,19 @@ def _facts(at: Endpoint, entry: Entry | None, spec: ModelSpec, info: ServerInfo 
     sees = served.sees_images if served is not None else None
     if sees is None and entry is not None:
         sees = entry.sees_images
+    said = ServedFacts(self_hosted=self_hosted) if info is None else info.facts(at.model, self_hosted=self_hosted)
     return ModelFacts(
         window=window,
         window_known=known,
         max_output=min((entry.max_output if entry else None) or OUTPUT_CAP, window),
         price=price_of(entry, local=at.local, window=window, user=spec.price, marks_cache=marks),
         sees_images=sees,
-        served=ServedFacts(self_hosted=self_hosted) if info is None else info.facts(at.model, self_hosted=self_hosted),
+        served=msgspec.structs.replace(
+            said,
+            edit_format=remembered.edit_format,
+            read_speed=remembered.read_speed,
+            write_speed=remembered.write_speed,
+        ),
     )
 
 

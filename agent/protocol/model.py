@@ -119,7 +119,10 @@ ServerKind = Literal["ollama", "llama.cpp", "lm-studio", "vllm", "openai-compati
 
 
 class ServedFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model server says about one of its models, asked once when the model is opened. None: it does not say."""
+    """What a model server says about one of its models, and what rundry remembers of it (the last three fields).
+
+    It is asked for once, when the model is opened. None: the server does not say it, or nothing is remembered.
+    """
 
     kind: ServerKind | None = None
     """Kind of the server; None: nothing was asked, as with a hosted provider."""
@@ -133,6 +136,12 @@ class ServedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Number of requests that the server answers at the same time."""
     temperature: float | None = None
     """Temperature of a request that does not name one."""
+    edit_format: str | None = None
+    """The edit format that worked with this model on this server in earlier runs or in a trial; None: not known."""
+    read_speed: float | None = None
+    """Tokens of a prompt that the server read per second, when it was last measured."""
+    write_speed: float | None = None
+    """Tokens of an answer that the server wrote per second, when it was last measured."""
 
 
 class Model(Protocol):

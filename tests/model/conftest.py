@@ -45,14 +45,15 @@ class Asked:
 
 
 @pytest.fixture
-async def opened() -> AsyncIterator[Callable[..., Awaitable[Asked]]]:
-    """Opens a model; its connections are closed after the test."""
+async def opened(tmp_path) -> AsyncIterator[Callable[..., Awaitable[Asked]]]:
+    """Opens a model, with an own data folder for each test; its connections are closed after the test."""
 
     async def _open(
         api_base: str | None, name: str = "fake", *, env: dict[str, str] | None = None, **more: Any
     ) -> Asked:
         timeouts = more.pop("timeouts", StallTimeouts(first=20, between=20))
-        return Asked(await open_model(ModelSpec(name=name, api_base=api_base, **more), env or {}, timeouts=timeouts))
+        env = {"XDG_DATA_HOME": str(tmp_path / "data"), **(env or {})}
+        return Asked(await open_model(ModelSpec(name=name, api_base=api_base, **more), env, timeouts=timeouts))
 
     yield _open
     await close_connections()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from model.providers.ollama import DONE, SHOWN, Ollama
 
+from rundry.agent.model.learned import learn
 from rundry.agent.model.served_fields import props_know_tools, size_in
 from rundry.agent.protocol import ServedFacts
 
@@ -148,6 +150,16 @@ async def test_a_hosted_model_has_no_facts_of_a_server_and_the_demo_none_at_all(
     hosted = (await opened(None, "anthropic/claude-sonnet-4-5", env={"ANTHROPIC_API_KEY": "k"})).model
     assert hosted.served == ServedFacts()
     assert (await opened(None, "demo/fix")).model.served is None
+
+
+async def test_what_was_remembered_of_the_model_on_its_server_is_among_its_facts(opened, serve, tmp_path: Path):
+    env = {"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    base = await serve(VLLM) + "/v1"
+    learn(base, "Qwen/Qwen2.5-3B", env, edit_format="blocks", read_speed=81.5, write_speed=12.0)
+    served = (await opened(base, "Qwen/Qwen2.5-3B", env=env)).model.served
+    assert (served.edit_format, served.read_speed, served.write_speed) == ("blocks", 81.5, 12.0)
+    other = (await opened(base, "other", env=env)).model.served
+    assert (other.edit_format, other.read_speed, other.write_speed) == (None, None, None)
 
 
 async def test_llama_cpp_says_whether_it_has_loaded_the_part_that_sees_images(opened, serve):
