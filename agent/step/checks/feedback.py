@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from ...stops.stall.signature import without_traces_of_run
 
 if TYPE_CHECKING:
     from ...protocol import CheckFinished, ConfirmationFinished
-
-_DURATION = re.compile(r"\d+(?:\.\d+)?\s?m?s\b")
 
 
 def feedback(check: CheckFinished, last_output: str | None = None) -> str:
     """Return the text for the model, also if the check timed out or could not start.
 
-    `last_output`: the output that the model read last; the same output is reported in one line.
+    `last_output`: the output that the model read last; the same output is reported in one line. Durations, addresses,
+    process ids and temporary names do not make a difference.
     """
     if check.uncounted is not None:
         return (
@@ -29,7 +29,7 @@ def feedback(check: CheckFinished, last_output: str | None = None) -> str:
         head = f"The check `{check.command}` timed out after {check.seconds:.0f} s and was ended. Its output so far:"
     else:
         count = f", {check.failing} failing" if check.failing is not None else ""
-        if last_output is not None and _without_durations(last_output) == _without_durations(check.output):
+        if last_output is not None and without_traces_of_run(last_output) == without_traces_of_run(check.output):
             return f"The check `{check.command}` fails exactly as before (exit code {check.exit_code})."
         head = f"The check `{check.command}` has not passed yet (exit code {check.exit_code}{count}). Its output:"
     return f"{head}\n{check.output.strip() or '(no output)'}"
@@ -60,8 +60,3 @@ def suspect_feedback(check: CheckFinished) -> str:
         "Make every test run that ran before: do not end the tests early, skip them or hide them. "
         f"The output of the check:\n{check.output.strip() or '(no output)'}"
     )
-
-
-def _without_durations(output: str) -> str:
-    """Return the output without durations, so that only real differences count."""
-    return _DURATION.sub("", output)

@@ -13,38 +13,53 @@ _EXPLAINING = frozenset({"reason", "explanation", "thought", "rationale", "purpo
 """Arguments that explain a call and do not change what it does."""
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-_VOLATILE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), mark)
-    for pattern, mark in (
-        (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
-        (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?", "<time>"),
-        (rf"\b{_DAY} (?:{_MONTH} +\d{{1,2}}|\d{{1,2}} {_MONTH})(?:,? \d{{4}})?\b", "<day>"),
-        (r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b(?: (?:AM|PM))?(?: [A-Z]{3,4} \d{4})?", "<time>"),
-        (r"\b\d+m ?\d+(?:\.\d+)?s\b", "<span>"),
-        (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?)\b", "<span>"),
-        (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
-        (r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1\]):\d+", r"\1:<port>"),
-        (r"\b(pid|PID|process|Process|thread|Thread)([ =:#(]*)\d+", r"\1\2<pid>"),
-        (r"\[\d+\]", "[<number>]"),
-        (r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b", "<time>"),
-        (r"\b\d{8}T\d{6}Z?\b", "<time>"),
-        (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,64}\b", "<id>"),
-        (r"\b(request|req|trace|span|job|task|run|session|build)([ _-]?id)?([ =:#]+)[\w-]*\d[\w-]*", r"\1\2\3<id>"),
-        (r"\b(port|PORT)([ =:]+)\d{4,5}\b", r"\1\2<port>"),
-        (r"\bpytest-\d+\b", "<temp>"),
-        (r"/var/folders/[^/\s]+/[^/\s]+/T/", "/tmp/"),
-        (r"\btmp[._-]?[A-Za-z0-9_]{6,12}\b", "<temp>"),
-        (r"(/tmp/[^\s/'\"]*?)\.[A-Za-z0-9]{6,12}(?=[/\s'\"]|$)", r"\1.<temp>"),
-    )
+_Marks = tuple[tuple[re.Pattern[str], str], ...]
+
+
+def _marks(*patterns: tuple[str, str]) -> _Marks:
+    return tuple((re.compile(pattern), mark) for pattern, mark in patterns)
+
+
+_OF_ONE_RUN = _marks(
+    (r"\b\d+m ?\d+(?:\.\d+)?s\b", "<span>"),
+    (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|mins?|minutes?)\b", "<span>"),
+    (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
+    (r"\b(pid|PID|process|Process|thread|Thread)([ =:#(]*)\d+", r"\1\2<pid>"),
+    (r"\bpytest-\d+\b", "<temp>"),
+    (r"/var/folders/[^/\s]+/[^/\s]+/T/", "/tmp/"),
+    (r"\btmp[._-]?[A-Za-z0-9_]{6,12}\b", "<temp>"),
+    (r"(/tmp/[^\s/'\"]*?)\.[A-Za-z0-9]{6,12}(?=[/\s'\"]|$)", r"\1.<temp>"),
+)
+"""Durations, addresses, process ids and temporary names: no value that a program computes."""
+_VOLATILE = _marks(
+    (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
+    (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?", "<time>"),
+    (rf"\b{_DAY} (?:{_MONTH} +\d{{1,2}}|\d{{1,2}} {_MONTH})(?:,? \d{{4}})?\b", "<day>"),
+    (r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b(?: (?:AM|PM))?(?: [A-Z]{3,4} \d{4})?", "<time>"),
+    (r"\b(127\.0\.0\.1|localhost|0\.0\.0\.0|\[::1\]):\d+", r"\1:<port>"),
+    (r"\[\d+\]", "[<number>]"),
+    (r"\b1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?\b", "<time>"),
+    (r"\b\d{8}T\d{6}Z?\b", "<time>"),
+    (r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,64}\b", "<id>"),
+    (r"\b(request|req|trace|span|job|task|run|session|build)([ _-]?id)?([ =:#]+)[\w-]*\d[\w-]*", r"\1\2\3<id>"),
+    (r"\b(port|PORT)([ =:]+)\d{4,5}\b", r"\1\2<port>"),
 )
 
 
 def without_volatile(text: str) -> str:
     """Return a result without times, process ids, addresses, temporary names, colours and overwritten lines."""
-    text = plain(text)
-    for pattern, mark in _VOLATILE:
+    return collapse_spaces(_marked(plain(text), (*_VOLATILE, *_OF_ONE_RUN)))
+
+
+def without_traces_of_run(text: str) -> str:
+    """Return an output without durations, addresses, process ids and temporary names. All other values stay."""
+    return _marked(text, _OF_ONE_RUN)
+
+
+def _marked(text: str, marks: _Marks) -> str:
+    for pattern, mark in marks:
         text = pattern.sub(mark, text)
-    return collapse_spaces(text)
+    return text
 
 
 def collapse_spaces(text: str) -> str:
