@@ -150,7 +150,7 @@ class RemoteModel:
         """Yield the answer as it arrives. Raises ModelFault. Closing the generator closes the connection."""
         if self._at.lacks_key:
             raise ModelFault("auth", missing_key(self._at))
-        leaks = LeakReader(request.tools) if self._read_leaks else None
+        leaks = LeakReader(() if request.forbids_calls else request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
         timer = Timer(self._at, self._timeouts, request.seconds)
         try:

@@ -55,6 +55,9 @@ class ModelFault(Exception):
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
+    forbids_calls: bool = False
+    """The answer must be text, and calls in it are ignored. `tools` are those of the calls before, so that the prompt
+    begins as theirs did and a provider reads it from its cache."""
     schema: dict[str, Any] | None = None
     """The JSON Schema that the text of the answer must match."""
     max_tokens: int

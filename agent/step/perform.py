@@ -79,6 +79,8 @@ async def perform(
                 steps=done,
                 fault=window_too_small(ctx.facts, ctx.models, ctx.constrained, work.work, specs),
             )
+        if work.work is None:
+            ctx.prompts.offered = specs
         note_shortened(ctx, fitted.fixed, work.work, ctx.events.bound(None, work.work))
         result = await _step(ctx, work, specs, fitted, grant, constrained, on_ending)
         if isinstance(result, WorkResult):

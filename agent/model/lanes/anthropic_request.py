@@ -38,9 +38,9 @@ def anthropic_body(request: Request, at: Endpoint) -> dict[str, Any]:
     system = "\n\n".join(encodable(m.text) for m in request.messages if m.role == "system" and m.text)
     if system:
         body["system"] = [{"type": "text", "text": system, "cache_control": CACHE_MARK}]
-    if messages:
-        messages[-1]["content"][-1]["cache_control"] = CACHE_MARK
-    if request.tools:
+    for turn in _turns_to_mark(messages):
+        turn["content"][-1]["cache_control"] = CACHE_MARK
+    if request.tools:  # without a `tool_choice`, also if calls are forbidden: another choice voids the cached messages
         body["tools"] = [_tool(t) for t in request.tools]
     elif names := {tool_name(c.tool) for m in request.messages for c in m.calls}:
         # A conversation with calls needs their tools, even if the model must not call one now.
@@ -90,6 +90,16 @@ def _messages(request: Request, at: Endpoint) -> list[dict[str, Any]]:
         else:
             out.append({"role": role, "content": blocks})
     return out
+
+
+def _turns_to_mark(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the newest turn, and the user's turn before the newest answer: where the request before put its mark.
+
+    From a mark, Anthropic looks for what is cached only in the 20 blocks before it ("Prompt caching"). Ten parallel
+    calls and their results are 20 blocks already. A request may have four marks; the third is on the system prompt.
+    """
+    asked = [message for message in messages[:-1] if message["role"] == "user"]
+    return [*asked[-1:], *messages[-1:]]
 
 
 def _blocks(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> list[dict[str, Any]]:

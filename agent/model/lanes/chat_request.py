@@ -35,6 +35,8 @@ def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
         body["return_progress"] = True
     if request.tools:
         body["tools"] = tools_to_wire(request.tools)
+        if request.forbids_calls and not at.wants_cache_marks:  # Claude's cached messages depend on the choice
+            body["tool_choice"] = "none"
     if request.schema is not None:
         body["response_format"] = schema_to_wire(request.schema)
     return {**body, **at.params}
@@ -49,13 +51,21 @@ def wire_name(at: Endpoint, traits: Traits) -> str:
 
 
 def chat_messages(request: Request, at: Endpoint, traits: Traits) -> list[dict[str, Any]]:
-    """Build the messages. For Claude behind a gateway, mark the system prompt and the newest message for the cache."""
+    """Build the messages. For Claude behind a gateway, mark for the cache what `anthropic_body` marks."""
     call_id = short_id if traits.short_call_ids else str
     out = [_message(message, request.blobs, at, traits, call_id) for message in request.messages]
     if at.wants_cache_marks and out:
-        for place in {next((i for i, m in enumerate(out) if m["role"] == "system"), 0), len(out) - 1}:
+        for place in _places_to_mark(out):
             _mark(out[place])
     return out
+
+
+def _places_to_mark(messages: list[dict[str, Any]]) -> set[int]:
+    """Return the system prompt, the newest message, and the last message before the newest answer."""
+    system = next((i for i, m in enumerate(messages) if m["role"] == "system"), 0)
+    newest = len(messages) - 1
+    answer = next((i for i in range(newest - 1, 0, -1) if messages[i]["role"] == "assistant"), None)
+    return {system, newest} if answer is None else {system, newest, answer - 1}
 
 
 def tools_to_wire(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
         "stream": True,
         "options": options,
     }
-    if request.tools:
+    if request.tools and not request.forbids_calls:  # Ollama has no field that forbids calls
         body["tools"] = tools_to_wire(request.tools)
     if request.schema is not None:
         body["format"] = request.schema

@@ -134,7 +134,7 @@ async def call(
     may_ask = purpose == "step" and ctx.work is None and not ctx.headless
     while True:
         with ctx.models.keep_current() as other_waits:
-            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained, may_ask)
+            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained, may_ask, purpose != "step")
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
@@ -158,6 +158,7 @@ class _Attempts:
     wrap_up: bool
     constrained: Constrained | None
     may_ask: bool
+    forbids_calls: bool
 
     async def run(self, fitted: Fitted, grant: Grant, other_waits: Callable[[], bool]) -> CallResult | None:
         """Return the result; None: the call is prepared again, for another model or after a person was asked."""
@@ -169,7 +170,7 @@ class _Attempts:
             if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
             record(admitted)
-            fault = await _attempt(ctx, record, fitted, grant, self.constrained)
+            fault = await _attempt(ctx, record, fitted, grant, self.constrained, forbids_calls=self.forbids_calls)
             if isinstance(fault, Reply) or not is_away(fault):
                 ctx.outages.end(ctx.models.current.name)
             if isinstance(fault, Reply):
@@ -241,6 +242,8 @@ async def _attempt(
     fitted: Fitted,
     grant: Grant,
     constrained: Constrained | None,
+    *,
+    forbids_calls: bool,
 ) -> Reply | ModelFault:
     """Return the reply, or the fault. However the attempt ends, what may be billed is charged.
 
@@ -250,6 +253,7 @@ async def _attempt(
     request = Request(
         messages=fitted.messages if constrained is None else plain_messages(fitted.messages),
         tools=fitted.fixed.tools,
+        forbids_calls=forbids_calls,
         schema=SCHEMA if constrained is not None and not constrained.plain else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Exhausted, Interrupted, Message, Prompted
 from ..fitting.context import fit
+from ..fitting.next_prompt import required_tools
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted
 from .call import Failed, admit_call, call
@@ -27,7 +28,7 @@ _PROMPT = (
     "The conversation so far is replaced by a summary that you write now; you will read nothing else of it. Keep what "
     "is needed to continue: what the person wants, in their words where they matter; what was done and found, with "
     "paths and names; decisions and why; what failed; what is open. No greeting, no comment on the summary itself. You "
-    "have no tools for this answer."
+    "must not call tools in this answer."
 )
 _KEPT_SHARE = 0.15
 """Share of the window up to which the newest rounds are kept unchanged."""
@@ -84,17 +85,20 @@ async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummari
     ctx.facts.conversations[WORK] = Conversation(list(messages), [0] * len(messages))
     record(Prompted(kind="compact", text=_PROMPT))
     model = ctx.models.current
+    tools = ctx.prompts.offered  # so that the prompt begins as that of the newest step, and is read from the cache
     fitted = fit(
         with_accepted_images(model, ctx.facts, ctx.facts.conversation(WORK)),
         count=model.count,
         window=model.window,
         room=prompt_room(model.window, model.max_output),
+        tools=tools,
+        needed=required_tools(ctx.facts.spec),
     )
     grant = admit_call(ctx, fitted.tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):
         return NotSummarised(f"a summary does not fit the limits: {grant.detail}")
     try:
-        reply = await call(ctx, WORK, (), record, fitted, grant, purpose="summary")
+        reply = await call(ctx, WORK, tools, record, fitted, grant, purpose="summary")
     except PersonInterrupted as how:
         record(Interrupted(what="model", detail=str(how)))
         return NotSummarised("it was interrupted: the conversation stays as it is")

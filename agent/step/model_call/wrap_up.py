@@ -1,4 +1,4 @@
-"""Make the last call of a run that stops early: without tools, paid from the reserve (docs/requirements.md 3.5)."""
+"""Make the last call of a run that stops early: for text alone, paid from the reserve (docs/requirements.md 3.5)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from ...facts.conversation import last_text
 from ...protocol import Exhausted, Interrupted, Prompted
 from ..fitting.context import Fitted, fit
 from ..resources.activity import PersonInterrupted
-from .call import admit_call, call
+from .call import admit_call, call, prepare
 from .images_shown import with_accepted_images
 from .stream import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...protocol import ToolSpec
     from ...stops.budget import Grant
     from ..resources.context import RunContext
 
 _PROMPT = (
-    "The run ends here: {why}. You have no tools any more. Give your best answer to the task so far, "
-    "in a few sentences, and say plainly what is not finished and what could not be verified."
+    "The run ends here: {why}. Do not call tools: no call is carried out any more. Give your best answer to the task "
+    "so far, in a few sentences, and say plainly what is not finished and what could not be verified."
 )
 _USEFUL = 128
 """Length of an answer in tokens below which the prompt is trimmed further instead."""
@@ -37,19 +40,27 @@ async def wrap_up(ctx: RunContext, why: str) -> str | None:
     found = _room(ctx)
     if found is None:
         return None
-    fitted, grant = found
+    tools, fitted, grant = found
     record = ctx.events.bound(None, None)
     with ctx.activity.in_progress():
         try:
-            reply = await call(ctx, None, (), record, fitted, grant, purpose="wrap_up")
+            reply = await call(ctx, None, tools, record, fitted, grant, purpose="wrap_up")
         except PersonInterrupted as how:
             record(Interrupted(what="model", detail=str(how)))
             return None
     return reply.text.strip() or None if isinstance(reply, Reply) else None
 
 
-def _room(ctx: RunContext) -> tuple[Fitted, Grant] | None:
-    """Return the longest prompt with which the reserve admits the last call; None: there is none."""
+def _room(ctx: RunContext) -> tuple[Sequence[ToolSpec], Fitted, Grant] | None:
+    """Return tools, prompt and grant of the last call; None: the reserve admits none.
+
+    The prompt continues that of the newest step, with its tools, so that it is read from the provider's cache. If the
+    reserve does not admit that, it is the longest prompt without tools that it admits.
+    """
+    if tools := ctx.prompts.offered:
+        fitted, grant = prepare(ctx, None, tools, wrap_up=True)
+        if fitted.fits and not isinstance(grant, Exhausted) and grant.max_tokens >= _USEFUL:
+            return tools, fitted, grant
     model, budget = ctx.models.current, ctx.facts.budget
     room = model.window * 3 // 4
     if budget.tokens is not None:
@@ -62,6 +73,6 @@ def _room(ctx: RunContext) -> tuple[Fitted, Grant] | None:
         if not isinstance(grant, Exhausted):
             best = (fitted, grant)
             if grant.max_tokens >= _USEFUL:
-                return best
+                break
         room = min(room, fitted.tokens) * 2 // 3
-    return best
+    return None if best is None else ((), *best)

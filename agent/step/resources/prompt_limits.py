@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocol import ToolSpec
+
 
 class PromptLimits:
-    """Prompts that a provider refused as too long, and shortenings that were reported already."""
+    """Prompts that a provider refused as too long, shortenings that were reported already, and the newest tools."""
 
     def __init__(self) -> None:
         self._refused: dict[str, int] = {}
         self._shortenings: set[tuple[object, ...]] = set()
         self._images = 0
+        self.offered: Sequence[ToolSpec] = ()
+        """The tools of the newest step in the run's own conversation."""
 
     def refused(self, model: str) -> int | None:
         """Return the tokens of the shortest prompt that the model's provider refused, or None."""

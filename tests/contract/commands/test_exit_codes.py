@@ -62,7 +62,7 @@ def test_the_naive_loop_only_claims(home: Home, project: Path):
     assert outcome["answer"] == "All done, the suite is green!"
 
 
-def test_a_step_limit_stops_with_a_last_word_without_tools(home: Home, project: Path):
+def test_a_step_limit_stops_with_a_last_word_in_text(home: Home, project: Path):
     turns = [read("calc/core.py"), read("NOTES.md"), say("I only read two files.")]
     with ScriptedServer(turns) as server:
         ran = home.run(
@@ -72,7 +72,7 @@ def test_a_step_limit_stops_with_a_last_word_without_tools(home: Home, project: 
     assert "step" in outcome["detail"]
     assert outcome["steps"] == 2
     assert outcome["answer"] == "I only read two files."
-    assert server.requests[2].tools == []
+    assert server.requests[2].body["tool_choice"] == "none"
 
 
 def test_the_same_action_again_and_again_is_hinted_at_and_then_stopped(home: Home, project: Path):

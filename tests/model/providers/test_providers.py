@@ -141,12 +141,30 @@ async def test_claude_gets_cache_marks_on_the_stable_prefix_and_bills_what_it_wr
     mark = {"type": "ephemeral"}
     assert server.body["system"] == [{"type": "text", "text": "be brief", "cache_control": mark}]
     assert server.body["messages"][-1]["content"][0]["cache_control"] == mark
-    assert json.dumps(server.body).count("cache_control") == 2
+    assert server.body["messages"][0]["content"][0]["cache_control"] == mark
+    assert json.dumps(server.body).count("cache_control") == 3
     (usage,) = asked.of(UsagePart)
     assert usage.tokens == Tokens(510, 30, 300, 0, written=200)
     cost = bill(asked.model.price, usage.tokens)
     assert cost == pytest.approx(10 * 3e-6 + 300 * 0.3e-6 + 200 * 3.75e-6 + 30 * 15e-6)
     assert [p.call.arguments for p in asked.of(CallPart)] == ['{"path": "a.py"}']
+
+
+async def test_claude_behind_a_gateway_gets_the_same_marks(opened, serve, sse):
+    bodies: list[dict[str, Any]] = []
+
+    async def chat(request: web.Request) -> web.Response:
+        bodies.append(await request.json())
+        return web.Response(body=sse({"content": "hi"}, finish="stop"), content_type="text/event-stream")
+
+    base = await serve({"POST /v1/chat/completions": chat})
+    asked = await opened(f"{base}/v1", "openrouter/anthropic/claude-sonnet-4.5", env={"OPENROUTER_API_KEY": "sk-or-x"})
+    results = [Message(role="tool", call_id=f"c{i}", text=f"result {i}") for i in range(12)]
+    answer = Message(role="assistant", calls=[ToolCall(f"c{i}", "read_file", "{}") for i in range(12)])
+    await asked.ask(messages=[*TALK[:2], answer, *results, answer, *results], forbids_calls=True)
+    marked = [i for i, message in enumerate(bodies[0]["messages"]) if "cache_control" in json.dumps(message)]
+    assert marked == [0, 14, 27]
+    assert bodies[0]["tools"] and "tool_choice" not in bodies[0]
 
 
 async def test_a_token_goes_to_claude_as_a_bearer_token_and_a_key_in_its_own_header(opened, serve):

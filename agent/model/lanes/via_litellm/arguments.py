@@ -48,7 +48,7 @@ def chat_arguments(request: Request, at: Endpoint, seconds: float) -> dict[str, 
         arguments["stream_options"] = {"include_usage": True}
     if at.effort is not None:
         arguments["reasoning_effort"] = at.effort
-    if request.tools:
+    if request.tools and (at.wants_cache_marks or not request.forbids_calls):
         arguments["tools"] = tools_to_wire(request.tools)
         # litellm's table is older than many models: let the provider decide whether the model accepts tools.
         arguments["allowed_openai_params"] = ["tools"]

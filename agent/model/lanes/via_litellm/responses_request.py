@@ -47,6 +47,8 @@ def responses_arguments(request: Request, at: Endpoint, seconds: float, *, reaso
             }
             for t in request.tools
         ]
+        if request.forbids_calls:
+            arguments["tool_choice"] = "none"
     if request.schema is not None:
         arguments["text"] = {
             "format": {"type": "json_schema", "name": "answer", "schema": request.schema, "strict": True}
