@@ -35,7 +35,8 @@ async def test_the_old_rounds_give_way_to_a_summary_that_is_charged_and_no_step(
     assert cut["summary"] == "we said many words"
     assert cut["tokens_after"] < cut["tokens_before"]
     asked = run.model.requests[3]
-    assert not asked.tools and "replaced by a summary" in asked.messages[-1].text
+    assert asked.forbids_calls and asked.tools == run.model.requests[2].tools
+    assert "replaced by a summary" in asked.messages[-1].text
     heard = [m.text for m in run.model.requests[4].messages]
     assert any("we said many words" in text for text in heard) and heard[-1] == "go on"
     assert sum(LONG.strip() in text for text in heard) < 3
