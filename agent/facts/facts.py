@@ -261,6 +261,7 @@ class RunFacts(Conversations):
             case Said():
                 self.finish = None
                 self.reply = None
+                self.empty_replies = 0
                 self.wrapped_up = self.interrupted = False
                 self.stall = None
             case Undone():

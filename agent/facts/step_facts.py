@@ -37,6 +37,8 @@ class StepFacts(Settings):
     """Steps that started and have not ended, with their works."""
     reply: ReplyFinished | None = None
     """The newest answer of a step in the main conversation, until the next step starts."""
+    empty_replies: int = 0
+    """How many answers in a row were empty, in the main conversation."""
     wrapped_up: bool = False
     """The closing summary was made, and no step followed."""
     interrupted: bool = False
@@ -90,6 +92,7 @@ class StepFacts(Settings):
                     self.wrapped_up = True
                 elif stamped.step is not None:
                     self.reply = reply
+                    self.empty_replies = self.empty_replies + 1 if reply.finish == "empty" else 0
             case StepFinished(number=number, world=world):
                 self.open_steps.pop(number, None)
                 self.world = world or self.world

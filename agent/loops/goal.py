@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..protocol import Again, Confirm, Decision, Finish, Reason, Work
 from .shared.next_words import next_words
 from .shared.state import (
@@ -10,9 +12,13 @@ from .shared.state import (
     is_answered,
     met,
     never_started,
+    no_answer,
     suspect_handoff,
     undecided_end,
 )
+
+if TYPE_CHECKING:
+    from ..facts.facts import RunFacts
 
 
 def decide(state: LoopState) -> Decision:
@@ -33,9 +39,15 @@ def decide(state: LoopState) -> Decision:
         return doubt
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
-    if facts.spec.answers_in_text and is_answered(facts):
-        return Finish(reason=Reason.ANSWERED, detail="the model answered in text")
-    if end := common_end(state):
+    if end := (_end_of_question(facts) if facts.spec.answers_in_text else None) or common_end(state):
         return end
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
+
+
+def _end_of_question(facts: RunFacts) -> Finish | None:
+    """Return the end of a run that only asks a question: there is an answer, or there will be none."""
+    if is_answered(facts):
+        return Finish(reason=Reason.ANSWERED, detail="the model answered in text")
+    why = no_answer(facts)
+    return Finish(reason=Reason.ERROR, detail=why) if why else None

@@ -146,6 +146,11 @@ class RemoteModel:
         if self.needs_litellm:
             await load_litellm()
 
+    def _be_more_patient(self) -> None:
+        """Wait twice as long for the first piece of later answers: the same wait would end the same way."""
+        first = max(self._timeouts.first, min(2 * self._timeouts.first, self._timeouts.kept_alive))
+        self._timeouts = msgspec.structs.replace(self._timeouts, first=first)
+
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Yield the answer as it arrives. Raises ModelFault. Closing the generator closes the connection."""
         if self._at.lacks_key:
@@ -158,6 +163,8 @@ class RemoteModel:
                 async for part in shown:
                     yield part
         except ModelFault as fault:
+            if fault.kind == "timeout" and fault.status is None:
+                self._be_more_patient()
             fault.usage = answer.usage.part() if answer.usage else None
             raise
         for part in answer.end(self._at.maker):

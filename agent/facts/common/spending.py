@@ -230,7 +230,13 @@ def worst_case(admitted: CallAdmitted) -> Spent:
 def spent_by(charged: Charged) -> Spent:
     """Return the usage of one call, including what its provider may still bill."""
     return Spent(
-        tokens=Tokens(charged.tokens_in, charged.tokens_out, charged.tokens_cached, charged.tokens_reasoning),
+        tokens=Tokens(
+            charged.tokens_in,
+            charged.tokens_out,
+            charged.tokens_cached,
+            charged.tokens_reasoning,
+            charged.tokens_written,
+        ),
         usd=charged.usd or 0.0,
         held_tokens=charged.held_tokens,
         held_usd=charged.held_usd,

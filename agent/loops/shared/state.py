@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Number of missing tests named in a reason."""
+_EMPTY_REPLIES = 2
+"""Number of empty answers in a row after which a question is not asked again."""
 _SAID = 300
 """Number of characters of a check's last output quoted in a reason."""
 
@@ -162,6 +164,18 @@ def is_silent(facts: RunFacts) -> bool:
 def is_answered(facts: RunFacts) -> bool:
     """Return whether the newest answer is a complete text without a tool call."""
     return is_silent(facts) and facts.reply is not None and facts.reply.finish == "stop"
+
+
+def no_answer(facts: RunFacts) -> str:
+    """Return why a question gets no answer, however often it is asked; empty: it may get one.
+
+    A refusal is final. An empty answer is asked for once more.
+    """
+    if is_silent(facts) and facts.reply is not None and facts.reply.finish == "refusal":
+        return "the model refused to answer, or the filter of its provider withheld the answer"
+    if facts.empty_replies >= _EMPTY_REPLIES:
+        return f"the model answered nothing, {facts.empty_replies} times in a row"
+    return ""
 
 
 def _verdicts(facts: RunFacts) -> dict[str, bool]:

@@ -15,6 +15,10 @@ LONGEST_EVENT = 32 * 1024 * 1024
 """Bytes of the longest event; a longer one is not an answer."""
 
 
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark, which may precede the first line."""
+
+
 class BrokenStream(Exception):
     """A piece of the stream is invalid. The message says why."""
 
@@ -42,6 +46,7 @@ class EventStream:
     def __init__(self) -> None:
         self._rest = bytearray()
         self._searched = 0
+        self._is_first_line = True
         self.done = False
         """Whether the server sent `[DONE]`."""
         self.any = False
@@ -50,7 +55,7 @@ class EventStream:
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the completed events. Raises ErrorInStream, or BrokenStream for an event that is too long."""
         rest = self._rest
-        rest += data
+        rest += data.replace(b"\r", b"\n")  # a line may end in CR, LF or both; empty lines mean nothing here
         while (end := rest.find(b"\n", self._searched)) >= 0:
             line = bytes(rest[:end])
             del rest[: end + 1]
@@ -68,6 +73,8 @@ class EventStream:
     def _line(self, line: bytes) -> Iterator[bytes]:
         if self.done:
             return
+        if self._is_first_line:
+            self._is_first_line, line = False, line.removeprefix(BOM)
         name, colon, value = line.partition(b":")
         value = value.strip()
         self.any = self.any or bool(colon and name in (b"", b"data", b"event", b"id", b"retry"))

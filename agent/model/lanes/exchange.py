@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +17,7 @@ from ..key_rule import host_of
 from ..traits import WireFormat
 from ..usage import cost_in_headers
 from .connections import pieces, pool
-from .events import BrokenStream, ErrorInStream, NotAStream
+from .events import BOM, BrokenStream, ErrorInStream, NotAStream
 from .proxies import proxy_url
 from .single_object import feed_object
 
@@ -34,6 +34,8 @@ _ERROR_SECONDS = 5.0
 """Seconds in which an error's body must arrive. What has arrived by then is used."""
 _LONGEST_WHOLE = 32 * 1024 * 1024
 """Bytes of the largest answer that comes as one JSON object."""
+_ENOUGH = 16
+"""Bytes that tell an event stream from a JSON object."""
 _DRAIN = 0.05
 """Seconds to wait for data after the end of the answer, because a connection that was read to its end is reused."""
 
@@ -122,13 +124,25 @@ async def _read(
     response: aiohttp.ClientResponse, wire: WireFormat, reader: Reader, answer: Answer, timer: Timer
 ) -> AsyncGenerator[Shown, None]:
     kind = response.headers.get("content-type", "")
+    data = b""
     if "html" in kind or ("json" in kind and "ndjson" not in kind and wire != "ollama"):
-        for part in feed_object(wire, reader, await _body(response, timer), kind):
+        data = await _beginning(response, timer)
+        if "html" in kind or not _is_event_stream(data):
+            for part in feed_object(wire, reader, data + await _body(response, timer), kind):
+                yield part
+            return
+    async with aclosing(_read_stream(response, data, reader, answer, timer)) as shown:
+        async for part in shown:
             yield part
-        return
+
+
+async def _read_stream(
+    response: aiohttp.ClientResponse, beginning: bytes, reader: Reader, answer: Answer, timer: Timer
+) -> AsyncGenerator[Shown, None]:
+    data = beginning
     try:
         while not reader.done:
-            data = await _more(response, timer)
+            data = data or await _more(response, timer)
             if not data:
                 break
             before = answer.pieces
@@ -139,6 +153,7 @@ async def _read(
                 yield part
             if answer.pieces > before:
                 timer.arrived()
+            data = b""
             await asyncio.sleep(0)  # a fast server must not delay a command of the person
         for part in reader.end():
             yield part
@@ -151,6 +166,19 @@ async def _read(
         async with asyncio.timeout(_DRAIN):
             while await _more(response, timer):
                 pass
+
+
+async def _beginning(response: aiohttp.ClientResponse, timer: Timer) -> bytes:
+    """Return the first bytes: enough to tell one JSON object from an event stream, if there are enough."""
+    data = b""
+    while len(data) < _ENOUGH and (more := await timer.wait(response.content.readany())):
+        data += more
+    return data
+
+
+def _is_event_stream(beginning: bytes) -> bool:
+    """Return whether a body that is declared as JSON is an event stream: some gateways name the type of its events."""
+    return beginning.removeprefix(BOM).lstrip().startswith((b"data:", b"event:", b"id:", b"retry:", b":"))
 
 
 async def _body(response: aiohttp.ClientResponse, timer: Timer) -> bytes:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..usage import Usage, figure
 from .chat_request import own_opaque, tools_to_wire
-from .events import LONGEST_EVENT, BrokenStream, ErrorInStream, decode
+from .events import BOM, LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .text import arguments_object, encodable, tool_name
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
     options = {"num_ctx": window, "num_predict": request.max_tokens, **at.temperature(request)}
     body: dict[str, Any] = {
         "model": at.model,
-        "messages": [_message(m, request.blobs, at) for m in request.messages],
+        "messages": _messages(request, at),
         "stream": True,
         "options": options,
     }
@@ -65,6 +65,18 @@ def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
     params = dict(at.params)
     options.update(params.pop("options", {}))
     return {**body, **params}
+
+
+def _messages(request: Request, at: Endpoint) -> list[dict[str, Any]]:
+    """Convert the messages. A result has the name of its tool: templates show it, and Ollama has no ids of calls."""
+    out: list[dict[str, Any]] = []
+    tools: dict[str, str] = {}
+    for message in request.messages:
+        tools |= {call.call_id: tool_name(call.tool) for call in message.calls}
+        out.append(_message(message, request.blobs, at))
+        if message.role == "tool" and (name := tools.get(message.call_id or "")):
+            out[-1]["tool_name"] = name
+    return out
 
 
 def _message(message: Message, blobs: Mapping[str, bytes], at: Endpoint) -> dict[str, Any]:
@@ -116,7 +128,7 @@ class OllamaReader:
     def _line(self, data: bytes) -> Iterator[Shown]:
         if self.done or not data.strip():
             return
-        line: _Line = decode(data, _decoder)
+        line: _Line = decode(data if self._answer.begun else data.removeprefix(BOM), _decoder)
         if line.error is not None:
             raise ErrorInStream(line.error)
         self._answer.pieces += 1

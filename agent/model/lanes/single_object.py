@@ -9,7 +9,7 @@ import msgspec
 
 from ...protocol.text.broken_json import BROKEN_JSON
 from .chat_chunks import as_dicts
-from .events import ErrorInStream, NotAStream
+from .events import BOM, ErrorInStream, NotAStream
 
 if TYPE_CHECKING:
     from ..answer import Shown
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def feed_object(wire: WireFormat, reader: Reader, body: bytes, content_type: str) -> Iterator[Shown]:
     """Read the object as if it had been streamed. Raises NotAStream, ErrorInStream."""
+    body = body.removeprefix(BOM)
     start = body[:200].decode(errors="replace")
     try:
         value = msgspec.json.decode(body)

@@ -69,7 +69,11 @@ class Timer:
                 raise
         if self._end is not None and time.monotonic() >= self._end:
             raise ModelFault("deadline", "the time limit ended the answer")
-        waited = self._timeouts.between if self.begun else self._timeouts.first
         place = self._at.api_base or self._at.provider
-        kind = "stalled" if self.begun else "timeout"
-        raise ModelFault(kind, f"{place} sent nothing for {waited:g} s", retryable=True)
+        if self.begun:
+            text = f"{place} sent nothing for {self._timeouts.between:g} s"
+            raise ModelFault("stalled", text, retryable=True)
+        if time.monotonic() >= self._first_by:
+            text = f"{place} kept the connection open for {self._timeouts.kept_alive:g} s, but sent no answer"
+            raise ModelFault("timeout", text)
+        raise ModelFault("timeout", f"{place} sent nothing for {self._timeouts.first:g} s", retryable=True)

@@ -154,6 +154,8 @@ class Charged(EventBase, frozen=True, kw_only=True):
     tokens_out: int
     tokens_cached: int = 0
     tokens_reasoning: int = 0
+    tokens_written: int = 0
+    """Tokens of the prompt that the provider wrote to its cache."""
     usd: float | None = 0.0
     """Cost of the call; None: neither the price is known nor did the provider report a cost."""
     reported_usd: float | None = None

@@ -43,6 +43,7 @@ def charged_for(own: Tokens, reported: UsagePart | None, grant: Grant, model: Mo
         tokens_out=tokens.out,
         tokens_cached=tokens.cached,
         tokens_reasoning=tokens.reasoning,
+        tokens_written=tokens.written,
         usd=usd,
         reported_usd=report.usd,
         listed_usd=None if report.usd is None else listed,

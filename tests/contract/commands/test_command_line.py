@@ -11,7 +11,7 @@ import pytest
 from fakes.project import read
 from fakes.rundry import RUNDRY, Home
 from fakes.server import ScriptedServer
-from fakes.turns import finish, say
+from fakes.turns import Turn, finish, say
 
 CITED = "NOTES.md:1"
 
@@ -94,6 +94,24 @@ def test_print_writes_only_the_answer_and_says_why_there_is_none(home: Home, pro
     assert "step 1" not in limited.stderr
     *_, last = limited.stderr.splitlines()
     assert last.startswith("-> budget"), limited
+
+
+@pytest.mark.parametrize(
+    ("turn", "asked", "words"),
+    [
+        (say("", finish="content_filter"), 1, "filter"),
+        (say("I can", finish="content_filter"), 1, "filter"),
+        (say("", finish="refusal"), 1, "refused"),
+        (say(""), 2, "answered nothing"),
+    ],
+    ids=["filtered", "filtered after some words", "refused", "empty"],
+)
+def test_print_says_that_an_answer_was_refused_or_empty(home: Home, project: Path, turn: Turn, asked: int, words: str):
+    with ScriptedServer(then=turn) as server:
+        ran = home.run("-p", "what is 6 times 7?", *model_of(server), cwd=project)
+    assert (ran.exit_code, len(server.requests)) == (1, asked), ran
+    assert words in ran.stderr.splitlines()[-1], ran
+    assert json.loads(home.run("runs", "--json", cwd=project).stdout)[0]["reason"] == "error"
 
 
 def test_print_takes_an_answer_in_text_as_the_answer(home: Home, project: Path):

@@ -67,7 +67,9 @@ def _events(number: int) -> list[dict[str, Any]]:
             {"type": "tool_use", "id": f"t{number}_{i}", "name": "read_file", "input": {"path": f"f{number}_{i}.txt"}}
             for i in range(PARALLEL)
         ]
-    found: list[dict[str, Any]] = [{"type": "message_start", "message": {"usage": {"input_tokens": 9}}}]
+    found: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 9, "cache_creation_input_tokens": 5}}}
+    ]
     for index, block in enumerate(blocks):
         found.append({"type": "content_block_start", "index": index, "content_block": block})
         found.append({"type": "content_block_stop", "index": index})
@@ -87,6 +89,7 @@ def test_with_twelve_parallel_calls_a_step_claude_reads_from_the_cache_what_was_
     assert ran.events[-1]["reason"] == "budget", ran
     assert ran.events[-1]["answer"] == f"Answer {STEPS + 1}."
     assert len(claude.bodies) == STEPS + 1
+    assert ran.events[-1]["tokens"]["written"] == 5 * (STEPS + 1)
     cache = AnthropicCache()
     shares = [cache.request(body) for body in claude.bodies]
     assert min(shares) > 0.97, (cache.read / cache.readable, shares)

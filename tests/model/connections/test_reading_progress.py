@@ -115,7 +115,8 @@ async def test_progress_extends_the_wait_without_a_limit_and_comments_only_up_to
     asked = await opened(await serve(server.routes) + "/v1", timeouts=times)
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
-    assert caught.value.kind == "timeout"
+    assert (caught.value.kind, caught.value.retryable) == ("timeout", False)
+    assert "kept the connection open for 0.6 s, but sent no answer" in caught.value.text
 
 
 async def test_comments_after_the_answer_has_begun_do_not_hide_that_it_stalled(opened, serve):
