@@ -54,6 +54,8 @@ class Answer:
         """Number of pieces that arrived, without those that only keep the connection alive."""
         self.opaque: dict[str, Any] = {}
         """JSON data that the provider needs back with this message."""
+        self.sent: dict[str, Any] = {}
+        """Optional fields of the request that the server could refuse."""
         self._leaks = leaks
         self._room = max(_LEAST_CHARS, max_tokens * _CHARS_PER_TOKEN)
         self._too_long = False

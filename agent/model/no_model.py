@@ -17,6 +17,7 @@ class NoModel:
     local = True
     window = 4_096
     max_output: int | None = None
+    limits_output = True
     sees_images: bool | None = False
     served: ServedFacts | None = None
     price: Price | None = FREE

@@ -22,9 +22,10 @@ from .naming import find_model
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, ModelFacts, RemoteModel
+from .request_fields import RequestFields
 from .server_tokenizer import ask_tokenizer
 from .servers import NoServer, ServerInfo, ask_server, show_ollama
-from .traits import Traits, is_self_hosted, traits_of
+from .traits import CUSTOM_SERVER, TRAITS, Traits, is_self_hosted, traits_of
 
 ASSUMED_WINDOW = 131_072
 """Context window in tokens if neither user nor server nor table gives it (`window_known` is then false)."""
@@ -52,25 +53,33 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     effort_note = _effort_note(at, entry, traits)
     if effort_note:
         at = msgspec.structs.replace(at, effort=None)
-    if traits is not None and at.api_base is None and entry is not None and entry.fields.get("mode") == "responses":
-        traits = None  # OpenAI offers some models only in its Responses API
+    if traits is CUSTOM_SERVER and entry is not None and entry.reasons:
+        traits = msgspec.structs.replace(traits, limit_field=TRAITS["openai"].limit_field)
     proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
     at, info = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, info, learned(at.api_base or at.provider, at.model, env))
     self_hosted = facts.served is not None and facts.served.self_hosted
     sizes = await ask_tokenizer(info, at) if info is not None and self_hosted else None
     waits = timeouts or _timeouts(at, entry, env)
+    fields = RequestFields(at, env, needs_limit=traits is not None and traits.wire == "anthropic")
+    expects_responses = entry is not None and entry.fields.get("mode") == "responses"
     opened = RemoteModel(
         at,
-        _lane(at, traits, facts.window, waits),
+        _lane(at, traits, fields, facts.window, waits, expects_responses=expects_responses),
         facts,
+        fields=fields,
         name=spec.name,
         timeouts=waits,
         read_leaks=reads_leaks(env, local=self_hosted),
-        check=partial(check_credentials, spec, provider, env) if traits is None else None,
+        check=partial(check_credentials, spec, provider, env) if traits is None or expects_responses else None,
         sizes=sizes,
     )
-    opened.notes += effort_note
+    opened.notes += effort_note or fields.remembered_notes()
+    if not opened.limits_output:
+        opened.notes.append(
+            f"{at.api_base or provider} does not accept a limit of the answer: the budget assumes answers of up to "
+            f"{opened.max_output:,} tokens"
+        )
     opened.load_encoding()
     return opened
 
@@ -91,13 +100,30 @@ def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> li
     return []
 
 
-def _lane(at: Endpoint, traits: Traits | None, window: int, timeouts: StallTimeouts) -> Lane:
-    if traits is not None:
-        return DirectLane(at, traits, window=window)
+def _lane(
+    at: Endpoint,
+    traits: Traits | None,
+    fields: RequestFields,
+    window: int,
+    timeouts: StallTimeouts,
+    *,
+    expects_responses: bool,
+) -> Lane:
+    """Return the lane to the model. `expects_responses`: by the table, OpenAI offers it only in its Responses API."""
+    direct = None if traits is None else DirectLane(at, traits, fields, window=window)
+    if direct is not None and at.provider != "openai":
+        return direct
+    from .lanes.either_endpoint import EitherEndpoint
     from .lanes.via_litellm.lane import LitellmLane
 
-    _bypass_proxy(at)
-    return LitellmLane(at, seconds=timeouts.first + timeouts.between)
+    if direct is None or expects_responses:
+        _bypass_proxy(at)
+    seconds = timeouts.first + timeouts.between
+    responses = LitellmLane(at, fields, seconds=seconds, uses_responses=True)
+    if at.model.startswith("responses/"):
+        return responses
+    chat = direct or LitellmLane(at, fields, seconds=seconds)
+    return EitherEndpoint(chat, responses, fields, expects_responses=expects_responses)
 
 
 def _facts(
@@ -108,6 +134,7 @@ def _facts(
     window = spec.context or (served.window if served else None) or (entry.window if entry else None)
     known, window = window is not None, window or ASSUMED_WINDOW
     marks = at.wants_cache_marks
+    listed = entry.max_output if entry is not None else None
     sees = served.sees_images if served is not None else None
     if sees is None and entry is not None:
         sees = entry.sees_images
@@ -115,7 +142,8 @@ def _facts(
     return ModelFacts(
         window=window,
         window_known=known,
-        max_output=min((entry.max_output if entry else None) or OUTPUT_CAP, window),
+        max_output=min(listed or OUTPUT_CAP, window),
+        listed_output=None if listed is None else min(listed, window),
         price=price_of(entry, local=at.local, window=window, user=spec.price, marks_cache=marks),
         sees_images=sees,
         served=msgspec.structs.replace(

@@ -21,6 +21,7 @@ from .reachability import check_reachable
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
+    from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
 
 
@@ -40,6 +41,9 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     window_known: bool = True
     """False: `window` is an assumption, because neither user nor server nor table gives it."""
     max_output: int | None = None
+    """Most tokens of one answer that are asked for."""
+    listed_output: int | None = None
+    """Most tokens that the model can write in one answer, by the table; None: unknown."""
     price: Price | None = None
     sees_images: bool | None = None
     """None: unknown."""
@@ -59,12 +63,15 @@ class RemoteModel:
         name: str,
         timeouts: StallTimeouts,
         read_leaks: bool = False,
+        fields: RequestFields | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
         sizes: SampleSizes | None = None,
     ) -> None:
-        """Create a model over the lane. `check` raises Refusal if litellm could not make a call.
+        """Create a model over the lane.
 
-        `sizes`: what the server's own tokenizer says about the samples, to scale our counts.
+        `fields`: what the lane leaves out of its requests; None: nothing is ever refused. `check` raises Refusal if
+        litellm could not make a call. `sizes`: what the server's own tokenizer says about the samples, to scale our
+        counts.
         """
         self.name = name
         self.facts = facts
@@ -72,6 +79,7 @@ class RemoteModel:
         self._lane = lane
         self._timeouts = timeouts
         self._read_leaks = read_leaks
+        self._fields = fields
         self._check = check
         self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None
@@ -96,7 +104,16 @@ class RemoteModel:
     @property
     def max_output(self) -> int | None:
         """Most tokens that the model writes in one answer."""
-        return self.facts.max_output
+        if self._fields is None:
+            return self.facts.max_output
+        if not self._fields.limits_output:
+            return self.facts.listed_output or self.facts.window
+        return min((n for n in (self.facts.max_output, self._fields.largest_output) if n is not None), default=None)
+
+    @property
+    def limits_output(self) -> bool:
+        """Whether the server accepts a limit of the answer. If not, each answer may have `max_output` tokens."""
+        return self._fields is None or self._fields.limits_output
 
     @property
     def sees_images(self) -> bool | None:
@@ -158,6 +175,7 @@ class RemoteModel:
         leaks = LeakReader(() if request.forbids_calls else request.tools) if self._read_leaks else None
         answer = Answer(max_tokens=request.max_tokens, leaks=leaks)
         timer = Timer(self._at, self._timeouts, request.seconds)
+        limited = self.limits_output
         try:
             async with aclosing(self._lane.stream(request, answer, timer)) as shown:
                 async for part in shown:
@@ -166,6 +184,10 @@ class RemoteModel:
             if fault.kind == "timeout" and fault.status is None:
                 self._be_more_patient()
             fault.usage = answer.usage.part() if answer.usage else None
+            if limited and not self.limits_output:
+                fault.text += f"; the budget now assumes answers of up to {self.max_output:,} tokens"
             raise
+        if self._fields is not None:
+            await self._fields.answered()
         for part in answer.end(self._at.maker):
             yield part

@@ -50,6 +50,12 @@ class ModelFault(Exception):
         """Seconds to wait, if the provider gave a value."""
         self.usage: UsagePart | None = None
         """What the provider had reported about the call before it failed."""
+        self.words = ""
+        """All sentences and codes of the provider."""
+        self.named: tuple[str, ...] = ()
+        """Fields of the request that the provider's error names."""
+        self.try_again = False
+        """Whether the model now sends its requests differently, so that the call is worth repeating immediately."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +170,11 @@ class Model(Protocol):
     @property
     def max_output(self) -> int | None:
         """Maximum number of tokens of one answer, if the provider has such a limit."""
+        ...
+
+    @property
+    def limits_output(self) -> bool:
+        """Whether the server accepts a limit of the answer. If not, each answer may have `max_output` tokens."""
         ...
 
     @property

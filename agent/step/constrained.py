@@ -83,8 +83,6 @@ class Constrained:
         self._is_new = False
         self.share: float | None = None
         """Share of the window for the project's instructions next to the shown file; None: the usual share."""
-        self.plain = False
-        """Whether the server does not accept a schema, so that only the prompt asks for JSON."""
 
     def show(self, space: FileSpace) -> str | None:
         """Return the next file to edit with the question to the model; None: there is no file to edit."""

@@ -59,6 +59,7 @@ def admit(
     reserve: Reserve,
     window: int,
     max_output: int | None,
+    limits_output: bool = True,
     expected_tokens: int = 0,
     wrap_up: bool = False,
     retry: bool = False,
@@ -69,12 +70,15 @@ def admit(
     `prompt_tokens` is our own count, `expected_tokens` what the provider will probably count. `spent` contains what
     earlier calls were charged (cut streams at their worst case) and what running calls were admitted with. A `retry`
     belongs to a step that is already counted. A `wrap_up` is not a step and may use the reserve. `now` is Unix time,
-    for the deadline.
+    for the deadline. Without `limits_output` the server does not accept a limit, so the call is admitted only if the
+    longest possible answer fits.
     """
     kept = Reserve() if wrap_up else reserve
     bounded = margin.bound(prompt_tokens)
     longest = _MOST_OUTPUT if max_output is None else max_output
     useful = max(1, min(USEFUL_OUTPUT, longest))
+    if not limits_output:
+        useful = max(1, min(window if max_output is None else max_output, window - prompt_tokens))
     end = (
         (None if wrap_up or retry else _steps_end(budget, spent))
         or _tokens_end(budget, spent, kept, bounded + useful)
@@ -82,16 +86,27 @@ def admit(
         or _seconds_end(budget, spent, kept, now)
     )
     if end is not None:
-        return end
+        assumed = "" if limits_output or end.resource not in ("tokens", "usd") else _assumption(useful)
+        return msgspec.structs.replace(end, detail=end.detail + assumed)
+    if not limits_output:
+        return _grant(bounded, useful, price, _seconds_left(budget, spent, kept, now))
     in_window = window - max(prompt_tokens + prompt_tokens // 10, expected_tokens)
     most = min(_MOST_WRAP_UP if wrap_up else _MOST_OUTPUT, in_window)
     max_tokens = _fitting(max(min(most, longest), useful), _room_for_output(budget, spent, kept, price, bounded))
+    return _grant(bounded, max_tokens, price, _seconds_left(budget, spent, kept, now))
+
+
+def _grant(bounded: int, max_tokens: int, price: Price | None, seconds: float | None) -> Grant:
     return Grant(
         max_tokens=max_tokens,
         worst_usd=_cost(price, bounded, max_tokens),
         worst_tokens=bounded + max_tokens,
-        seconds=_seconds_left(budget, spent, kept, now),
+        seconds=seconds,
     )
+
+
+def _assumption(output: int) -> str:
+    return f" (the server accepts no limit of the answer, so {output:,} tokens of output are assumed)"
 
 
 def over(budget: Budget, spent: Spent) -> Exhausted | None:

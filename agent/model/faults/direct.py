@@ -45,7 +45,8 @@ def fault_of_response(answer: HttpRefusal, at: Endpoint) -> ModelFault:
     waits = [s for s in (headers_delay(answer.headers, answer.status), reported.delay) if s is not None]
     reported = msgspec.structs.replace(reported, delay=max(waits, default=None))
     kind = kind_of(reported, answer.status, begun=False)
-    return fault(kind, reported.text or f"HTTP {answer.status}", at, status=answer.status, after=reported.delay)
+    text = reported.text or f"HTTP {answer.status}"
+    return fault(kind, text, at, status=answer.status, after=reported.delay, reported=reported)
 
 
 def _charset(content_type: str) -> str | None:
@@ -64,7 +65,8 @@ def fault_of_stream(error: ErrorInStream | BrokenStream | NotAStream, at: Endpoi
         case ErrorInStream():
             reported = read_error(error.error)
             kind = kind_of(reported, reported.status, begun=begun)
-            return fault(kind, _with_code(reported), at, status=reported.status, after=reported.delay)
+            text = _with_code(reported)
+            return fault(kind, text, at, status=reported.status, after=reported.delay, reported=reported)
 
 
 def _with_code(reported: ReportedError) -> str:

@@ -11,14 +11,24 @@ from .kinds import RETRYABLE
 
 if TYPE_CHECKING:
     from ..endpoint import Endpoint
+    from .reported import ReportedError
 
 
 def fault(
-    kind: FaultKind, words: str, at: Endpoint, *, status: int | None = None, after: float | None = None
+    kind: FaultKind,
+    words: str,
+    at: Endpoint,
+    *,
+    status: int | None = None,
+    after: float | None = None,
+    reported: ReportedError | None = None,
 ) -> ModelFault:
     """Return the fault with its message. `words`: the provider's sentence; keys in it are hidden."""
     text = at.redact(_line(kind, words, at, after))
-    return ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
+    found = ModelFault(kind, text, retryable=kind in RETRYABLE, status=status, retry_after=after)
+    if reported is not None:
+        found.words, found.named = reported.all, reported.fields
+    return found
 
 
 def variables_to_check(at: Endpoint) -> str:

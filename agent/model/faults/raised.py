@@ -53,7 +53,7 @@ def fault_of_litellm(error: BaseException, at: Endpoint, *, in_stream: bool, sen
         return ModelFault("server", f"cannot connect to {place}; is the server running?", retryable=True)
     reported = msgspec.structs.replace(reported, delay=max(waits, default=None))
     kind = _kind(reported, status, names, " ".join(texts), in_stream=in_stream)
-    return fault(kind, reported.text, at, status=status, after=reported.delay)
+    return fault(kind, reported.text, at, status=status, after=reported.delay, reported=reported)
 
 
 def _kind(reported: ReportedError, status: int | None, names: set[str], texts: str, *, in_stream: bool) -> FaultKind:

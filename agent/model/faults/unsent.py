@@ -43,7 +43,10 @@ def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: b
     if unsupported := _UNSUPPORTED.search(words):
         given = re.findall(r"\w+", unsupported[1])
         refused = " and ".join(_SETTINGS.get(g, f"`{g}`") for g in given)
-        return ModelFault("bad-request", f"{at.model} at {at.provider} does not accept {refused}: leave it out")
+        fix = ": choose another model" if "tools" in given else ""
+        found = ModelFault("bad-request", f"{at.model} at {at.provider} does not accept {refused}{fix}")
+        found.words, found.named = words, tuple(given)
+        return found
     if _NO_CREDENTIALS.search(words) or "NoCredentialsError" in names:
         variables = variables_to_check(at) or " and ".join(at.key_names[:1])
         fix = f"; set {variables}" if variables and variables not in reported else ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ...protocol import ModelFault
 from .anthropic import AnthropicReader
 from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from ...protocol import Request
     from ..answer import Answer, Shown
     from ..endpoint import Endpoint
-    from ..traits import Traits
+    from ..request_fields import RequestFields
+    from ..traits import Traits, Wire
     from .reader import Reader
     from .timer import Timer
 
@@ -29,15 +32,24 @@ _READERS: dict[str, Callable[[Answer], Reader]] = {
 }
 
 
+_REQUIRED: dict[Wire, frozenset[str]] = {
+    "chat": frozenset({"model", "messages", "stream", "tools"}),
+    "anthropic": frozenset({"model", "messages", "stream", "tools", "system"}),
+    "ollama": frozenset({"model", "messages", "stream", "tools", "options.num_ctx"}),
+}
+"""Fields without which there is no request; a server may refuse the others."""
+
+
 class DirectLane:
     """A lane to one server in one wire format."""
 
-    def __init__(self, at: Endpoint, traits: Traits, *, window: int) -> None:
+    def __init__(self, at: Endpoint, traits: Traits, fields: RequestFields, *, window: int) -> None:
         self._at = at
         self._traits = traits
+        self._fields = fields
         self._window = window
 
-    def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
+    async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault.
 
         Closing the generator closes the connection immediately.
@@ -47,10 +59,17 @@ class DirectLane:
         outgoing = Outgoing(
             wire=wire,
             url=url,
-            data=msgspec.json.encode(body),
+            data=msgspec.json.encode(self._fields.fit(body, _REQUIRED[wire], answer.sent)),
             headers={"Content-Type": "application/json", "Accept": "text/event-stream", **headers},
         )
-        return exchange(outgoing, _READERS[wire](answer), self._at, answer, timer)
+        try:
+            async with aclosing(exchange(outgoing, _READERS[wire](answer), self._at, answer, timer)) as shown:
+                async for part in shown:
+                    yield part
+        except ModelFault as fault:
+            if not answer.begun:
+                self._fields.settle(fault, answer.sent, {})
+            raise
 
     def _request(self, request: Request) -> tuple[str, dict[str, Any], Mapping[str, str]]:
         at, base = self._at, self._at.api_base or self._traits.base or ""

@@ -20,6 +20,7 @@ from ..endpoint import Endpoint, resolve
 from ..lanes.timer import StallTimeouts, Timer
 from ..lanes.via_litellm.lane import LitellmLane
 from ..naming import find_model
+from ..request_fields import RequestFields
 from .credentials import DryRunResult
 from .library import litellm
 
@@ -83,7 +84,7 @@ def _sentence(text: str) -> str:
 async def _send(at: Endpoint) -> None:
     timeouts = StallTimeouts(first=_SECONDS, between=_SECONDS)
     request = Request(messages=[Message(role="user", text="hi")], max_tokens=16)
-    lane, answer = LitellmLane(at, seconds=_SECONDS), Answer(max_tokens=16)
+    lane, answer = LitellmLane(at, RequestFields(at, None), seconds=_SECONDS), Answer(max_tokens=16)
     async for _ in lane.stream(request, answer, Timer(at, timeouts, _SECONDS)):
         return
 

@@ -101,6 +101,7 @@ def _admit(
         reserve=reserve,
         window=model.window,
         max_output=model.max_output,
+        limits_output=model.limits_output,
         expected_tokens=expected(prompt_tokens, ctx.facts.newest_prompt(model.name)),
         wrap_up=wrap_up,
         retry=retry,
@@ -182,9 +183,8 @@ class _Attempts:
                 _note_trim(ctx.models, ctx.prompts, fitted, record)
             elif is_about_images(fault, ctx.models.current.name, fitted.messages):
                 return _images_refused(fault, ctx.models, fitted, record)
-            elif fault.kind == "bad-request" and self.constrained is not None and not self.constrained.plain:
-                self.constrained.plain = True
-                record(Fault(kind=fault.kind, text=f"{fault.text}; asked once more without a schema", retry_in=0.0))
+            elif fault.try_again:
+                record(Fault(kind=fault.kind, text=fault.text, retry_in=0.0))
             elif (wait := self._seconds_to_wait(fault, attempt)) is not None:
                 attempt += 1
                 record(Fault(kind=fault.kind, text=fault.text, retry_in=wait))
@@ -254,7 +254,7 @@ async def _attempt(
         messages=fitted.messages if constrained is None else plain_messages(fitted.messages),
         tools=fitted.fixed.tools,
         forbids_calls=forbids_calls,
-        schema=SCHEMA if constrained is not None and not constrained.plain else None,
+        schema=SCHEMA if constrained is not None else None,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
         blobs=_blobs(ctx.journal, fitted.messages),

@@ -49,6 +49,7 @@ class ScriptedModel:
         local: bool = True,
         window: int = 32_000,
         max_output: int | None = None,
+        limits_output: bool = True,
         price: Price | None = FREE,
         sees_images: bool | None = None,
         served: ServedFacts | None = None,
@@ -56,7 +57,7 @@ class ScriptedModel:
     ) -> None:
         self.turns, self.then = list(turns), then
         self.name, self.local, self.window, self.max_output, self.price = name, local, window, max_output, price
-        self.sees_images, self.served = sees_images, served
+        self.sees_images, self.served, self.limits_output = sees_images, served, limits_output
         self._bill = bill
         self.requests: list[Request] = []
         self.closed_early = 0

@@ -15,6 +15,7 @@ from rundry.agent.model.key_rule import host_of
 from rundry.agent.model.lanes.timer import StallTimeouts
 from rundry.agent.model.lanes.via_litellm.lane import LitellmLane
 from rundry.agent.model.remote import ModelFacts, RemoteModel
+from rundry.agent.model.request_fields import RequestFields
 from rundry.agent.protocol import CallPart, EndPart, Message, OpaquePart, ReasoningPart, Request, TextPart, UsagePart
 
 ALL = [
@@ -30,7 +31,8 @@ def through_litellm(base: str, name: str) -> RemoteModel:
     hosts = frozenset({host_of(base)})
     at = Endpoint(provider=provider, model=model, api_base=base, key="k", key_names=(), local=True, hosts=hosts)
     timeouts = StallTimeouts(first=20, between=20)
-    return RemoteModel(at, LitellmLane(at, seconds=60), ModelFacts(window=200_000), name=name, timeouts=timeouts)
+    lane = LitellmLane(at, RequestFields(at, None), seconds=60)
+    return RemoteModel(at, lane, ModelFacts(window=200_000), name=name, timeouts=timeouts)
 
 
 async def read(model: Any) -> dict[str, Any]:

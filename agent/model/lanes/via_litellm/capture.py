@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -35,6 +35,10 @@ _active_capture: ContextVar[RequestCapture | None] = ContextVar("_watching", def
 _CREDENTIAL_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _OWN = frozenset({"accept-encoding", "connection", "content-length", "host", "user-agent"})
 """Headers that the HTTP client sets itself."""
+_CONVERSATION = frozenset({
+    "messages", "input", "contents", "system", "tools", "schema", "json_schema", "responseSchema", "responseJsonSchema",
+})  # fmt: skip
+"""Fields whose own fields are the conversation's, or those of a schema."""
 
 
 class RequestBuilt(BaseException):
@@ -142,6 +146,22 @@ def offers_tools(body: bytes) -> bool:
     """Return whether the request offers tools to the model. Formats with one text (`prompt`) cannot."""
     fields = _fields(body)
     return any("tool" in name for name in fields) and not {"prompt", "inputText"} & fields.keys()
+
+
+def field_names(body: bytes) -> set[str]:
+    """Return the names of all fields of a request, at any depth outside of the conversation and the tools' schemas."""
+    names: set[str] = set()
+    waiting: list[object] = [msgspec.json.decode(body) if _fields(body) else None]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            for name, inner in cast("dict[str, object]", value).items():
+                names.add(name)
+                if name not in _CONVERSATION:
+                    waiting.append(inner)
+        elif isinstance(value, list):
+            waiting += cast("list[object]", value)
+    return names
 
 
 def _fields(body: bytes) -> dict[str, msgspec.Raw]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....protocol import ModelFault, Request
 from ...answer import Answer, Shown, TooLong
@@ -15,68 +15,108 @@ from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
 from ..exchange import Outgoing, exchange, foreign_host
 from ..formats.by_path import reader_of
-from .arguments import chat_arguments
-from .capture import ForeignHost, RequestBuilt, RequestCapture, capturing, offers_tools
+from .arguments import call_settings, chat_arguments
+from .capture import ForeignHost, RequestBuilt, RequestCapture, capturing, field_names, offers_tools
 from .chunks import finish_stream, read_chunk
 from .responses_request import responses_arguments
 
 if TYPE_CHECKING:
     from ...endpoint import Endpoint
     from ...litellm_use.untyped import Untyped
+    from ...request_fields import RequestFields
     from ..timer import Timer
+
+
+_REQUIRED = frozenset({"model", "messages", "input", "instructions", "tools", "allowed_openai_params"})
+"""Arguments without which there is no request; a provider may refuse the others."""
 
 
 class LitellmLane:
     """A lane to one model through litellm."""
 
-    def __init__(self, at: Endpoint, *, seconds: float) -> None:
-        """`seconds`: litellm's time-out; our own timer ends earlier."""
+    def __init__(self, at: Endpoint, fields: RequestFields, *, seconds: float, uses_responses: bool = False) -> None:
+        """`seconds`: litellm's time-out; our own timer ends earlier. `uses_responses`: at OpenAI's Responses API."""
         self._at = at
+        self._fields = fields
         self._seconds = seconds
+        self._uses_responses = uses_responses
 
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
-        opened = await self._open(request, timer)
-        if isinstance(opened, Outgoing):
-            if request.tools and not offers_tools(opened.data):
-                raise ModelFault("bad-request", f"{self._at.name} does not accept tools: choose another model")
-            parts = exchange(opened, reader_of(opened.wire, answer), self._at, answer, timer)
-        else:
-            parts = self._read(opened, answer, timer)
-        async with aclosing(parts) as shown:
-            async for part in shown:
-                yield part
+        arguments = self._arguments(request, answer)
+        opened: Outgoing | Untyped = None
+        try:
+            opened = await self._open(arguments, timer)
+            if isinstance(opened, Outgoing):
+                if request.tools and not offers_tools(opened.data):
+                    raise ModelFault("bad-request", f"{self._at.name} does not accept tools: choose another model")
+                parts = exchange(opened, reader_of(opened.wire, answer), self._at, answer, timer)
+            else:
+                parts = self._read(opened, answer, timer)
+            async with aclosing(parts) as shown:
+                async for part in shown:
+                    yield part
+        except ModelFault as fault:
+            if not answer.begun:
+                spellings = {} if fault.retryable else await self._spellings(arguments, answer.sent, opened)
+                self._fields.settle(fault, answer.sent, spellings)
+            raise
 
-    async def _open(self, request: Request, timer: Timer) -> Outgoing | Untyped:
+    def _arguments(self, request: Request, answer: Answer) -> dict[str, Any]:
+        at = self._at
+        if self._uses_responses:
+            entry = find(at.provider, at.model)
+            arguments = responses_arguments(
+                request, at, self._seconds, reasons=None if entry is None else entry.reasons
+            )
+        else:
+            arguments = chat_arguments(request, at, self._seconds)
+        required = _REQUIRED | call_settings(at, self._seconds).keys()
+        return self._fields.fit(arguments, required, answer.sent)
+
+    async def _spellings(
+        self, arguments: dict[str, Any], sent: Mapping[str, Any], opened: Outgoing | Untyped
+    ) -> dict[str, list[str]]:
+        """Return the names under which litellm sent each argument: those that are missing without it."""
+        if not isinstance(opened, Outgoing):
+            return {}
+        names = field_names(opened.data)
+        found: dict[str, list[str]] = {}
+        for argument in sent:
+            fewer = {name: value for name, value in arguments.items() if name != argument.partition(".")[0]}
+            try:
+                without = await self._call(fewer, RequestCapture(self._at))
+            except Exception:  # noqa: S112 litellm needs this argument, so it cannot be left out
+                continue
+            if isinstance(without, Outgoing):
+                found[argument] = sorted(names - field_names(without.data))
+        return found
+
+    async def _open(self, arguments: dict[str, Any], timer: Timer) -> Outgoing | Untyped:
         """Return the request that litellm built, or its stream if litellm must read the answer. Raises ModelFault."""
         capture = RequestCapture(self._at)
         try:
             await load_litellm()  # takes seconds the first time
             timer.start()
-            return await timer.wait(self._call(request, capture))
+            return await timer.wait(self._call(arguments, capture))
         except (ModelFault, asyncio.CancelledError):
             raise
         except Exception as e:  # litellm raises exceptions of any class; they become faults here
             raise fault_of_litellm(e, self._at, sent=capture.sent, in_stream=False) from e
 
-    async def _call(self, request: Request, capture: RequestCapture) -> Outgoing | Untyped:
-        at = self._at
-        entry = find(at.provider, at.model)
-        with capturing(capture), only_variables(at.variables):
+    async def _call(self, arguments: dict[str, Any], capture: RequestCapture) -> Outgoing | Untyped:
+        with capturing(capture), only_variables(self._at.variables):
             try:
-                if at.model.startswith("responses/") or (entry and entry.fields.get("mode") == "responses"):
-                    reasons = None if entry is None else entry.reasons
-                    return await litellm().aresponses(
-                        **responses_arguments(request, at, self._seconds, reasons=reasons)
-                    )
-                wrapper: Untyped = await litellm().acompletion(**chat_arguments(request, at, self._seconds))
+                if self._uses_responses:
+                    return await litellm().aresponses(**arguments)
+                wrapper: Untyped = await litellm().acompletion(**arguments)
                 if getattr(wrapper, "completion_stream", wrapper) is None:
                     await wrapper.fetch_stream()  # else litellm sends the request with the first chunk
                 return wrapper
             except RequestBuilt as built:
                 return built.outgoing
             except ForeignHost as foreign:
-                raise foreign_host(foreign.url, at) from None
+                raise foreign_host(foreign.url, self._at) from None
 
     async def _read(self, wrapper: Untyped, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield the answer from litellm's own stream."""
