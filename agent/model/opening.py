@@ -54,7 +54,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     if effort_note:
         at = msgspec.structs.replace(at, effort=None)
     if traits is CUSTOM_SERVER and entry is not None and entry.reasons:
-        traits = msgspec.structs.replace(traits, limit_field=TRAITS["openai"].limit_field)
+        traits = msgspec.structs.replace(CUSTOM_SERVER, limit_field=TRAITS["openai"].limit_field)
     proxy_for(at.api_base or (traits.base if traits is not None else None) or "https://", local=at.local)
     at, info = await _ask(at, entry, spec, traits)
     facts = _facts(at, entry, spec, info, learned(at.api_base or at.provider, at.model, env))

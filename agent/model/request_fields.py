@@ -27,7 +27,7 @@ _WEAKER: dict[str, Any] = {
 """What is sent instead of a JSON Schema to a server that knows only JSON."""
 _TABLES = ("options", "output_config", "reasoning", "text")
 """Fields whose own fields are refused one by one."""
-_KINDS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
+REFUSALS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
 """The faults with which servers refuse a parameter: mostly 400 and 422, llama-cpp-python 500."""
 _NO_ENDPOINT = (404, 405, 501)
 _NOT_SERVED = re.compile(r"\b(?:not|un)\W?(?:supported|accessible|available)\b|\bonly supported\b", re.I)
@@ -111,7 +111,7 @@ class RequestFields:
 
         `spellings`: for each sent field the names under which litellm sent it.
         """
-        if fault.kind not in _KINDS:
+        if fault.kind not in REFUSALS:
             return
         words = fault.words.replace(self._at.model, "")
         named = refused_names(words, fault.named, {name: _forms(name, sent, spellings) for name in sent})
@@ -154,12 +154,12 @@ class RequestFields:
         if self._env is not None:
             await asyncio.to_thread(learn, self._server, self._at.model, self._env, refused=proven)
 
-    def _form_of(self, name: str, value: Any) -> tuple[str, Any] | None:
+    def _form_of(self, name: str, value: object) -> tuple[str, object] | None:
         """Return the name and value that the server accepts; None: the field is left out."""
         while name in self.refused:
             instead = self.refused[name]
             if instead.isdigit():
-                return name, min(int(value), int(instead))
+                return name, min(value, int(instead)) if isinstance(value, int) else value
             if instead == _RENAMED.get(name):
                 name = instead
             elif instead and name in _WEAKER:
@@ -168,7 +168,7 @@ class RequestFields:
                 return None
         return name, value
 
-    def _refuse(self, name: str, value: Any, words: str) -> str:
+    def _refuse(self, name: str, value: object, words: str) -> str:
         """Note that the server refuses this field. Return how the next request differs."""
         if self._form_of(name, value) == (name, value):  # otherwise another call was refused before this one
             self.refused[name] = self._instead(name, value, words)
@@ -181,14 +181,14 @@ class RequestFields:
             return f"with {form[0]} instead of {name}"
         return f"with {name} {self.refused[name]}"
 
-    def _can_change(self, name: str, value: Any, words: str) -> bool:
-        if name not in OUTPUT_LIMITS:
+    def _can_change(self, name: str, value: object, words: str) -> bool:
+        if name not in OUTPUT_LIMITS or not isinstance(value, int):
             return True
         return not is_too_small(words) and (not self._needs_limit or largest_accepted(words, value) is not None)
 
-    def _instead(self, name: str, value: Any, words: str) -> str:
+    def _instead(self, name: str, value: object, words: str) -> str:
         before = self.refused.get(name)
-        if name in OUTPUT_LIMITS:
+        if name in OUTPUT_LIMITS and isinstance(value, int):
             other = _RENAMED.get(name, "")
             is_too_large = before is None and not (other and other in words)
             if is_too_large and (most := largest_accepted(words, value)) is not None:
@@ -228,7 +228,7 @@ def _forms(name: str, sent: Mapping[str, Any], spellings: Mapping[str, Collectio
     return list(dict.fromkeys([name, *name.split("."), *_inner(sent[name]), *spellings.get(name, ())]))
 
 
-def _inner(value: Any, depth: int = 0) -> list[str]:
+def _inner(value: object, depth: int = 0) -> list[str]:
     """Return the names and values within a field that no other field can have."""
     if isinstance(value, str):
         return [value] if "_" in value or (depth == 0 and len(value) > 3) else []

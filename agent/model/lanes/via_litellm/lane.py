@@ -13,6 +13,7 @@ from ...faults.raised import fault_of_litellm
 from ...litellm_use.environment import only_variables
 from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
+from ...request_fields import REFUSALS
 from ..exchange import Outgoing, exchange, foreign_host
 from ..formats.by_path import reader_of
 from .arguments import call_settings, chat_arguments
@@ -58,7 +59,9 @@ class LitellmLane:
                     yield part
         except ModelFault as fault:
             if not answer.begun:
-                spellings = {} if fault.retryable else await self._spellings(arguments, answer.sent, opened)
+                spellings: dict[str, list[str]] = {}
+                if fault.kind in REFUSALS and isinstance(opened, Outgoing):
+                    spellings = await self._spellings(arguments, answer.sent, opened, timer)
                 self._fields.settle(fault, answer.sent, spellings)
             raise
 
@@ -75,19 +78,17 @@ class LitellmLane:
         return self._fields.fit(arguments, required, answer.sent)
 
     async def _spellings(
-        self, arguments: dict[str, Any], sent: Mapping[str, Any], opened: Outgoing | Untyped
+        self, arguments: dict[str, Any], sent: Mapping[str, Any], opened: Outgoing, timer: Timer
     ) -> dict[str, list[str]]:
         """Return the names under which litellm sent each argument: those that are missing without it."""
-        if not isinstance(opened, Outgoing):
-            return {}
         names = field_names(opened.data)
         found: dict[str, list[str]] = {}
         for argument in sent:
             fewer = {name: value for name, value in arguments.items() if name != argument.partition(".")[0]}
             try:
-                without = await self._call(fewer, RequestCapture(self._at))
-            except Exception:  # noqa: S112 litellm needs this argument, so it cannot be left out
-                continue
+                without = await self._open(fewer, timer)
+            except ModelFault:
+                continue  # litellm needs this argument
             if isinstance(without, Outgoing):
                 found[argument] = sorted(names - field_names(without.data))
         return found
