@@ -113,7 +113,7 @@ class RequestFields:
         """
         if fault.kind not in REFUSALS:
             return
-        words = fault.words.replace(self._at.model, "")
+        words = re.sub(rf"(?<!\w){re.escape(self._at.model)}(?!\w)", "", fault.words)
         named = refused_names(words, fault.named, {name: _forms(name, sent, spellings) for name in sent})
         names = [name for name in named if name not in self._kept and self._can_change(name, sent[name], words)]
         if names:

@@ -30,7 +30,9 @@ _NO_JSON = re.compile(r"expecting value|jsondecode|invalid json|unable to get js
 _WRAPPING = re.compile(
     r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\w*:\s*|\w+Exception(?: [A-Z]\w+)*\s*-\s*|Error:\s+)"
 )
-_AFTER = re.compile(r"\s*(Traceback \(most recent call last\)|To drop these, set|original model:).*", re.S)
+_AFTER = re.compile(
+    r"\s*(Traceback \(most recent call last\)|To drop (?:these|unsupported params), set|original model:).*", re.S
+)
 """Text that litellm adds after an error's words."""
 _BYTES = re.compile(r"""^b(['"])(.*)\1$""", re.S)
 

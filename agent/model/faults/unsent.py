@@ -52,5 +52,7 @@ def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: b
         fix = f"; set {variables}" if variables and variables not in reported else ""
         return ModelFault("auth", at.redact(f"no credentials for {at.provider}: {reported.rstrip('.')}{fix}"))
     if names & _MISTAKES or (not sent and names & _REFUSALS):
-        return ModelFault("bad-request", at.redact(f"litellm cannot build a request for {at.name}: {reported}"))
+        found = ModelFault("bad-request", at.redact(f"litellm cannot build a request for {at.name}: {reported}"))
+        found.words = words
+        return found
     return None

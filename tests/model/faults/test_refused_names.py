@@ -36,7 +36,8 @@ REFUSED = [
     # OpenAI, Azure
     (
         openai(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
+            "instead.",
             "max_tokens",
             "unsupported_parameter",
         ),
@@ -72,7 +73,8 @@ REFUSED = [
     ),
     (
         openai(
-            "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.",
+            "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are "
+            "specified.",
             "parallel_tool_calls",
         ),
         ["parallel_tool_calls"],
@@ -83,8 +85,8 @@ REFUSED = [
     ),
     (
         {
-            "detail": "Extra parameters ['stream_options'] are not allowed when extra-parameters is not set or set to be "
-            "'error'. Set extra-parameters to 'pass-through' to pass to the model."
+            "detail": "Extra parameters ['stream_options'] are not allowed when extra-parameters is not set or set to "
+            "be 'error'. Set extra-parameters to 'pass-through' to pass to the model."
         },
         ["stream_options"],
     ),
@@ -142,8 +144,9 @@ REFUSED = [
     (
         {
             "error": {
-                "message": "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should "
-                "be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': \"'text' or 'json_object'\"}}]",
+                "message": "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input "
+                "should be 'text' or 'json_object'\", 'input': 'json_schema', 'ctx': {'expected': \"'text' or "
+                "'json_object'\"}}]",
                 "type": "internal_server_error",
                 "param": None,
                 "code": None,
@@ -181,8 +184,8 @@ REFUSED = [
         {
             "error": {
                 "code": 400,
-                "message": "Unable to submit request because it has a temperature value of 1000 but the supported range is "
-                "from 0 (inclusive) to 2.0001 (exclusive). Update the value and try again.",
+                "message": "Unable to submit request because it has a temperature value of 1000 but the supported "
+                "range is from 0 (inclusive) to 2.0001 (exclusive). Update the value and try again.",
                 "status": "INVALID_ARGUMENT",
             }
         },
@@ -276,8 +279,8 @@ def test_a_name_is_known_in_snake_case_camel_case_and_in_words(message):
         ("`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens`", 8192),
         ("Range of max_tokens should be [1, 8192]", 8192),
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
-        ("The maximum tokens you requested exceeds the model limit of 10000. Try again with a maximum tokens value that "
-         "is lower than 10000.", 10000),
+        ("The maximum tokens you requested exceeds the model limit of 10000. Try again with a maximum tokens value "
+         "that is lower than 10000.", 10000),
         ("it has a maxOutputTokens value of 32768 but the supported range is from 1 (inclusive) to 8193 (exclusive)",
          8192),
         ("Expected max_output_tokens to be at most 16,384", 16384),

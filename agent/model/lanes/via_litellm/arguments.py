@@ -24,7 +24,6 @@ def call_settings(at: Endpoint, seconds: float) -> dict[str, Any]:
         "stream": True,
         "timeout": seconds,
         "max_retries": 0,
-        "num_retries": 0,
         "_skip_mcp_handler": True,
         **at.settings,
     }

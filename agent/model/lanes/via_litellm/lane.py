@@ -74,7 +74,7 @@ class LitellmLane:
             )
         else:
             arguments = chat_arguments(request, at, self._seconds)
-        required = _REQUIRED | call_settings(at, self._seconds).keys()
+        required = _REQUIRED | (call_settings(at, self._seconds).keys() - {"max_retries"})
         return self._fields.fit(arguments, required, answer.sent)
 
     async def _spellings(
