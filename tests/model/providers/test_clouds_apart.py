@@ -179,12 +179,14 @@ async def test_the_effort_reaches_each_provider_in_its_own_words(ask_at, name, p
     assert found == wanted
 
 
-async def test_an_effort_that_litellm_cannot_send_is_refused_in_one_line(ask_at):
+async def test_an_effort_that_litellm_cannot_send_is_left_out_and_this_is_said_in_one_line(ask_at):
     asked, sent = await ask_at("cohere_chat/new", b"", effort="high")
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
     assert (caught.value.kind, sent) == ("bad-request", [])
-    assert caught.value.text == "new at cohere_chat does not accept an effort: leave it out"
+    reason = "new at cohere_chat does not accept an effort"
+    assert caught.value.text == f"{reason}; asked again without reasoning_effort (--effort high)"
+    assert caught.value.try_again
 
 
 async def test_azure_is_asked_at_its_deployment_and_its_version(ask_at):

@@ -13,7 +13,7 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
-from rundry.agent.protocol import Budget, Decide, GateMode, ModelFault, Predicates, Rule
+from rundry.agent.protocol import Budget, Decide, GateMode, Predicates, Rule
 
 Make = Callable[..., Driven]
 
@@ -93,15 +93,6 @@ async def test_a_missing_file_that_is_wanted_is_written_whole(calc: Make, tmp_pa
     outcome = await run.run()
     assert outcome.reason == "done", run.story()
     assert (tmp_path / "project/out/report.txt").read_text() == "all is well\n"
-
-
-async def test_a_server_that_refuses_the_schema_is_asked_once_more_in_words(calc: Make):
-    refused = ModelFault("bad-request", "response_format is not supported", status=400)
-    run = calc(refused, ADD, MEAN)
-    outcome = await run.run()
-    assert outcome.reason == "done", run.story()
-    assert [request.schema is not None for request in run.model.requests] == [True, False, False]
-    assert "without a schema" in run.of("fault")[0]["text"]
 
 
 async def test_a_run_that_was_cut_down_continues(calc: Make, tmp_path: Path):

@@ -38,6 +38,25 @@ class TestWhatIsGranted:
     def test_a_model_that_answers_in_few_words_is_not_refused_for_it(self):
         assert ask(limits(tokens=1_500), max_output=20).max_tokens == 20
 
+    def test_an_answer_that_cannot_be_limited_is_admitted_at_its_worst_case_alone(self):
+        grant = ask(limits(tokens=12_000), max_output=8_000, limits_output=False)
+        assert isinstance(grant, Grant)
+        assert (grant.max_tokens, grant.worst_tokens) == (8_000, 9_450)
+        refused = ask(limits(tokens=9_449), max_output=8_000, limits_output=False)
+        assert isinstance(refused, Exhausted)
+        assert refused.detail.endswith(
+            "(the server accepts no limit of the answer, so 8,000 tokens of output are assumed)"
+        )
+
+    def test_an_answer_that_cannot_be_limited_may_fill_the_rest_of_the_window(self):
+        assert ask(window=50_000, max_output=None, limits_output=False).max_tokens == 49_000
+        assert ask(window=50_000, max_output=50_000, limits_output=False, wrap_up=True).max_tokens == 49_000
+
+    def test_the_price_of_an_answer_that_cannot_be_limited_is_the_highest_possible(self):
+        assert isinstance(ask(limits(usd=0.1), max_output=8_000, limits_output=False), Exhausted)
+        grant = ask(limits(usd=0.2), max_output=8_000, limits_output=False)
+        assert grant.worst_usd == pytest.approx(1_450 * 3.75e-6 + 8_000 * 15e-6)
+
     def test_one_cut_stream_cannot_take_all_that_is_left(self):
         grant = ask(limits(tokens=60_000))
         assert grant.worst_tokens < 60_000 / 3
