@@ -67,7 +67,6 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         at,
         _lane(at, traits, fields, facts.window, waits, expects_responses=expects_responses),
         facts,
-        fields=fields,
         name=spec.name,
         timeouts=waits,
         read_leaks=reads_leaks(env, local=self_hosted),

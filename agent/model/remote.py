@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 class Lane(Protocol):
     """A connection to a model server: directly, through litellm, or to the scripted model."""
 
+    @property
+    def fields(self) -> RequestFields | None:
+        """The optional fields of its requests; None: there is no server that could refuse one."""
+        ...
+
     def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown; the rest is in `answer` at the end. Raises ModelFault."""
         ...
@@ -63,15 +68,13 @@ class RemoteModel:
         name: str,
         timeouts: StallTimeouts,
         read_leaks: bool = False,
-        fields: RequestFields | None = None,
         check: Callable[[], Awaitable[None]] | None = None,
         sizes: SampleSizes | None = None,
     ) -> None:
         """Create a model over the lane.
 
-        `fields`: what the lane leaves out of its requests; None: nothing is ever refused. `check` raises Refusal if
-        litellm could not make a call. `sizes`: what the server's own tokenizer says about the samples, to scale our
-        counts.
+        `check` raises Refusal if litellm could not make a call. `sizes`: what the server's own tokenizer says about the
+        samples, to scale our counts.
         """
         self.name = name
         self.facts = facts
@@ -79,7 +82,7 @@ class RemoteModel:
         self._lane = lane
         self._timeouts = timeouts
         self._read_leaks = read_leaks
-        self._fields = fields
+        self._fields = lane.fields
         self._check = check
         self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None

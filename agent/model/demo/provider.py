@@ -49,6 +49,8 @@ def _pace(env: Mapping[str, str]) -> float:
 class _ScriptedLane:
     """A lane that streams the scripted answers as bytes of an event stream."""
 
+    fields = None
+
     def __init__(self, at: Endpoint, pace: float) -> None:
         self._at = at
         self._pace = pace

@@ -46,7 +46,7 @@ class DirectLane:
     def __init__(self, at: Endpoint, traits: Traits, fields: RequestFields, *, window: int) -> None:
         self._at = at
         self._traits = traits
-        self._fields = fields
+        self.fields = fields
         self._window = window
 
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
@@ -59,7 +59,7 @@ class DirectLane:
         outgoing = Outgoing(
             wire=wire,
             url=url,
-            data=msgspec.json.encode(self._fields.fit(body, _REQUIRED[wire], answer.sent)),
+            data=msgspec.json.encode(self.fields.fit(body, _REQUIRED[wire], answer.sent)),
             headers={"Content-Type": "application/json", "Accept": "text/event-stream", **headers},
         )
         try:
@@ -68,7 +68,7 @@ class DirectLane:
                     yield part
         except ModelFault as fault:
             if not answer.begun:
-                self._fields.settle(fault, answer.sent, {})
+                self.fields.settle(fault, answer.sent, {})
             raise
 
     def _request(self, request: Request) -> tuple[str, dict[str, Any], Mapping[str, str]]:

@@ -21,12 +21,12 @@ class EitherEndpoint:
 
     def __init__(self, chat: Lane, responses: Lane, fields: RequestFields, *, expects_responses: bool) -> None:
         self._lanes = {False: chat, True: responses}
-        self._fields = fields
+        self.fields = fields
         self._expects_responses = expects_responses
 
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault."""
-        found = self._fields.uses_responses
+        found = self.fields.uses_responses
         is_responses = self._expects_responses if found is None else found
         try:
             async with aclosing(self._lanes[is_responses].stream(request, answer, timer)) as shown:
@@ -34,5 +34,5 @@ class EitherEndpoint:
                     yield part
         except ModelFault as fault:
             if not answer.begun:
-                self._fields.settle_endpoint(fault, is_responses=is_responses)
+                self.fields.settle_endpoint(fault, is_responses=is_responses)
             raise

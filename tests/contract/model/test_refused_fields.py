@@ -41,6 +41,9 @@ def strict(answers: list[bytes], *refused: tuple[str, Any]) -> Iterator[tuple[st
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if not self.path.endswith("/chat/completions"):
+                self._send(404, b"", "text/plain")
+                return
             bodies.append(body)
             for name, refusal in refused:
                 if (found := refusal(body)) is not None:

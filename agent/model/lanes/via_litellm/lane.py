@@ -38,7 +38,7 @@ class LitellmLane:
     def __init__(self, at: Endpoint, fields: RequestFields, *, seconds: float, uses_responses: bool = False) -> None:
         """`seconds`: litellm's time-out; our own timer ends earlier. `uses_responses`: at OpenAI's Responses API."""
         self._at = at
-        self._fields = fields
+        self.fields = fields
         self._seconds = seconds
         self._uses_responses = uses_responses
 
@@ -62,7 +62,7 @@ class LitellmLane:
                 spellings: dict[str, list[str]] = {}
                 if fault.kind in REFUSALS and isinstance(opened, Outgoing):
                     spellings = await self._spellings(arguments, answer.sent, opened, timer)
-                self._fields.settle(fault, answer.sent, spellings)
+                self.fields.settle(fault, answer.sent, spellings)
             raise
 
     def _arguments(self, request: Request, answer: Answer) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class LitellmLane:
         else:
             arguments = chat_arguments(request, at, self._seconds)
         required = _REQUIRED | (call_settings(at, self._seconds).keys() - {"max_retries"})
-        return self._fields.fit(arguments, required, answer.sent)
+        return self.fields.fit(arguments, required, answer.sent)
 
     async def _spellings(
         self, arguments: dict[str, Any], sent: Mapping[str, Any], opened: Outgoing, timer: Timer
