@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from .view.progress import Bars, Progress, downsampled, failure_kind
     from .view.reading import reading_progress
     from .view.reduce import reduce, reduce_all
+    from .view.reducer.answers import answer_words
     from .view.reducer.children import new_words
     from .view.reducer.confirming import confirming_words, dependency_line
     from .view.reducer.finder import is_paused_between_steps

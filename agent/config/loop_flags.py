@@ -10,7 +10,6 @@ import msgspec
 
 from ..protocol import (
     CACHE_TTL,
-    CONSTRAINED,
     Better,
     Branch,
     GoalTries,
@@ -144,7 +143,6 @@ def _about_one_conversation(spec: RunSpec) -> str | None:
     """Return an option that is judged by the conversation of the run, of which a run with tries has several."""
     wanted = spec.predicates
     given: dict[str, object] = {"--until-py": wanted.until_py, "--schema": wanted.schema, "--require": wanted.require}
-    given["--edit-format constrained"] = spec.edit_format == CONSTRAINED
     return next((option for option, value in given.items() if value), None)
 
 

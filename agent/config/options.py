@@ -12,9 +12,9 @@ from typing import cast
 import msgspec
 
 from ..protocol import (
-    BY_TOOLS,
+    AUTO_FORMAT,
     CACHE_TTL,
-    CONSTRAINED,
+    EDIT_FORMATS,
     EFFORTS,
     ON_ASK,
     ON_STALL,
@@ -264,7 +264,8 @@ OPTIONS: dict[str, Option] = {
     "every": Option("interval.every", _amount(parse_duration, least=1, needed=True), from_env=False),
     "pass_steps": Option("pass_steps", _COUNT, from_env=False),
     "worktree": Option("worktree", _yes_or_no, False, from_env=False),
-    "edit_format": Option("edit_format", _choice((BY_TOOLS, CONSTRAINED)), BY_TOOLS),
+    "edit_format": Option("edit_format", _choice(EDIT_FORMATS), AUTO_FORMAT),
+    "restarts": Option("restarts", _amount(parse_number, whole=True), from_env=False),
     "commit": Option("commit", _yes_or_no, False, from_env=False),
     "commit_hooks": Option("commit_hooks", _yes_or_no, False, from_env=False),
     "protected": Option("protected", _many(_text), list(PROTECTED), from_env=False),

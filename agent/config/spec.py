@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ..protocol import (
+    AUTO_FORMAT,
     BY_TOOLS,
-    CONSTRAINED,
     ON_ASK,
     ON_STALL,
     Branch,
@@ -110,6 +110,7 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         commit=commits(settings, loop),
         commit_hooks=commit_hooks(settings, loop),
         edit_format=_edit_format(settings, loop),
+        restarts=settings.get("restarts", int),
     )
     require_pass_loop_fits(settings, made)
     tries = goal_tries_of(settings, made)
@@ -183,12 +184,26 @@ def _chosen_loop(settings: Settings, *, headless: bool) -> LoopKind:
 
 
 def _edit_format(settings: Settings, loop: LoopKind) -> EditFormat:
-    """Return the edit format. Raises UserError for constrained edits without a check."""
-    asked = settings["edit_format"]
-    fits = loop is LoopKind.GOAL and _predicates(settings).exist
-    if asked.value == CONSTRAINED and asked.source == "flag" and not fits:
-        raise UserError("--edit-format constrained needs a check: give one with --until CMD")
-    return CONSTRAINED if asked.value == CONSTRAINED and fits else BY_TOOLS
+    """Return the edit format. Raises UserError for a file format in a run that does not fit it."""
+    asked, wanted = settings["edit_format"], _predicates(settings)
+    option, form = f"--edit-format {asked.value}", cast(EditFormat, asked.value)
+    if form == BY_TOOLS:
+        return form
+    misfits = {
+        "--require": wanted.require,
+        "--schema": wanted.schema,
+        "--until-py": wanted.until_py,
+        "--commit": settings["commit"].value,
+        "--tries": settings["tries"].source == "flag",
+    }
+    misfit = next((name for name, value in misfits.items() if value), None)
+    if loop is LoopKind.GOAL and misfit is None and (wanted.until or (form != AUTO_FORMAT and wanted.until_file)):
+        return form
+    if asked.source != "flag" or form == AUTO_FORMAT:
+        return BY_TOOLS
+    if misfit is not None:
+        raise UserError(f"{option} does not work with {misfit}: leave one of them out")
+    raise UserError(f"{option} needs a check: give one with --until CMD")
 
 
 def _predicates(settings: Settings) -> Predicates:

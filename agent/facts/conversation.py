@@ -67,6 +67,8 @@ class Conversation:
     """Text of the answer that is being streamed."""
     opaque: OpaqueRef | None = None
     """Its parts that must be sent back to their maker."""
+    said: set[int] = field(default_factory=set[int])
+    """Positions of the person's messages."""
     is_partial: bool = False
     """Messages that are not sent again are not in memory."""
     forgotten: int = 0
@@ -85,7 +87,12 @@ class Conversation:
         match event:
             case Prompted(kind="system", text=text):
                 self.messages.append(Message(role="system", text=text))
+            case Prompted(kind="file", text=text):
+                self._end_answer()
+                self._rebuild(Message(role="user", text=text), seq)
             case Prompted(text=text, images=images) | Said(text=text, images=images):
+                if isinstance(event, Said):
+                    self.said.add(seq)
                 self._end_answer()
                 self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):
@@ -217,6 +224,17 @@ class Conversation:
             tail = [(summary_message, seq), *old[start:]]
         self.messages = [message for message, _ in head + tail]
         self.seqs = [at for _, at in head + tail]
+        self.upto = self.forgotten = 0
+
+    def _rebuild(self, newest: Message, seq: int) -> None:
+        """Replace the conversation by the system prompt, what the person said, and this message."""
+        self._place(seq)
+        old = list(zip(self.messages, self.seqs, strict=True))
+        systems = [each for each in old if each[0].role == "system"]
+        kept = [*systems[-1:], *(each for each in old if each[1] in self.said and each[0].role == "user")]
+        self.messages = [*(message for message, _ in kept), newest]
+        self.seqs = [*(at for _, at in kept), seq]
+        self.cuts.clear()
         self.upto = self.forgotten = 0
 
     def _restore(self) -> None:

@@ -41,6 +41,7 @@ from ..protocol import (
 )
 from .action_log import ActionLog
 from .actions import close_action, paths_read
+from .answers import ANSWER_EVENTS, Answers
 from .changes import Changes
 from .common.common_facts import COMMON_EVENTS, CommonFacts
 from .common.handoff import ESCALATE, HandoffFacts
@@ -73,6 +74,8 @@ class RunFacts(Conversations):
     """Changes that can be undone, and files that differ from the start."""
     seals: SealFacts = field(default_factory=SealFacts)
     """The approved content of guarded files."""
+    answers: Answers = field(default_factory=Answers)
+    """The edit format, and the answers in it."""
     paused: bool = False
     ended: RunEnded | None = None
     finder: FinderFacts | None = None
@@ -81,6 +84,7 @@ class RunFacts(Conversations):
 
     def __post_init__(self) -> None:
         if not hasattr(self, "budget"):  # otherwise it was read from a checkpoint
+            self.answers.format = self.spec.edit_format
             self.finder = FinderFacts.of(self.spec.finder) if self.spec.finder is not None else None
             self.pass_facts = passing_of(self.spec)
         Conversations.__post_init__(self)
@@ -189,6 +193,8 @@ class RunFacts(Conversations):
             self.apply_step(stamped)
         if kind in VERDICT_EVENTS:
             self.verdicts.apply(stamped)
+        if kind in ANSWER_EVENTS and stamped.work is None:
+            self.answers.apply(stamped)
         if kind in _BY_PERSON:
             self._apply_person(event)
 

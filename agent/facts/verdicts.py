@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..protocol import (
+    AnswerRead,
     ChangesUndecided,
     CheckAccepted,
     CheckFinished,
@@ -92,6 +93,8 @@ class Verdicts:
     """Suspect results about which a person was asked since the pass began, by `result_of`."""
     accepted_results: set[str] = field(default_factory=set[str])
     """The suspect results that the person accepted."""
+    before_answer: tuple[dict[str, CheckFinished], dict[str, PredicateJudged]] | None = None
+    """Checks and predicates on the files with which the answers in a file format begin; None: not known."""
     is_check_due: bool = False
     """Something was undone since the last verdicts, so they no longer hold."""
 
@@ -162,6 +165,11 @@ class Verdicts:
                 self.asked |= {result_of(check) for check in self.suspects}
             case HandoffOpened(record=record) if record.failing_check is not None and record.failing_check.digest:
                 self.asked |= {result_of(check) for check in self.suspects}
+            case AnswerRead() if self.before_answer is None:
+                self.before_answer = dict(self.checks), dict(self.predicates)
+            case Undone(by="restart", kept=[]) if self.before_answer is not None:
+                self.checks, self.predicates = dict(self.before_answer[0]), dict(self.before_answer[1])
+                self.confirmation = None
             case PassStarted() | Said() | Undone() | WheelGiven() | Rewound():
                 self._invalidate(stamped.event)
             case _:
@@ -200,6 +208,7 @@ class Verdicts:
             self.references.setdefault(check.command, check.counted)
 
     def _forget(self, *, is_due: bool) -> None:
+        self.before_answer = None
         self.checks.clear()
         self.predicates.clear()
         self.confirmation = None
@@ -208,6 +217,7 @@ class Verdicts:
 
 VERDICT_EVENTS = frozenset[type[Event]](
     (
+        AnswerRead,
         StepStarted,
         Prompted,
         ContextTrimmed,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import Again, Confirm, Decision, Finish, Reason, Work
+from ..protocol import FILE_FORMATS, Again, Confirm, Decision, Finish, Reason, Work
+from . import restarts
 from .shared.next_words import next_words
 from .shared.state import (
     LoopState,
@@ -33,12 +34,12 @@ def decide(state: LoopState) -> Decision:
             return Confirm()
         early = ", already met" if facts.step == 0 else ""
         return Finish(reason=Reason.DONE, detail=f"{fired}{early}")
-    if refused := never_started(facts):
-        return refused
-    if doubt := suspect_handoff(state):
-        return doubt
+    if ended := never_started(facts) or suspect_handoff(state):
+        return ended
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
+    if facts.answers.format in FILE_FORMATS:
+        return restarts.decide(state)
     if end := (_end_of_question(facts) if facts.spec.answers_in_text else None) or common_end(state):
         return end
     kind, text = next_words(facts)

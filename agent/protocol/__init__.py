@@ -79,6 +79,13 @@ from .errors import (
     Unreachable as Unreachable,
     UserError as UserError,
 )
+from .events.answers import (
+    NO_BASE as NO_BASE,
+    AnswerFile as AnswerFile,
+    AnswerRead as AnswerRead,
+    EditFormatChosen as EditFormatChosen,
+    Restarted as Restarted,
+)
 from .events.base import (
     EventBase as EventBase,
     WaitsFor as WaitsFor,
@@ -380,13 +387,17 @@ from .outcome import (
     exit_code as exit_code,
 )
 from .spec import (
+    AUTO_FORMAT as AUTO_FORMAT,
     BY_TOOLS as BY_TOOLS,
     CONSTRAINED as CONSTRAINED,
+    EDIT_FORMATS as EDIT_FORMATS,
     EFFORTS as EFFORTS,
+    FILE_FORMATS as FILE_FORMATS,
     ON_ASK as ON_ASK,
     ON_STALL as ON_STALL,
     EditFormat as EditFormat,
     EffortLevel as EffortLevel,
+    FileFormat as FileFormat,
     FilledFile as FilledFile,
     GateMode as GateMode,
     GatePolicy as GatePolicy,
@@ -418,6 +429,7 @@ from .work import (
     Confirm as Confirm,
     Decision as Decision,
     Finish as Finish,
+    Restart as Restart,
     Wait as Wait,
     Work as Work,
     WorkResult as WorkResult,

@@ -15,10 +15,16 @@ from .loops import FixSpec, GoalTries, ImproveSpec, IntervalSpec, LoopKind, Pace
 from .messages import ImageRef
 from .tools.mcp import McpServer
 
-EditFormat = Literal["tools", "constrained"]
-"""How the model edits files: with tools, or with a small JSON object that the program converts to an edit."""
+FileFormat = Literal["functions", "whole", "blocks", "constrained"]
+"""How a model edits the one file that the program shows it: complete functions, the whole file or search and replace in
+a fenced block, or a JSON object."""
+FILE_FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
+EditFormat = Literal["auto", "tools", FileFormat]
+"""How the model edits files. `auto`: chosen for the model when the run starts."""
+AUTO_FORMAT: EditFormat = "auto"
 BY_TOOLS: EditFormat = "tools"
-CONSTRAINED: EditFormat = "constrained"
+EDIT_FORMATS: tuple[EditFormat, ...] = (AUTO_FORMAT, BY_TOOLS, *FILE_FORMATS)
+CONSTRAINED: FileFormat = "constrained"
 EffortLevel = Literal["low", "medium", "high"]
 """How much a model should reason."""
 EFFORTS: tuple[EffortLevel, ...] = get_args(EffortLevel)
@@ -256,7 +262,9 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     guarded_commands: list[str] = []
     """Commands whose files are guarded like those of a check, although this run does not execute them."""
     edit_format: EditFormat = BY_TOOLS
-    """With `constrained`, the program chooses the file."""
+    """In a file format, the program chooses the file."""
+    restarts: int | None = None
+    """How often the run may start over after an answer that does not pass the check; None: as its limits allow."""
     commit: bool = False
     """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False

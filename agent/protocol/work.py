@@ -11,6 +11,7 @@ from .events.finder import WorkKind
 from .events.passes import Sleeping
 from .events.step import PromptKind
 from .outcome import Reason
+from .spec import FileFormat
 from .tools.traits import EndingTool
 
 
@@ -90,8 +91,19 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the work is complete; None: the reason decides."""
 
 
+class Restart(msgspec.Struct, frozen=True, kw_only=True):
+    """Take back the edits of the newest answer, and let the next one begin from a base."""
+
+    why: str
+    """What the newest answer led to, in words for the person."""
+    base: int
+    """The answer whose text the next one gets; `NO_BASE`: the files as they are."""
+    format: FileFormat
+    temperature: float
+
+
 class Confirm(msgspec.Struct, frozen=True):
     """The predicates hold: confirm the result in a clean checkout before the run ends."""
 
 
-Decision = Again | Wait | Confirm | Finish
+Decision = Again | Wait | Restart | Confirm | Finish

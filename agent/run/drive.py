@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from ..loops.decider import decider
-from ..protocol import Again, Confirm, Finish, Outcome, Wait, WorkResult
+from ..protocol import Again, Confirm, Finish, Outcome, Restart, Wait, WorkResult
 from .confirming.during_run import confirm
 from .proposals.settle import settle_open
+from .restart import restart
 
 if TYPE_CHECKING:
     from .run_driver import RunDriver
@@ -29,6 +30,9 @@ async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcom
                 results = await driver.perform(decision)
             case Wait():
                 await driver.wait(decision)
+                results = ()
+            case Restart():
+                await restart(run, decision)
                 results = ()
             case Confirm():
                 await confirm(run)  # keeps `results`: the loop decides on them afterwards

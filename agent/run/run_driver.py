@@ -29,6 +29,7 @@ from .evidence import evidence_at_end
 from .live.hooks import withhold_messages
 from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
+from .restart import take_back, unjudged
 from .setup.concurrent_runs import concurrent_runs
 from .suspect_decisions import ask_about_suspects
 
@@ -57,7 +58,8 @@ class RunDriver:
         await self._give_control()
         await withhold_messages(run)
         run.queue.deliver()
-        if self._facts.verdicts.is_check_due and run.requests.stop is None:
+        is_due = self._facts.verdicts.is_check_due or unjudged(self._facts) is not None
+        if is_due and run.requests.stop is None:
             await check_predicates(run)
 
     def _may_continue(self) -> bool:
@@ -120,6 +122,8 @@ class RunDriver:
         decision = judged
         if (doubt := await self._end_pass(decision)) is not None:
             return await self.end(doubt)
+        if decision.reason is not Reason.DONE:
+            await take_back(run)
         answer = run.finder.answer() if run.finder is not None else None
         has_conversation = run.finder is None and run.children is None
         if decision.wrap_up and run.requests.stop != "now" and has_conversation:

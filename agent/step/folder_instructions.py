@@ -31,7 +31,7 @@ _MOST_FILES = 12
 
 async def send_folder_instructions(ctx: RunContext, outcome: CallResults, record: Record, work: str | None) -> None:
     """Record the nearest instructions of each file that the step's calls were about, once in a conversation."""
-    if not ctx.facts.spec.changes_files or ctx.constrained is not None:
+    if not ctx.facts.spec.changes_files or (ctx.edits is not None and ctx.edits.is_active):
         return
     paths = list(_touched(ctx.tools, outcome))
     if not paths:

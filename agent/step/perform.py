@@ -23,8 +23,8 @@ from ..stops.stall.hint import stall_hint
 from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
 from .checks.verify import verify
-from .constrained import NO_FILE, TOOLS, Constrained
 from .detect_stalls import detect_stalls
+from .file_edits import NO_FILE, TOOLS, FileEdits
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
 from .mcp_lists import review_lists
@@ -59,30 +59,30 @@ async def perform(
         ctx.events.record(Prompted(kind="system", text=work.system), work=work.work)
     if work.prompt is not None:
         ctx.events.record(Prompted(kind=work.prompt_kind, text=work.prompt), work=work.work)
-    constrained = ctx.constrained if work.work is None else None
-    own = tool_specs(work.tools if work.tools is not None else tools) if constrained is None else []
+    edits = ctx.edits if work.work is None and ctx.edits is not None and ctx.edits.is_active else None
+    own = tool_specs(work.tools if work.tools is not None else tools) if edits is None else []
     for done in range(work.step_cap):
         if done and not await ctx.activity.rest_while_paused():
             return WorkResult(work=work.work, steps=done, interrupted=True)
-        specs = await _before_step(ctx, work, own, constrained, done)
+        specs = await _before_step(ctx, work, own, edits, done)
         if isinstance(specs, WorkResult):
             return specs
-        fitted, grant = prepare(ctx, work.work, specs, constrained)
+        fitted, grant = prepare(ctx, work.work, specs, edits)
         if not isinstance(grant, Exhausted) and _model_spoke_last(ctx.facts, work.work):
             ctx.events.record(Prompted(kind="note", text=_continue_message(work)), work=work.work)
-            fitted, grant = prepare(ctx, work.work, specs, constrained)
+            fitted, grant = prepare(ctx, work.work, specs, edits)
         if isinstance(grant, Exhausted):
             return WorkResult(work=work.work, steps=done, exhausted=grant)
         if not fitted.fits:
             return WorkResult(
                 work=work.work,
                 steps=done,
-                fault=window_too_small(ctx.facts, ctx.models, ctx.constrained, work.work, specs),
+                fault=window_too_small(ctx.facts, ctx.models, edits, work.work, specs),
             )
         if work.work is None:
             ctx.prompts.offered = specs
         note_shortened(ctx, fitted.fixed, work.work, ctx.events.bound(None, work.work))
-        result = await _step(ctx, work, specs, fitted, grant, constrained, on_ending)
+        result = await _step(ctx, work, specs, fitted, grant, edits, on_ending)
         if isinstance(result, WorkResult):
             return result
         if result.ended_with is not None and result.ended_with == work.ends_with:
@@ -91,14 +91,15 @@ async def perform(
 
 
 async def _before_step(
-    ctx: RunContext, work: Work, own: Sequence[ToolSpec], constrained: Constrained | None, done: int
+    ctx: RunContext, work: Work, own: Sequence[ToolSpec], edits: FileEdits | None, done: int
 ) -> list[ToolSpec] | WorkResult:
     """Prepare what the model is shown, and return the tools of the step, or why the work ends before it.
 
     The tools of MCP servers are offered only in the run's own conversation.
     """
-    if constrained is not None:
-        shown = await asyncio.to_thread(constrained.show, file_space(ctx.facts, ctx.models))
+    if edits is not None:
+        await ctx.fingerprint.take()
+        shown = await asyncio.to_thread(edits.show, file_space(ctx.facts, ctx.models))
         if shown is None:
             return WorkResult(work=work.work, steps=done, fault=NO_FILE)
         ctx.events.record(Prompted(kind="file", text=shown))
@@ -133,7 +134,7 @@ async def _step(
     specs: Sequence[ToolSpec],
     fitted: Fitted,
     grant: Grant,
-    constrained: Constrained | None,
+    edits: FileEdits | None,
     on_ending: OnEnding | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
@@ -142,20 +143,23 @@ async def _step(
     record(StepStarted(number=number))
     runs: Interruptible = "model"
     try:
-        reply = await call(ctx, work.work, specs, record, fitted, grant, constrained=constrained)
+        reply = await call(ctx, work.work, specs, record, fitted, grant, edits=edits)
         if isinstance(reply, Failed):
             return WorkResult(work=work.work, steps=1, fault=reply.text, retryable=reply.retryable)
         if isinstance(reply, Exhausted):
             return WorkResult(work=work.work, steps=1, exhausted=reply)
         runs = "tool"
         await ctx.activity.interruptible(ctx.before_acting())
-        names = [spec.name for spec in specs] if constrained is None else TOOLS
+        names = [spec.name for spec in specs] if edits is None else TOOLS
         outcome = await ctx.calls.perform(
             ctx, reply.calls, record, step=number, work=work.work, names=names, on_ending=on_ending
         )
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
         runs = "check"
+        if edits is not None:
+            await _check_candidate(ctx, outcome, record)
+            return _handed_off(ctx.quotas, work, outcome) or outcome
         stall = await _check_after_step(ctx, work, reply, outcome, record)
         return _handed_off(ctx.quotas, work, outcome) or _stalled(ctx.events, work, stall) or outcome
     except PersonInterrupted as how:
@@ -186,6 +190,14 @@ def _stalled(events: Recorder, work: Work, stall: StallDetected | None) -> WorkR
         return WorkResult(work=work.work, steps=1, fault=fault, stalled=True)
     events.record(Prompted(kind="hint", text=stall_hint(stall.kind, stall.signature)), work=work.work)
     return None
+
+
+async def _check_candidate(ctx: RunContext, outcome: CallResults, record: Record) -> None:
+    """Run the checks if an answer in a file format changed something. The loop compares the answers."""
+    await ctx.fingerprint.refresh()
+    if any(result.ok for _, _, result in outcome.results):
+        await verify(ctx, record, claim=False)
+    ctx.activity.raise_if_interrupted()
 
 
 async def _check_after_step(

@@ -16,6 +16,7 @@ from ..protocol import (
 )
 from ..protocol.events.person import PersonEvent
 from .pages import PAGE_EVENTS, turn_page
+from .reducer.answers import ANSWERS, show_answers
 from .reducer.checks import CHECKS, show_check
 from .reducer.children import CHILDREN, show_child
 from .reducer.confirming import CONFIRMING, show_confirming
@@ -39,6 +40,7 @@ def _show_nothing(state: ViewState, stamped: Stamped, event: object) -> None:
 _REDUCERS: dict[type, Callable[[ViewState, Stamped, Any], None]] = {
     **dict.fromkeys(get_args(RunFrame), show_run),
     **dict.fromkeys(get_args(PersonEvent), show_person),
+    **dict.fromkeys(ANSWERS, show_answers),
     **dict.fromkeys(HANDOFF, show_handoff),
     **dict.fromkeys(get_args(ManualEvent), show_manual),
     **dict.fromkeys(CONFIRMING, show_confirming),

@@ -90,6 +90,7 @@ worktree = true
 commit = true
 commit_hooks = true
 edit_format = "constrained"
+restarts = 4
 protected = ["release"]
 cache_ttl = "1h"
 runs_dir = "/var/runs"

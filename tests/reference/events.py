@@ -19,6 +19,7 @@ _GROUPS = {
     "run": "Events of a run",
     "passes": "Events of passes",
     "step": "Events of a step",
+    "answers": "Events of answers in a file format",
     "waits": "Events about what a run waits for",
     "check": "Events of checks, scores and guarded files",
     "person": "Events between the run and a person",

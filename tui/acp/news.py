@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rundry.agent import (
+    AnswerRead,
     ChangeCommitted,
     CommandRefused,
     ConversationCut,
+    EditFormatChosen,
     Event,
     Fault,
     HandoffClosed,
@@ -15,6 +17,7 @@ from rundry.agent import (
     ModelSwitched,
     Paused,
     ProposalDecided,
+    Restarted,
     RuleAdded,
     RunEnded,
     RunStarted,
@@ -22,6 +25,7 @@ from rundry.agent import (
     StallDetected,
     Undone,
     Waiting,
+    answer_words,
     clock,
     command_name,
     duration,
@@ -45,6 +49,8 @@ def news_lines(event: Event) -> list[str]:
             return [f"Handed to you: {reason}", f"Next: {action}", "`/handoff` shows the whole record."]
         case Fault(kind=kind, text=text, retry_in=again):
             return [f"{kind}: {text}" + ("" if again is None else f" (again in {duration(again)})")]
+        case EditFormatChosen() | AnswerRead() | Restarted():
+            return [words] if (words := answer_words(event)) else []
         case StallDetected():
             what, signature, done = stall_words(event)
             return [f"{what}: {signature} ({done})"]
@@ -73,7 +79,7 @@ def _changes(event: Event) -> list[str]:
             return [f"MCP server {name} {state}: {detail}"]
         case ConversationCut(summary=summary):
             return ["the conversation was " + ("compacted" if summary else "cleared")]
-        case Undone(files=files, kept=kept):
+        case Undone(by=by, files=files, kept=kept) if by != "restart" or kept:
             return [f"undone: {plural(len(files), 'file')}", *kept[:5]]
         case ChangeCommitted(path=path, commit=commit, why_not=why):
             return [f"{path} {f'committed as {commit[:9]}' if commit else f'not committed: {why}'}"]

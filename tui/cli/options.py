@@ -69,7 +69,10 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "edit_format": _option(
         "--edit-format",
         metavar="HOW",
-        help="tools (default), or constrained for small models: the program picks the file, JSON makes the edit.",
+        help="auto (default), tools; or functions, whole, blocks, constrained: the program picks the file.",
+    ),
+    "restarts": _option(
+        "--restarts", metavar="N", help="How often an answer that fails the check is taken back for another try."
     ),
     "commit": _option(
         "--commit", is_flag=True, default=None, help="Make a git commit of each approved edit of the model."

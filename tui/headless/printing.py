@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rundry.agent import (
     IN_MEMORY,
+    AnswerRead,
     Block,
     Blocks,
     CheckFinished,
@@ -18,6 +19,7 @@ from rundry.agent import (
     ContextTrimmed,
     DependenciesFound,
     DependenciesRecorded,
+    EditFormatChosen,
     Fault,
     HandoffOpened,
     ItemDuplicate,
@@ -29,6 +31,7 @@ from rundry.agent import (
     PassFinished,
     PromptShortened,
     Reason,
+    Restarted,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -44,6 +47,7 @@ from rundry.agent import (
     TryFinished,
     TryMeasured,
     ViewState,
+    answer_words,
     confirming_words,
     dependency_line,
     duration,
@@ -276,6 +280,8 @@ def _notes(event: object) -> Iterator[str]:
             yield from shortening_lines(event)
         case ContextTrimmed():
             yield f"{trim_words(event)}  {short(event.dropped_tokens)} tokens"
+        case EditFormatChosen() | AnswerRead() | Restarted():
+            yield from filter(None, [answer_words(event)])
         case StallDetected():
             what, signature, done = stall_words(event)
             yield f"{what}, {done}: {signature}"

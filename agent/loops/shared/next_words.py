@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...protocol import CONSTRAINED, PromptKind
 from ...step.checks.feedback import feedback, unconfirmed_feedback
 from ...stops.stall.hint import stall_hint
 from .state import failing_checks, is_silent
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
+    from ...protocol import PromptKind
 
 _NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
@@ -20,10 +20,6 @@ _NUDGE = (
 _CUT = (
     "Your answer exceeded the maximum length and was cut off, so no tool was called. "
     "Write less text and call the next tool immediately; write a long file in several shorter edits."
-)
-_NO_EDIT = (
-    "Your answer contained no edit, and the goal is not met yet. Answer with one JSON object and nothing else: "
-    '{"find": ..., "replace": ..., "done": ...}.'
 )
 
 
@@ -47,8 +43,7 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
     if is_silent(facts):
         was_cut = facts.reply is not None and facts.reply.finish == "length"
-        said = _NO_EDIT if facts.spec.edit_format == CONSTRAINED else _NUDGE
-        parts.append(("nudge", _CUT if was_cut else said))
+        parts.append(("nudge", _CUT if was_cut else _NUDGE))
     if facts.stall is not None and facts.stall.response == "hint":
         parts.append(("hint", stall_hint(facts.stall.kind, facts.stall.signature)))
     if not parts:

@@ -117,6 +117,7 @@ class Undone(EventBase, frozen=True, kw_only=True):
     kept: list[str] = []
     """What could not be undone, and why: `path: why`, one line each."""
     by: str = "person"
+    """`person`, a client, `program`, or `restart`: the run takes back an answer that did not pass the check."""
 
 
 class QuestionAsked(EventBase, frozen=True, kw_only=True):

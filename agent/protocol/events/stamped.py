@@ -8,6 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from ..text.visible_json import visible_json
+from .answers import AnswersEvent
 from .check import CheckEvent
 from .children import ChildrenEvent
 from .confirm import ConfirmEvent
@@ -22,7 +23,8 @@ from .wheel import WheelEvent
 from .worktrees import WorktreesEvent
 
 KnownEvent = (
-    CheckEvent
+    AnswersEvent
+    | CheckEvent
     | ChildrenEvent
     | ConfirmEvent
     | FinderEvent

@@ -13,6 +13,7 @@ from ...protocol import (
     BUDGET,
     Budget,
     BudgetChanged,
+    EditFormatChosen,
     GateModeChanged,
     HandoffClosed,
     LimitsChanged,
@@ -26,6 +27,7 @@ from ...protocol import (
     Said,
     WorkResult,
 )
+from ...step.edit_formats.choice import choose_format
 from ...step.model_call.lost import charge_lost_calls
 from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
@@ -100,10 +102,13 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
 
 
 def _record_prompts(run: LiveRun) -> None:
-    """Record the system prompt and the task."""
+    """Record the edit format if the program chose it, the system prompt and the task."""
     ctx, spec = run.ctx, run.facts.spec
+    form, why = choose_format(spec, ctx.models.current)
+    if why:
+        ctx.events.record(EditFormatChosen(format=form, why=why))
     if run.finder is None and run.children is None:
-        ctx.events.record(Prompted(kind="system", text=system_prompt(spec)))
+        ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
     if spec.task:
         ctx.events.record(Said(text=spec.opening, kind="task", images=spec.images, by=spec.started_by))
 

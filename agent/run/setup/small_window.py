@@ -11,9 +11,10 @@ from ...facts.search.finding import LensFacts
 from ...finder.fixing import fixer_tools
 from ...finder.lenses import prompts
 from ...model.counting import Counter
-from ...protocol import CONSTRAINED, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
+from ...protocol import FILE_FORMATS, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
 from ...protocol.tools.traits import reading_tools
-from ...step.constrained import ASK
+from ...step.edit_formats.choice import choose_format
+from ...step.edit_formats.words import LONGEST_WISH
 from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
 from ...step.prompt import system_prompt
@@ -41,6 +42,7 @@ def check_context(spec: RunSpec) -> None:
 
 def refuse_window(spec: RunSpec, model: Model) -> str | None:
     """Return why the model's window is too small for the run, or None."""
+    spec = msgspec.structs.replace(spec, edit_format=choose_format(spec, model)[0])
     if smallest_for(model, _needed(spec, _bound)) <= model.window:
         return None  # found without loading the encoding
     smallest = smallest_for(model, _needed(spec, model.count))
@@ -54,14 +56,14 @@ def _too_small(smallest: int) -> str:
 def _needed(spec: RunSpec, count: Count) -> int:
     if spec.finder is not None:
         return _needed_by_search(spec, spec.finder, count)
-    is_constrained = spec.edit_format == CONSTRAINED
+    is_by_files = spec.edit_format in FILE_FORMATS
     return needed_room(
         system_prompt(spec),
-        () if is_constrained else tool_specs(tools_of(spec)),
+        () if is_by_files else tool_specs(tools_of(spec)),
         "" if spec.loop is LoopKind.CHAT else spec.task,
         count,
         needed=required_tools(spec),
-        more=ASK if is_constrained else "",
+        more=LONGEST_WISH if is_by_files else "",
     )
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...config.finder.recipes import EVERY_FILE
 from ...mcp.servers import no_servers
-from ...protocol import CONSTRAINED, RunSpec
-from ...step.constrained import Constrained
+from ...step.file_edits import FileEdits
 from ...stops.guard import Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
 from ...tools.reading.fetching import Fetcher
@@ -18,6 +17,7 @@ from .worktree_preflight import guarded
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...protocol import RunSpec
     from ...step.checks.guarded import Guarded
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
@@ -64,11 +64,9 @@ def tool_context(
     )
 
 
-def constrained_edits(tree: Tree, facts: RunFacts, tools: ToolContext) -> Constrained | None:
-    """Return the editor for constrained edits, or None if the run edits with tools."""
-    if facts.spec.edit_format != CONSTRAINED:
-        return None
-    return Constrained(tree.workspace, facts, tree.guard, tools.denial_of)
+def file_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext) -> FileEdits:
+    """Return what shows files to a model, and makes edits of its answers, in a file format."""
+    return FileEdits(tree.workspace, journal, facts, tree.guard, tools.denial_of)
 
 
 def _result_limit(window: int) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ...stops.margin import expected, most_counted
-from ..constrained import ASK, Constrained, FileSpace, plain_messages
+from ..edit_formats.words import LONGEST_WISH, first_failure
+from ..file_edits import FileEdits, FileSpace, one_turn
 from ..model_call.images_shown import with_accepted_images
 from .context import Fitted, fit
 from .fixed import Fixed, shorten_fixed
@@ -32,7 +33,7 @@ def fit_prompt(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    constrained: Constrained | None = None,
+    edits: FileEdits | None = None,
     *,
     most: int | None = None,
 ) -> Fitted:
@@ -47,7 +48,7 @@ def fit_prompt(
         room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        return model.count(messages if constrained is None else plain_messages(messages), tools)
+        return model.count(messages if edits is None else one_turn(messages), tools)
 
     def fit_into(room: int) -> Fitted:
         return fit(
@@ -57,7 +58,7 @@ def fit_prompt(
             room=room,
             tools=tools,
             needed=required_tools(ctx.facts.spec),
-            share=None if constrained is None else constrained.share,
+            share=None if edits is None else edits.share,
             most=most,
         )
 
@@ -69,13 +70,13 @@ def fit_prompt(
 
 
 def window_too_small(
-    facts: RunFacts, models: ModelsInUse, constrained: Constrained | None, work: str | None, tools: Sequence[ToolSpec]
+    facts: RunFacts, models: ModelsInUse, edits: FileEdits | None, work: str | None, tools: Sequence[ToolSpec]
 ) -> str:
     """Return the message that even the shortest prompt does not fit, with the smallest window that works."""
     conversation = facts.conversation(work)
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
-    more = ASK if constrained is not None and work is None else ""
+    more = LONGEST_WISH if edits is not None else ""
     room = needed_room(system, tools, task, models.current.count, needed=required_tools(facts.spec), more=more)
     return (
         f"{models.current.name}, {models.current.window} tokens: this context window is too small for the task: "
@@ -90,20 +91,21 @@ def smallest_for(model: Model, room: int) -> int:
 
 
 def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
-    """Return the tokens for the file that a constrained edit shows."""
+    """Return the tokens for the file that is shown to the model in a file format."""
     model, conversation = models.current, facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
     users = [i for i, m in enumerate(messages) if m.role == "user"]
-    answers = [i for i, m in enumerate(messages) if m.role == "assistant"]
     task = model.count([messages[users[0]]], ()) if users else 0
-    start = answers[-1] if answers else users[0] + 1 if users else len(messages)
-    newest = model.count(plain_messages(messages[start:]), ())
+    output = "\n".join(first_failure(c.output) for c in facts.verdicts.checks.values() if not c.passed)
+    newest = model.count_text(output)
     space = prompt_room(model.window, model.max_output) - task
 
     def left(share: float | None) -> int:
         fixed = shorten_fixed(system, (), count=model.count, space=space, share=share)
-        room = space - model.count([Message(role="system", text=fixed.system), Message(role="user", text=ASK)], ())
+        room = space - model.count(
+            [Message(role="system", text=fixed.system), Message(role="user", text=LONGEST_WISH)], ()
+        )
         return max(_LEAST_FILE, int(room - min(newest, room * _CHECK_SHARE)))
 
     return FileSpace([(share, left(share)) for share in _SHARES], model.count_text)
@@ -114,11 +116,12 @@ def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, record: Reco
 
     The prompts of the works of a search differ in length, so one event stands for all.
     """
-    constrained = ctx.constrained
+    edits = ctx.edits
+    is_shown = edits is not None and edits.is_active
     how = (
         ()
         if work is not None
-        else (fixed.kept if constrained is None else constrained.share, fixed.is_brief, fixed.left_out)
+        else (edits.share if edits is not None and is_shown else fixed.kept, fixed.is_brief, fixed.left_out)
     )
     seen = (ctx.models.current.window, *how)
     if fixed.is_shortened and ctx.prompts.is_new_shortening(seen):

@@ -26,9 +26,10 @@ from ...protocol import (
 )
 from ...stops.budget import Grant, admit, tighter
 from ...stops.margin import Margin, expected
-from ...stops.reserve import Reserve, reserve_for
+from ...stops.reserve import Reserve
 from ...stops.surcharge import with_surcharge
-from ..constrained import SCHEMA, Constrained, plain_messages
+from ..edit_formats.words import SCHEMA
+from ..file_edits import FileEdits, one_turn
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
@@ -67,29 +68,46 @@ def prepare(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    constrained: Constrained | None = None,
+    edits: FileEdits | None = None,
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
     """Fit the conversation to the window and ask the budget."""
-    fitted = fit_prompt(ctx, work, tools, constrained)
-    return fitted, admit_call(ctx, fitted.tokens, wrap_up=wrap_up)
+    fitted = fit_prompt(ctx, work, tools, edits)
+    return fitted, admit_call(ctx, fitted.tokens, wrap_up=wrap_up, edits=edits)
 
 
-def admit_call(ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False) -> Grant | Exhausted:
+def admit_call(
+    ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False, edits: FileEdits | None = None
+) -> Grant | Exhausted:
     """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
-    reserve = reserve_for(ctx.facts.budget, _price(ctx), ctx.models.current.window)
-    found = _admit(ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, wrap_up=wrap_up, retry=retry)
+    reserve = ctx.usage.reserve()
+    most = _longest(ctx, edits)
+    found = _admit(ctx, ctx.facts.budget, ctx.usage.spent(), reserve, prompt_tokens, most, wrap_up=wrap_up, retry=retry)
     for run_id, budget, spent in ctx.ancestors.limits(ctx.usage.uncounted()):
         if isinstance(found, Exhausted):
             return found
-        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, wrap_up=wrap_up, retry=retry)
+        above = _admit(ctx, budget, spent, Reserve(), prompt_tokens, most, wrap_up=wrap_up, retry=retry)
         found = with_run_id(run_id, above) if isinstance(above, Exhausted) else tighter(found, above)
     return found
 
 
+def _longest(ctx: RunContext, edits: FileEdits | None) -> int | None:
+    """Return the tokens of the longest answer, if the model or the edit format limits it."""
+    limits = [ctx.models.current.max_output, None if edits is None else edits.most_tokens]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 def _admit(
-    ctx: RunContext, budget: Budget, spent: Spent, reserve: Reserve, prompt_tokens: int, *, wrap_up: bool, retry: bool
+    ctx: RunContext,
+    budget: Budget,
+    spent: Spent,
+    reserve: Reserve,
+    prompt_tokens: int,
+    max_output: int | None,
+    *,
+    wrap_up: bool,
+    retry: bool,
 ) -> Grant | Exhausted:
     model = ctx.models.current
     return admit(
@@ -100,7 +118,7 @@ def _admit(
         margin=Margin(ctx.facts.margins),
         reserve=reserve,
         window=model.window,
-        max_output=model.max_output,
+        max_output=max_output,
         limits_output=model.limits_output,
         expected_tokens=expected(prompt_tokens, ctx.facts.newest_prompt(model.name)),
         wrap_up=wrap_up,
@@ -124,7 +142,7 @@ async def call(
     grant: Grant,
     *,
     purpose: Purpose = "step",
-    constrained: Constrained | None = None,
+    edits: FileEdits | None = None,
 ) -> CallResult:
     """Return the reply to the fitted conversation. Every attempt is admitted separately. Raises PersonInterrupted.
 
@@ -135,14 +153,14 @@ async def call(
     may_ask = purpose == "step" and ctx.work is None and not ctx.headless
     while True:
         with ctx.models.keep_current() as other_waits:
-            attempts = _Attempts(ctx, work, tools, record, wrap_up, constrained, may_ask, purpose != "step")
+            attempts = _Attempts(ctx, work, tools, record, wrap_up, edits, may_ask, purpose != "step")
             result = await attempts.run(fitted, grant, other_waits)
         if result is not None:
             return result
-        fitted, _ = prepare(ctx, work, tools, constrained, wrap_up=wrap_up)
+        fitted, _ = prepare(ctx, work, tools, edits, wrap_up=wrap_up)
         if not fitted.fits:
-            return Failed(window_too_small(ctx.facts, ctx.models, ctx.constrained, work, tools), retryable=False)
-        again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
+            return Failed(window_too_small(ctx.facts, ctx.models, edits, work, tools), retryable=False)
+        again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True, edits=edits)
         if isinstance(again, Exhausted):
             return again
         grant = again
@@ -157,7 +175,7 @@ class _Attempts:
     tools: Sequence[ToolSpec]
     record: Record
     wrap_up: bool
-    constrained: Constrained | None
+    edits: FileEdits | None
     may_ask: bool
     forbids_calls: bool
 
@@ -171,7 +189,7 @@ class _Attempts:
             if (refused := ctx.ancestors.hold(admitted, self.work or ctx.work)) is not None:
                 return refused
             record(admitted)
-            fault = await _attempt(ctx, record, fitted, grant, self.constrained, forbids_calls=self.forbids_calls)
+            fault = await _attempt(ctx, record, fitted, grant, self.edits, forbids_calls=self.forbids_calls)
             if isinstance(fault, Reply) or not is_away(fault):
                 ctx.outages.end(ctx.models.current.name)
             if isinstance(fault, Reply):
@@ -201,7 +219,7 @@ class _Attempts:
             else:
                 record(Fault(kind=fault.kind, text=fault.text))
                 return _given_up(fault, ctx, fitted, wrap_up=wrap_up)
-            again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True)
+            again = admit_call(ctx, fitted.tokens, wrap_up=wrap_up, retry=True, edits=self.edits)
             if isinstance(again, Exhausted):
                 return again
             grant = again
@@ -232,7 +250,7 @@ class _Attempts:
         """Return half of the prompt, which the provider refused as too long; None: it cannot be shortened."""
         ctx = self.ctx
         ctx.prompts.note_refused(ctx.models.current.name, refused.tokens)
-        shorter = fit_prompt(ctx, self.work, self.tools, self.constrained, most=refused.tokens // 2)
+        shorter = fit_prompt(ctx, self.work, self.tools, self.edits, most=refused.tokens // 2)
         return shorter if shorter.tokens < refused.tokens else None
 
 
@@ -241,7 +259,7 @@ async def _attempt(
     record: Record,
     fitted: Fitted,
     grant: Grant,
-    constrained: Constrained | None,
+    edits: FileEdits | None,
     *,
     forbids_calls: bool,
 ) -> Reply | ModelFault:
@@ -249,12 +267,13 @@ async def _attempt(
 
     Raises PersonInterrupted.
     """
-    stream = Stream(ctx, record, fitted, grant, constrained)
+    stream = Stream(ctx, record, fitted, grant, edits)
     request = Request(
-        messages=fitted.messages if constrained is None else plain_messages(fitted.messages),
+        messages=fitted.messages if edits is None else one_turn(fitted.messages),
         tools=fitted.fixed.tools,
         forbids_calls=forbids_calls,
-        schema=SCHEMA if constrained is not None else None,
+        schema=SCHEMA if edits is not None and edits.asks_for_json else None,
+        temperature=None if edits is None else edits.temperature,
         max_tokens=grant.max_tokens,
         seconds=grant.seconds,
         blobs=_blobs(ctx.journal, fitted.messages),

@@ -37,7 +37,7 @@ from .charging import charged_for
 if TYPE_CHECKING:
     from ...journal.stream_redactor import StreamRedactor
     from ...stops.budget import Grant
-    from ..constrained import Constrained
+    from ..file_edits import FileEdits
     from ..fitting.context import Fitted
     from ..resources.context import RunContext
 
@@ -58,11 +58,13 @@ class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
     def __init__(
-        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, constrained: Constrained | None = None
+        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, edits: FileEdits | None = None
     ) -> None:
-        """`constrained` makes calls of the answer's text if no tools are offered."""
+        """`edits` makes calls of the answer's text, in a file format."""
         self._ctx, self._record, self._fitted, self._grant = ctx, record, fitted, grant
-        self._constrained = constrained
+        self._edits = edits
+        self._is_ended = False
+        """The stream was ended before its end, because the answer was complete."""
         self.began = False
         self._charged = False
         self._reply = Reply()
@@ -75,12 +77,13 @@ class Stream:
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
         end, usage, opaque = await self._receive(self._ctx.models.current.stream(request))
-        self.charge(usage)
+        self.charge(usage, is_cut=self._is_ended and not self._ctx.models.current.local)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
-        if self._constrained is not None:
-            self._reply.calls = self._constrained.read(self._reply.text)
-        if opaque is not None and self._constrained is None:
+        if opaque is not None and self._edits is None:
             self._keep(opaque, usage)
+        if self._edits is not None:
+            read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
+            self._record(read)
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 
@@ -103,6 +106,13 @@ class Stream:
                         self._thought.end()
                         self._reply.text += text
                         self._text.feed(text)
+                        if (
+                            ("`" in text or "\n" in text)
+                            and self._edits is not None
+                            and self._edits.is_complete(self._reply.text)
+                        ):
+                            self._is_ended = True
+                            break
                     case ReasoningPart(text=text):
                         self._text.end()
                         self._reasoning += text

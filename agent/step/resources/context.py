@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
     from ..checks.guarded import Guarded
-    from ..constrained import Constrained
+    from ..file_edits import FileEdits
     from ..model_call.outages import Outages
     from ..tool_calls.background import Background
     from ..tool_calls.call_results import CallResults, GateResult, OnEnding
@@ -120,8 +120,8 @@ class RunContext:
     """Set by `--commit`."""
     hooks: CommitHooks | None = None
     """Set by `--commit-hooks`."""
-    constrained: Constrained | None = None
-    """Set by `--edit-format constrained`."""
+    edits: FileEdits | None = None
+    """Shows files to the model and makes edits of its answers, while the run has a file format."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""
     work: str | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from ...protocol import Clock, Spent
-from ...stops.reserve import reserve_for
+from ...protocol import FILE_FORMATS, Clock, Spent
+from ...stops.reserve import Reserve, reserve_for
 from .stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -71,9 +71,15 @@ class Usage:
         left = self.seconds_left()
         if left is None:
             return None
-        model = self._models.current
-        reserved = reserve_for(self._facts.budget, model.price, model.window).seconds
+        reserved = self.reserve().seconds
         return max(0.0, left - min(reserved, max(left, 0.0) / 2))
+
+    def reserve(self) -> Reserve:
+        """Return what is kept for the wrap-up call. In a file format there is none: the program writes the end."""
+        if self._facts.answers.format in FILE_FORMATS:
+            return Reserve()
+        model = self._models.current
+        return reserve_for(self._facts.budget, model.price, model.window)
 
     def deadline_passed(self) -> bool:
         """Whether the run's deadline has passed."""

@@ -25,6 +25,7 @@ from ...protocol import (
     Unqueued,
 )
 from ...protocol.text.counts import plural
+from .answers import is_taken_back
 from .blocks import add, end_blocks, note, touch
 from .numbers import money, short
 from .titles import call_kind, command_name, proposal_title
@@ -84,6 +85,8 @@ def _cut(state: ViewState, stamped: Stamped, event: ConversationCut) -> None:
 
 def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:
     state.check = None  # its verdict no longer holds
+    if is_taken_back(event):
+        return
     what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
     what = what if event.path is None else f"{plural(event.changes, 'change')} of {event.path}"
     note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail="\n".join(event.files))

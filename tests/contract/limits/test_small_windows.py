@@ -32,7 +32,7 @@ def instructed(project: Path) -> Path:
 
 
 def edit(find: str, replace: str) -> Turn:
-    return say(json.dumps({"find": find, "replace": replace, "done": False}))
+    return say(json.dumps({"cause": "wrong", "old_text": find, "new_text": replace}))
 
 
 BY_TOOLS = [read("calc/core.py"), read("tests/test_core.py"), FIX_ADD, read("calc/core.py"), FIX_MEAN]
@@ -91,7 +91,7 @@ def test_a_suite_is_fixed_by_constrained_edits_in_a_small_window(home: Home, ins
     assert len(server.requests) == 2
     assert_fits(server.requests, window)
     for request in server.requests:
-        assert "The file `calc/core.py` as it is now:" in request.text
+        assert "The file `calc/core.py`:" in request.text
         assert "return sum(values)" in request.text and "return 2 * a" in request.text, "the file is whole"
         assert "test_mean" in request.text
     assert "AGENTS.md is shortened: " in ran.stderr or "AGENTS.md is not sent: " in ran.stderr, ran

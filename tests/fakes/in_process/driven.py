@@ -15,6 +15,7 @@ from rundry.agent.facts.facts import RunFacts, fold
 from rundry.agent.finder.items.frontier import Frontier
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import (
+    AnswerRead,
     Budget,
     Clock,
     Command,
@@ -197,6 +198,11 @@ def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
         sha = getattr(event, name, None)
         if isinstance(sha, str):
             new.keep(old.blob(sha))
+    if isinstance(event, AnswerRead):
+        for file in event.files:
+            for sha in (file.before, file.after):
+                if sha is not None:
+                    new.keep(old.blob(sha))
 
 
 def _spec(

@@ -11,8 +11,7 @@ import click
 from click.shell_completion import CompletionItem, split_arg_string
 
 from rundry.agent import (
-    BY_TOOLS,
-    CONSTRAINED,
+    EDIT_FORMATS,
     EFFORTS,
     Better,
     GateMode,
@@ -189,7 +188,7 @@ _OF_NAME: Mapping[str, Words] = {
     "verify": _fixed(Verify),
     "goal": _fixed(Better),
     "effort": _fixed(EFFORTS),
-    "edit_format": _fixed((BY_TOOLS, CONSTRAINED)),
+    "edit_format": _fixed(EDIT_FORMATS),
     "on_ask": _fixed(("refuse", "handoff")),
     "on_stall": _fixed(("handoff", "stop")),
     "set_": _values,

@@ -10,7 +10,7 @@ from ....mcp.accepted import Accepted
 from ....mcp.connect import client_of
 from ....mcp.servers import McpServers
 from ....model.remote import RemoteModel
-from ....protocol import CONSTRAINED, RunSpec, ToolSpec
+from ....protocol import FILE_FORMATS, RunSpec, ToolSpec
 from .variables import key_names
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
 
 def uses_servers(spec: RunSpec) -> bool:
     """Return whether the run has a conversation of its own, with tools."""
-    return spec.finder is None and not spec.loop.traits.has_children and spec.edit_format != CONSTRAINED
+    return spec.finder is None and not spec.loop.traits.has_children and spec.edit_format not in FILE_FORMATS
 
 
 def record_servers(ctx: RunContext) -> None:

@@ -1,0 +1,220 @@
+"""The answers of a run in a file format, derived from events: what each gave, and what the check said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..protocol import (
+    BY_TOOLS,
+    NO_BASE,
+    AnswerFile,
+    AnswerRead,
+    CheckFinished,
+    EditFormat,
+    EditFormatChosen,
+    Event,
+    FileChanged,
+    FileFormat,
+    HandoffClosed,
+    ModelSwitched,
+    PredicateJudged,
+    ProposalDecided,
+    Restarted,
+    Rewound,
+    RunResumed,
+    Said,
+    Stamped,
+    StepFinished,
+    ToolFinished,
+    Undone,
+    WheelGiven,
+)
+
+RESTART = "restart"
+"""`Undone.by` of a change that the run itself took back."""
+_OTHERS = ("person", "command", "background", "restore")
+"""Causes of a file change that is not the answer's own."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer, and what it led to."""
+
+    number: int
+    format: FileFormat
+    """The format in which the file was shown."""
+    asked: EditFormat
+    """The format of the run then."""
+    base: int
+    path: str
+    """Path of the shown file."""
+    seq: int
+    problem: str = ""
+    """Why it changed nothing, in words for the model; empty: it did."""
+    same_as: int = 0
+    digest: str = ""
+    files: list[AnswerFile] = field(default_factory=list[AnswerFile])
+    checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
+    """Its verdicts, by command; empty: it was not checked."""
+    unmet: dict[str, str] = field(default_factory=dict[str, str])
+    """Other predicates that it does not meet, with their details."""
+    seconds: float = 0.0
+    """Time of its step: the answer and its checks."""
+    is_written: bool = False
+    """Its change is in the workspace."""
+    is_refused: bool = False
+    """The rules refused its change."""
+    is_kept: bool = False
+    """A person decided on its change, which is not taken back."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether it gave a program that was checked."""
+        return bool(self.checks or self.unmet)
+
+    @property
+    def passed(self) -> int:
+        """Number of tests that passed, over all checks."""
+        return passed_in(self.checks.values())
+
+
+@dataclass(slots=True)
+class Answers:
+    """The format of a run, and its answers."""
+
+    format: EditFormat = BY_TOOLS
+    all: list[Answer] = field(default_factory=list[Answer])
+    since: int = 0
+    """Number of answers before the files changed in another way: they are not bases, and their programs count as new."""
+    heard: int = 0
+    """Number of answers before a person or another model gave the run a new chance."""
+    over: int = 0
+    """Number of answers that the run has dealt with: by a restart, or because the files changed in another way."""
+    restart: Restarted | None = None
+    """What the next answer begins with; None: with the files as they are."""
+    restarts: int = 0
+    start: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
+    """Verdicts on the files with which the answers begin."""
+
+    @property
+    def newest(self) -> Answer | None:
+        """The newest answer, if nothing has followed it; None: the next answer is due."""
+        return self.all[-1] if len(self.all) > self.over else None
+
+    @property
+    def present(self) -> Sequence[Answer]:
+        """The answers to the present files, oldest first."""
+        return self.all[self.since :]
+
+    @property
+    def base(self) -> Answer | None:
+        """The answer whose text the next one gets; None: it gets the files as they are."""
+        number = NO_BASE if self.restart is None else self.restart.base
+        return self.all[number - 1] if number else None
+
+    def same_program(self, digest: str) -> int:
+        """Return the number of the answer to the present files that gave this program, which was judged; 0: none."""
+        tried = (one for one in self.present if one.is_checked or one.problem)
+        return next((one.number for one in tried if one.digest == digest), 0)
+
+    def apply(self, stamped: Stamped) -> None:
+        """Fold the next event of the types in `ANSWER_EVENTS`."""
+        newest = self.newest
+        match stamped.event:
+            case EditFormatChosen() | AnswerRead() | Restarted() as event:
+                self._apply_own(event, stamped.seq)
+            case Undone(by=by, kept=kept):
+                if newest is not None:
+                    newest.is_written = False
+                if by != RESTART or kept:
+                    self._begin_anew()
+            case Said() | RunResumed() | HandoffClosed() | ModelSwitched():
+                self.heard = len(self.all)
+            case WheelGiven():
+                self._begin_anew()
+            case Rewound(upto=upto):
+                self.all = [one for one in self.all if one.seq < upto]
+                self._begin_anew()
+            case FileChanged(by=by) if by in _OTHERS:
+                self._begin_anew()
+            case CheckFinished() | PredicateJudged():
+                self._judge(newest, stamped.event)
+            case _:
+                if newest is not None:
+                    self._apply_to(newest, stamped.event)
+
+    def _apply_own(self, event: EditFormatChosen | AnswerRead | Restarted, seq: int) -> None:
+        """Fold an event that only a run in a file format has."""
+        match event:
+            case EditFormatChosen(format=form):
+                self.format, self.restart = form, None
+            case AnswerRead() as read:
+                answer = Answer(read.number, read.format, self.format, read.base, read.path, seq)
+                answer.problem, answer.same_as = read.problem, read.same_as
+                answer.digest, answer.files = read.digest, read.files
+                self.all.append(answer)
+            case Restarted(number=number, format=form):
+                self.over, self.restart, self.restarts, self.format = len(self.all), event, number, form
+
+    def _apply_to(self, newest: Answer, event: Event) -> None:
+        match event:
+            case FileChanged(by="model"):
+                newest.is_written = True
+            case ProposalDecided(by="policy", decision="reject"):
+                newest.is_refused = True
+            case ProposalDecided(by=by, decision=decision) if by != "policy" and decision != "reject":
+                newest.is_kept = True
+            case ToolFinished(ok=False, result=result):
+                newest.problem = result
+            case StepFinished(seconds=seconds):
+                newest.seconds = seconds
+                if newest.is_kept:
+                    self.start = newest.checks
+                    self.since = self.over = len(self.all)
+                    self.restart = None
+            case _:
+                pass
+
+    def _judge(self, newest: Answer | None, event: CheckFinished | PredicateJudged) -> None:
+        match event:
+            case CheckFinished(command=command):
+                (self.start if newest is None else newest.checks)[command] = event
+            case PredicateJudged(name=name, passed=False, detail=detail) if newest is not None and newest.is_written:
+                newest.unmet[name] = detail
+            case _:
+                pass
+
+    def _begin_anew(self) -> None:
+        """Begin with the files as they are, because somebody else changed them."""
+        self.since = self.over = len(self.all)
+        self.restart = None
+        self.start = {}
+
+
+def passed_in(checks: Iterable[CheckFinished]) -> int:
+    """Return the number of tests that passed, over all checks that count them; a check that passed counts as one."""
+    return sum(max(check.passed, (check.ran or 0) - (check.failing or 0)) for check in checks)
+
+
+ANSWER_EVENTS = frozenset[type[Event]](
+    (
+        EditFormatChosen,
+        AnswerRead,
+        Restarted,
+        Undone,
+        Said,
+        RunResumed,
+        HandoffClosed,
+        ModelSwitched,
+        WheelGiven,
+        Rewound,
+        FileChanged,
+        CheckFinished,
+        PredicateJudged,
+        ProposalDecided,
+        ToolFinished,
+        StepFinished,
+    )
+)
+"""The events that change `Answers`; all others are ignored."""

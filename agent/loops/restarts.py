@@ -1,0 +1,138 @@
+"""Decide what follows an answer in a file format: another try, from which base and how warm, or the end.
+
+Pure: the same facts give the same decision (docs/decisions/0038).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from ..facts.answers import passed_in
+from ..protocol import FILE_FORMATS, NO_BASE, Again, Decision, FileFormat, Finish, Reason, Restart, Work
+from ..protocol.text.counts import plural
+from .shared.state import common_end
+
+if TYPE_CHECKING:
+    from ..facts.answers import Answer, Answers
+    from ..facts.facts import RunFacts
+    from .shared.state import LoopState
+
+TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0)
+"""Of the first answers in one format; later ones have the last value."""
+_USELESS = 3
+"""Answers in a row without a new program, after which the next format is tried."""
+_EACH_BEST = 2
+"""How often the answers begin from one best state."""
+
+
+def decide(state: LoopState) -> Decision:
+    """Return what follows: a try, a restart before it, or the end of the run."""
+    facts = state.facts
+    if end := common_end(state):
+        return with_summary(end, facts.answers) if isinstance(end, Finish) else end
+    newest = facts.answers.newest
+    if newest is None:
+        return _too_late(facts) or Again([Work()])
+    planned = _next(facts.answers, newest, facts.spec.restarts)
+    if isinstance(planned, str):
+        hands_over = facts.spec.on_stall == "handoff" or (facts.spec.on_stall is None and state.watched)
+        reason = Reason.HANDOFF if hands_over else Reason.STAGNATION
+        return Finish(reason=reason, detail=f"{planned}; {summary(facts.answers)}")
+    return _too_late(facts) or planned
+
+
+def with_summary(end: Finish, answers: Answers) -> Finish:
+    """Return the end of a run in a file format: without a wrap-up call, and with what its answers led to."""
+    if not answers.all:
+        return msgspec.structs.replace(end, wrap_up=False)
+    return msgspec.structs.replace(end, wrap_up=False, detail=f"{end.detail}; {summary(answers)}")
+
+
+def summary(answers: Answers) -> str:
+    """Return in words what the answers led to: how many, how many programs, and the best of them."""
+    programs = len({one.digest for one in answers.all if one.is_checked})
+    text = f"no repair in {plural(len(answers.all), 'answer')}, {plural(programs, 'program')}"
+    best = max((one for one in answers.present if one.is_checked), key=lambda one: one.passed, default=None)
+    if best is not None and best.passed > passed_in(answers.start.values()):
+        text += f"; the best was answer {best.number} ({best.passed} passed)"
+    return text
+
+
+def _next(answers: Answers, newest: Answer, most: int | None) -> Restart | str:
+    """Return the restart after the newest answer, or why there is none."""
+    if most is not None and answers.restarts >= most:
+        return f"--restarts {most}"
+    if newest.is_refused and any(one.is_refused and one is not newest for one in answers.present[-2:]):
+        return f"the changes are refused ({newest.problem})"
+    form = cast(FileFormat, answers.format)
+    here = _of_format(answers, form)
+    if len(here) >= _USELESS and not any(_is_new(one) for one in here[-_USELESS:]):
+        other = _other_format(answers)
+        if other is None:
+            return f"the last {_USELESS} answers brought no new program, in each format"
+        return Restart(
+            why=f"{_said_of(newest)}; {other} instead of {form}", base=NO_BASE, format=other, temperature=0.0
+        )
+    temperature = TEMPERATURES[min(len(here), len(TEMPERATURES) - 1)]
+    return Restart(why=_said_of(newest), base=_base(answers, newest), format=form, temperature=temperature)
+
+
+def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
+    """Return the newest answers since the run changed to this format."""
+    tried = answers.all[max(answers.since, answers.heard) :]
+    first = next((i for i in range(len(tried), 0, -1) if tried[i - 1].asked != form), 0)
+    return tried[first:]
+
+
+def _other_format(answers: Answers) -> FileFormat | None:
+    """Return a format in which no answer to the present files was asked for; None: there is none."""
+    used = {one.asked for one in answers.all[max(answers.since, answers.heard) :]}
+    return next((form for form in FILE_FORMATS if form not in used), None)
+
+
+def _is_new(answer: Answer) -> bool:
+    return answer.is_checked and not answer.same_as
+
+
+def _base(answers: Answers, newest: Answer) -> int:
+    """Return the base of the next answer: that answer, if it is better than its own base; else the start.
+
+    Every second time it is the best state so far, at most twice for each.
+    """
+    start = passed_in(answers.start.values())
+    before = next((one.passed for one in answers.present if one.number == newest.base), start)
+    if newest.is_checked and newest.passed > before and _times(answers, newest) == 0:
+        return newest.number
+    best = max((one for one in answers.present if one.is_checked), key=lambda one: one.passed, default=None)
+    is_turn = len(answers.present) % 2 == 0
+    if best is not None and best.passed > start and is_turn and _times(answers, best) < _EACH_BEST:
+        return best.number
+    return NO_BASE
+
+
+def _times(answers: Answers, base: Answer) -> int:
+    return sum(one.base == base.number for one in answers.present)
+
+
+def _said_of(answer: Answer) -> str:
+    """Return what an answer led to, in words for the person."""
+    if answer.same_as:
+        return f"the program of answer {answer.same_as} again"
+    if answer.problem:
+        return f"an answer that cannot be used ({answer.problem.rstrip('.')})"
+    failing = sum(check.failing or 0 for check in answer.checks.values())
+    return f"the check fails{f' ({failing} failing, {answer.passed} passed)' if failing else ''}"
+
+
+def _too_late(facts: RunFacts) -> Finish | None:
+    """Return the end of a run whose time left is shorter than its quickest answer with its check took."""
+    limit = facts.budget.seconds
+    quickest = min((one.seconds for one in facts.answers.present if one.is_checked and one.seconds), default=None)
+    if limit is None or quickest is None or limit - facts.spent.seconds >= quickest:
+        return None
+    left = max(0.0, limit - facts.spent.seconds)
+    detail = f"time budget: {left:.0f} s left, and the quickest answer with its check took {quickest:.0f} s"
+    return with_summary(Finish(reason=Reason.BUDGET, detail=detail, limit="seconds"), facts.answers)

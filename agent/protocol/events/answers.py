@@ -1,0 +1,70 @@
+"""Events of a run in a file format: the format, what each answer gave, and starting over."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ..spec import EditFormat, FileFormat
+from .base import EventBase
+
+NO_BASE = 0
+"""As the number of a base: the files as they are, and not the text of an answer."""
+
+
+class EditFormatChosen(EventBase, frozen=True, kw_only=True):
+    """From now on the model edits files in this format."""
+
+    format: EditFormat
+    why: str
+    """The reason, in words for the person."""
+    by: Literal["program", "person"] = "program"
+
+
+class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file as an answer wants it."""
+
+    path: str
+    before: str | None
+    """Blob of its content when the answer was read; None: the file did not exist."""
+    after: str
+    """Blob of its text."""
+
+
+class AnswerRead(EventBase, frozen=True, kw_only=True):
+    """What an answer in a file format gives: a candidate, or the reason why it gives none."""
+
+    number: int
+    """Number of the answer in the run, from 1."""
+    format: FileFormat
+    base: int
+    """The answer whose text was shown; `NO_BASE`: the files as they were."""
+    path: str
+    """Path of the shown file."""
+    problem: str = ""
+    """Why the answer cannot be used, in words for the model; empty: it can."""
+    same_as: int = 0
+    """The earlier answer that gave the same program and was checked; 0: there is none."""
+    digest: str = ""
+    """Equal for candidates that are the same program; empty: there is no candidate."""
+    files: list[AnswerFile] = []
+    notes: list[str] = []
+    """What was kept or left out when the answer was read, one line each."""
+
+
+class Restarted(EventBase, frozen=True, kw_only=True):
+    """The run starts over: the edits of the last answer were undone, and the next answer begins from a base."""
+
+    number: int
+    """Number of the restart, from 1."""
+    why: str
+    """What the last answer led to, in words for the person."""
+    base: int
+    """The answer whose text the next one gets; `NO_BASE`: the files as they are."""
+    format: FileFormat
+    temperature: float
+
+
+AnswersEvent = EditFormatChosen | AnswerRead | Restarted
+"""The events of this module."""

@@ -1,0 +1,29 @@
+"""Choose the edit format for a model, from what its server says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...protocol import AUTO_FORMAT, BY_TOOLS, EditFormat, FileFormat
+
+if TYPE_CHECKING:
+    from ...protocol import Model, RunSpec
+
+FIRST: FileFormat = "functions"
+"""The file format that repaired most (docs/decisions/0038)."""
+SMALL = 9_000_000_000
+"""Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
+
+
+def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
+    """Return the format of a run with this model, and the reason in words for the person; empty: the user chose it."""
+    if spec.edit_format != AUTO_FORMAT:
+        return spec.edit_format, ""
+    served = model.served
+    if served is None or not served.self_hosted:
+        return BY_TOOLS, "the model is not self-hosted"
+    if served.template_knows_tools is False:
+        return FIRST, f"the chat template of {model.name} knows no tools"
+    if served.parameters is not None and served.parameters < SMALL:
+        return FIRST, f"{model.name} has {served.parameters / 1e9:.1f} billion parameters"
+    return BY_TOOLS, "the model is large, or its server does not say its size"

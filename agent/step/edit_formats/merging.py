@@ -1,0 +1,238 @@
+"""Put the definitions of an answer into a Python file: what the answer changes changes, and everything else stays."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_TESTS = "test"
+"""Beginning of the names of tests, which a model likes to invent after its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A file with the definitions of an answer."""
+
+    text: str
+    notes: list[str]
+    """What the answer left out and the file keeps, or what was not taken from the answer; one line each."""
+
+
+def merge(new: str, original: str) -> Merged | None:
+    """Merge the definitions of `new` into `original`, by their names. Lines end with a line feed alone.
+
+    A definition of the same name is replaced, and keeps its docstring if the new one has none. A class keeps the
+    methods that the new one does not have; a method that stands alone goes to the one class that has it. New functions,
+    constants and imports are added if a changed definition uses them. None: one of the texts is not Python, nothing in
+    `new` has a name of the file, or a name that changes is defined more than once.
+    """
+    new_tree, old_tree = parsed(textwrap.dedent(new)), parsed(original)
+    if new_tree is None or old_tree is None:
+        return None
+    merger = _Merger(textwrap.dedent(new).split("\n"), original.split("\n"))
+    merger.merge_bodies(new_tree.body, old_tree.body)
+    if not merger.replaced or not merger.is_certain:
+        return None
+    merger.add(new_tree.body, old_tree)
+    return Merged("\n".join(merger.result()), merger.notes)
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return the syntax tree; None: it is not Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def same_program(text: str) -> str:
+    """Return a text that is equal for programs that do the same in a test run.
+
+    They differ only in comments, layout and docstrings without examples. A text that is not Python is returned as is.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return text
+    for node in ast.walk(tree):
+        if not isinstance(node, (*_DEFINITIONS, ast.Module)):
+            continue
+        doc = docstring(node)
+        if doc is not None and ">>>" not in ast.unparse(doc):
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def docstring(node: Definition | ast.Module) -> ast.Expr | None:
+    """Return the statement that is the docstring, or None."""
+    first = node.body[0] if node.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return first
+    return None
+
+
+@dataclass(slots=True)
+class _Merger:
+    new_lines: list[str]
+    old_lines: list[str]
+    notes: list[str] = field(default_factory=list[str])
+    is_certain: bool = True
+    """Each changed name has one definition, in the answer and in the file, on lines of its own."""
+    replaced: list[ast.stmt] = field(default_factory=list[ast.stmt])
+    """Statements of the answer that replaced one of the file."""
+    _edits: list[tuple[int, int, list[str]]] = field(default_factory=list[tuple[int, int, list[str]]])
+    """First line, line after the last one (both from 0), and the new lines."""
+    _first: int = 0
+    """The line of the first replaced definition at the top level."""
+
+    def result(self) -> list[str]:
+        """Return the lines of the file with all edits."""
+        lines = [*self.old_lines]
+        for start, end, new in sorted(self._edits, key=lambda edit: edit[:2], reverse=True):
+            lines[start:end] = new
+        return lines
+
+    def merge_bodies(self, new: Sequence[ast.stmt], old: Sequence[ast.stmt], owner: str = "") -> None:
+        """Replace the definitions and constants of `old` that `new` has, too."""
+        defined = {node.name: node for node in old if isinstance(node, _DEFINITIONS)}
+        constants = {name: node for node in old if (name := _constant(node))}
+        twice = _defined_twice(old) | _defined_twice(new)
+        methods = _methods(old) if not owner else {}
+        for node in new:
+            if not isinstance(node, _DEFINITIONS):
+                known = constants.get(_constant(node))
+                if known is not None and ast.dump(known) != ast.dump(node):
+                    self.is_certain &= _constant(node) not in twice
+                    self._replace(node, known)
+                continue
+            at = defined.get(node.name) or methods.get(node.name)
+            if at is None:
+                continue
+            if node.name in twice:
+                self.is_certain &= ast.dump(at) == ast.dump(node)
+                continue
+            if isinstance(node, ast.ClassDef) and isinstance(at, ast.ClassDef):
+                self._merge_class(node, at)
+            else:
+                self._replace(node, at)
+
+    def _merge_class(self, new: ast.ClassDef, old: ast.ClassDef) -> None:
+        count = len(self.replaced)
+        self.merge_bodies(new.body, old.body, new.name)
+        known = {node.name for node in old.body if isinstance(node, _DEFINITIONS)}
+        for node in new.body:
+            if isinstance(node, _DEFINITIONS) and node.name not in known:
+                end = old.end_lineno or old.lineno
+                self._edits.append((end, end, ["", *self._indented(node, old.body[0].col_offset)]))
+                self.replaced.append(node)
+        if len(self.replaced) == count:
+            return
+        given = {node.name for node in new.body if isinstance(node, _DEFINITIONS)}
+        if left := sorted(known - given):
+            self.notes.append(f"kept in {new.name}, although the answer leaves it out: {', '.join(left)}")
+
+    def _replace(self, new: ast.stmt, old: ast.stmt) -> None:
+        lines = self._indented(new, old.col_offset)
+        if isinstance(new, _DEFINITIONS) and isinstance(old, _DEFINITIONS):
+            kept = docstring(old)
+            first = new.body[0].lineno
+            if kept is not None and docstring(new) is None and first > new.lineno:
+                at = first - _first_line(new)
+                lines[at:at] = self.old_lines[kept.lineno - 1 : kept.end_lineno]
+                self.notes.append(f"the docstring of {new.name} was kept")
+        start = _first_line(old) - 1
+        self.is_certain &= _has_own_lines(old, self.old_lines) and _has_own_lines(new, self.new_lines)
+        if not self.replaced or (old.col_offset == 0 and start < self._first):
+            self._first = start
+        self._edits.append((start, old.end_lineno or old.lineno, lines))
+        self.replaced.append(new)
+
+    def _indented(self, node: ast.stmt, columns: int) -> list[str]:
+        """Return the lines of a statement of the answer, beginning at this column."""
+        lines = self.new_lines[_first_line(node) - 1 : node.end_lineno]
+        if node.col_offset == columns:
+            return lines
+        return textwrap.indent(textwrap.dedent("\n".join(lines)), " " * columns).split("\n")
+
+    def add(self, new: Sequence[ast.stmt], old: ast.Module) -> None:
+        """Add functions, constants and imports that the changed definitions use and the file does not have."""
+        present = {name for node in old.body for name in _bound(node)}
+        wanted, used = list[ast.stmt](), _used(self.replaced)
+        for node in reversed(new):
+            names = _bound(node)
+            if node in self.replaced or not names or names <= present:
+                continue
+            if names & used and not any(name.startswith(_TESTS) for name in names):
+                wanted.insert(0, node)
+                used |= _used([node])
+            elif isinstance(node, _DEFINITIONS):
+                self.notes.append(f"not taken from the answer, because nothing uses it: {node.name}")
+        imports = [node for node in wanted if isinstance(node, ast.Import | ast.ImportFrom)]
+        if imports:
+            at = _after_imports(old)
+            self._edits.append((at, at, [line for node in imports for line in self._indented(node, 0)]))
+        for node in (node for node in wanted if node not in imports):
+            space = ["", ""] if isinstance(node, _DEFINITIONS) else []
+            self._edits.append((self._first, self._first, [*self._indented(node, 0), *space]))
+
+
+def _has_own_lines(node: ast.stmt, lines: Sequence[str]) -> bool:
+    """Return whether no other statement is on the first or last line of a statement."""
+    before = lines[_first_line(node) - 1].encode()[: node.col_offset].strip()
+    after = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset or 0 :].strip()
+    return not before and (not after or after.startswith(b"#"))
+
+
+def _defined_twice(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that several statements of a body define, such as a property with its setter."""
+    names = [node.name if isinstance(node, _DEFINITIONS) else _constant(node) for node in body]
+    return {name for name in names if name and names.count(name) > 1}
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
+    return min([node.lineno, *(one.lineno for one in decorators)])
+
+
+def _constant(node: ast.stmt) -> str:
+    """Return the one name that a statement assigns, or an empty text."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+
+
+def _methods(body: Sequence[ast.stmt]) -> dict[str, Definition]:
+    """Return the methods whose name occurs in one class only."""
+    found = dict[str, list[Definition]]()
+    for owner in (node for node in body if isinstance(node, ast.ClassDef)):
+        for node in owner.body:
+            if isinstance(node, _DEFINITIONS):
+                found.setdefault(node.name, []).append(node)
+    return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement at the top level binds."""
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    name = _constant(node)
+    return {name} if name else set()
+
+
+def _used(nodes: Iterable[ast.AST]) -> set[str]:
+    return {name.id for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def _after_imports(tree: ast.Module) -> int:
+    """Return the line, from 0, before which an import is added."""
+    imports = [node.end_lineno or 0 for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if imports:
+        return imports[-1]
+    doc = docstring(tree)
+    return 0 if doc is None else doc.end_lineno or 0

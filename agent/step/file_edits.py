@@ -1,0 +1,367 @@
+"""Edits in a file format: the program chooses the file and shows it, the model answers with text, and the program makes
+a call of it that passes the gate like any other (docs/decisions/0038). The model neither chooses a tool nor escapes
+arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from ..gate.draft import read_file_state
+from ..protocol import CONSTRAINED, FILE_FORMATS, AnswerFile, AnswerRead, FileFormat, Message, ToolCall
+from ..workspace.errors import PathRefused, UnreadableFile
+from ..workspace.files.states import why_not_editable
+from ..workspace.ignore import Ignore
+from .checks.feedback import feedback, unconfirmed_feedback
+from .edit_formats.merging import same_program
+from .edit_formats.reading import Reading, ShownFile, is_complete, read_answer
+from .edit_formats.words import FILE_HEAD, first_failure, last_line, message
+
+if TYPE_CHECKING:
+    from ..facts.answers import Answer
+    from ..facts.facts import RunFacts
+    from ..journal.journal import Journal
+    from ..stops.guard import Guard
+    from ..workspace.paths import Workspace
+
+TOOLS = ("write_file",)
+"""Tools into which an answer can be turned."""
+NO_FILE = "there is no text file here that may be edited: create one, or use --edit-format tools"
+_BY_NAME = 2
+"""Rating of `_names` from which on a text mentions the file by name."""
+_MOST_PER_TOKEN = 6
+"""Characters per token at most: a file with one long line is cut."""
+_MOST_FILES = 5_000
+_MOST_TEXT = 100_000
+"""Characters of a guarded file that are searched for names of other files."""
+_REDS = 2
+"""Answers to one file that may fail before the next file is shown."""
+_WHOLE = 1_500
+"""Tokens of a file from which on only the changed part is asked for."""
+_NEW = 4_000
+"""Tokens of an answer with a new file."""
+_MORE_OUTPUT = 200
+"""Tokens of an answer besides twice the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpace:
+    """The part of the window that the shown file may use."""
+
+    tokens: Sequence[tuple[float | None, int]]
+    """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
+    count: Callable[[str], int]
+    """Counts the tokens of a text."""
+
+
+class FileEdits:
+    """The edits of one run in a file format."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        journal: Journal,
+        facts: RunFacts,
+        guard: Guard,
+        denial_of: Callable[[str, str], str | None],
+    ) -> None:
+        """`denial_of` returns the user's rule that denies a path to a tool, or None."""
+        self._workspace, self._journal, self._facts, self._guard = workspace, journal, facts, guard
+        self._denial_of = denial_of
+        self._shown = ShownFile("", "")
+        self._on_disk: str | None = None
+        """The shown file's text in the workspace when it was shown."""
+        self.format: FileFormat = CONSTRAINED
+        """The format in which the file was shown: that of the run, or the one that fits the file better."""
+        self.share: float | None = None
+        """Share of the window for the project's instructions next to the shown file; None: the usual share."""
+        self.most_tokens = 0
+        """Longest answer that is asked for."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the run uses a file format now."""
+        return self._facts.answers.format in FILE_FORMATS
+
+    @property
+    def asks_for_json(self) -> bool:
+        """Whether the server is asked to answer with JSON of the schema."""
+        return self.format == CONSTRAINED
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the next answer."""
+        restart = self._facts.answers.restart
+        return 0.0 if restart is None else restart.temperature
+
+    def show(self, space: FileSpace) -> str | None:
+        """Return the message of the next try, with the file; None: there is no file to edit."""
+        answers = self._facts.answers
+        form = cast(FileFormat, answers.format)
+        missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
+        if missing:
+            self._shown, self._on_disk = ShownFile(missing[0], "", is_new=True), None
+            self.format, self.most_tokens = form, _NEW
+            return self._message(f"There is no file `{missing[0]}` yet.")
+        self.share = None
+        for path in self._ranked():
+            text = self._base_text(path)
+            if text is None:
+                continue
+            excerpt, is_part = self._excerpt(path, text, space)
+            self._shown, self._on_disk = ShownFile(path, text, is_part=is_part), self._text(path)
+            tokens = space.count(text)
+            self.format = _fitting(form, self._shown, tokens)
+            self.most_tokens = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
+            return self._message(excerpt)
+        return None
+
+    def _message(self, excerpt: str) -> str:
+        answers = self._facts.answers
+        last = answers.present[-1] if answers.present else None
+        problem = last.problem if last is not None else ""
+        return message(self.format, self._shown, excerpt, self._failure(), self._tried(), problem)
+
+    def is_complete(self, said: str) -> bool:
+        """Return whether the answer so far is a candidate to which nothing more has to be added."""
+        return is_complete(self.format, said, self._shown)
+
+    def read(self, said: str) -> tuple[AnswerRead, list[ToolCall]]:
+        """Read an answer. Returns the event that says what it gives, and the calls that make the edit."""
+        answers, shown = self._facts.answers, self._shown
+        reading, base = read_answer(self.format, said, shown), answers.base
+        if reading.text is not None and self._text(shown.path) != self._on_disk:
+            reading = Reading(None, f"{shown.path} was changed by somebody else meanwhile.")
+        files = [] if reading.text is None else self._files(base, shown.path, reading.text)
+        digest = self._digest(files)
+        same = answers.same_program(digest) if files else 0
+        read = AnswerRead(
+            number=len(answers.all) + 1,
+            format=self.format,
+            base=0 if base is None else base.number,
+            path=shown.path,
+            problem=_repeated(same) if same else reading.problem,
+            same_as=same,
+            digest=digest,
+            files=[] if same else [self._kept(path, text) for path, text in files],
+            notes=reading.notes,
+        )
+        return read, [] if same else [_call(path, text) for path, text in files]
+
+    def _files(self, base: Answer | None, path: str, text: str) -> list[tuple[str, str]]:
+        """Return the files of a candidate: those of its base, and the shown one."""
+        others = [] if base is None else [(one.path, self._text_of(one)) for one in base.files if one.path != path]
+        return [*others, (path, text)]
+
+    def _digest(self, files: Sequence[tuple[str, str]]) -> str:
+        """Return a digest that is equal for the same program in the same workspace; empty: there is no candidate.
+
+        Programs are the same in a test run, if the checks are test runs; else if their texts are.
+        """
+        if not files:
+            return ""
+        counts = [check.ran is not None for check in self._facts.answers.start.values()]
+        is_test_run = bool(counts) and all(counts)
+        program = [
+            (path, same_program(text) if is_test_run and path.endswith((".py", ".pyi")) else text)
+            for path, text in sorted(files)
+        ]
+        return hashlib.sha256(msgspec.json.encode((self._facts.world, program))).hexdigest()[:32]
+
+    def _kept(self, path: str, text: str) -> AnswerFile:
+        now = self._text(path)
+        before = None if now is None else self._journal.keep(now.encode())
+        return AnswerFile(path=path, before=before, after=self._journal.keep(text.encode()))
+
+    def _text_of(self, file: AnswerFile) -> str:
+        return self._journal.blob(file.after).decode()
+
+    def _base_text(self, path: str) -> str | None:
+        """Return the text of a file in the base of the next answer."""
+        base, now = self._facts.answers.base, self._text(path)
+        found = next((one for one in base.files if one.path == path), None) if base is not None else None
+        return now if found is None or now is None else self._text_of(found)
+
+    def _failure(self) -> str:
+        """Return what the check says of the base."""
+        verdicts, base = self._facts.verdicts, self._facts.answers.base
+        if base is None and verdicts.is_unconfirmed and verdicts.confirmation is not None:
+            return unconfirmed_feedback(verdicts.confirmation)
+        checks = self._facts.answers.start if base is None else base.checks
+        failing = [check for check in map(checks.get, self._facts.spec.predicates.until) if check and not check.passed]
+        parts = [feedback(msgspec.structs.replace(check, output=first_failure(check.output))) for check in failing]
+        unmet = {j.name: j.detail for j in verdicts.predicates.values() if not j.passed} if base is None else base.unmet
+        return "\n\n".join([*parts, *(f"Not met yet: {name}: {detail}" for name, detail in unmet.items())])
+
+    def _tried(self) -> list[str]:
+        """Return what the answers to the present files led to, without that of the base."""
+        base = self._facts.answers.base
+        reds = [one for one in self._facts.answers.present if one.is_checked and one is not base]
+        return [
+            line
+            for one in reds
+            for check in one.checks.values()
+            if not check.passed and (line := last_line(check.output))
+        ]
+
+    def _is_missing(self, path: str) -> bool:
+        if self._denial_of("write_file", path):
+            return False
+        try:
+            state = read_file_state(self._workspace, path)
+        except (PathRefused, UnreadableFile):
+            return False
+        return not state.exists or not state.data
+
+    def _text(self, path: str) -> str | None:
+        """Return the text, or None if it is not editable text or a rule of the user denies it to the model."""
+        if self._denial_of("read_file", path):
+            return None
+        try:
+            state = read_file_state(self._workspace, path)
+            if not state.exists or not state.data or why_not_editable(state):
+                return None
+            return state.text().replace("\r\n", "\n").replace("\r", "\n")
+        except (PathRefused, UnreadableFile):
+            return None
+
+    def _ranked(self) -> list[str]:
+        """Return the editable files, most likely first: by the check's output, the task, and the tests.
+
+        Files that are named take turns: after two answers to one that did not pass the check, the next one follows.
+        """
+        outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
+        files = self._all_files()
+        test_texts = [
+            text[:_MOST_TEXT]
+            for path in files
+            if self._guard.matches(path) and _names(path, outputs)
+            if (text := self._text(path)) is not None
+        ]
+        known = self._facts.touched()
+        task, reds = self._facts.spec.task, self._reds()
+        scored: list[tuple[bool, int, int, bool, str]] = []
+        for path in files:
+            if self._guard.matches(path):
+                continue
+            if self._denial_of("read_file", path) or self._denial_of("write_file", path):
+                continue
+            in_task, in_output = _names(path, task), _names(path, outputs)
+            if in_task < _BY_NAME and self._workspace.caution(Path(path)) is not None:
+                continue  # such a file is edited only if the task names it
+            score = 8 * in_output + 6 * in_task
+            score += 2 * max((_names(path, text) for text in test_texts), default=0) + (path in known)
+            is_hidden = path.startswith(".") or "/." in path
+            is_named = max(in_task, in_output) >= _BY_NAME
+            turns = reds.get(path, 0) // _REDS if is_named else 0
+            scored.append((not is_named, turns, -score, is_hidden, path))
+        likely, others = [one for one in scored if one[2]], [one for one in scored if not one[2]]
+        return [path for *_, path in (*sorted(likely), *sorted(others))]
+
+    def _reds(self) -> dict[str, int]:
+        """Return for each file how many answers to it did not pass the check."""
+        found = dict[str, int]()
+        for answer in self._facts.answers.present:
+            if answer.is_checked:
+                found[answer.path] = found.get(answer.path, 0) + 1
+        return found
+
+    def _all_files(self) -> list[str]:
+        found: list[str] = []
+        for path, entry in Ignore(self._workspace.root, self._workspace.skipped).walk():
+            if entry.is_file(follow_symlinks=False):
+                found.append(path)
+                if len(found) == _MOST_FILES:
+                    break
+        return found
+
+    def _excerpt(self, path: str, text: str, space: FileSpace) -> tuple[str, bool]:
+        """Return the whole text, or as much as fits around the line that the check names; and whether it is a part."""
+        fence = "````" if "```" in text else "```"
+        head, closing = f"{FILE_HEAD}{path}`", fence if text.endswith("\n") else f"\n{fence}"
+        tokens = space.count(text)
+        for share, most in space.tokens:
+            if tokens <= most:
+                self.share = share
+                return f"{head}:\n{fence}\n{text}{closing}", False
+        self.share, most = space.tokens[-2]
+        lines = text.splitlines(keepends=True)
+        outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
+        named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", outputs)
+        middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
+        first, last = _around([space.count(line) for line in lines], middle, most)
+        shown = "".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN]
+        return f"{head}, lines {first + 1} to {last + 1} of {len(lines)}:\n{fence}\n{shown}\n{fence}", True
+
+
+def one_turn(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with neighbours of one side joined, because not every template accepts two in a row."""
+    out: list[Message] = []
+    for one in messages:
+        if out and out[-1].role == one.role == "user":
+            before = out.pop()
+            text, images = f"{before.text}\n\n{one.text}", [*before.images, *one.images]
+            out.append(Message(role="user", text=text, images=images))
+        else:
+            out.append(one)
+    return out
+
+
+def _fitting(form: FileFormat, shown: ShownFile, tokens: int) -> FileFormat:
+    """Return the format of the run, or the nearest one that fits the file."""
+    is_long = shown.is_part or tokens > _WHOLE
+    if form == "functions" and not shown.is_python:
+        return "blocks" if is_long else "whole"
+    if form == "whole" and is_long:
+        return "functions" if shown.is_python else "blocks"
+    return form
+
+
+def _repeated(number: int) -> str:
+    return f"It is the same program as that of answer {number}, which did not pass the check."
+
+
+def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
+    """Return the first and last line around the middle whose sizes add up to at most `most`."""
+    first = last = middle
+    size = sizes[middle]
+    while True:
+        below = last + 1 < len(sizes) and size + sizes[last + 1] <= most
+        if below:
+            last += 1
+            size += sizes[last]
+        above = first > 0 and size + sizes[first - 1] <= most
+        if above:
+            first -= 1
+            size += sizes[first]
+        if not below and not above:
+            return first, last
+
+
+def _names(path: str, text: str) -> int:
+    """Rate how clearly the text names the file: 3 by path, 2 by name or module, 1 by stem, 0 not at all."""
+    stem = path.rpartition(".")[0] or path
+    module = stem.removesuffix("/__init__").replace("/", ".")
+    name, last = path.rpartition("/")[2], stem.rpartition("/")[2]
+    if "/" in path and _occurs(path, text):
+        return 3
+    if _occurs(name, text) and name != "__init__.py":
+        return 2
+    if "/" in stem and (_occurs(module, text) or _occurs(stem, text)):
+        return 2
+    return 1 if len(last) > 2 and _occurs(last, text) else 0
+
+
+def _occurs(name: str, text: str) -> bool:
+    return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _call(path: str, text: str) -> ToolCall:
+    return ToolCall("", "write_file", msgspec.json.encode({"path": path, "content": text}).decode())

@@ -1,0 +1,41 @@
+"""Lines about the edit format, about what an answer in it gave, and about starting over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...protocol import NO_BASE, AnswerRead, EditFormatChosen, Restarted, Undone
+from .blocks import note
+
+if TYPE_CHECKING:
+    from ...protocol import Stamped
+    from ..state import ViewState
+
+Answered = EditFormatChosen | AnswerRead | Restarted
+ANSWERS = (EditFormatChosen, AnswerRead, Restarted)
+"""The events of this module."""
+
+
+def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
+    """Add the line of the event, if it has one."""
+    if words := answer_words(event):
+        note(state, stamped, words, detail="\n".join(event.notes) if isinstance(event, AnswerRead) else "")
+
+
+def answer_words(event: Answered) -> str:
+    """Return the line about an event; empty: there is nothing to say, because the change itself is shown."""
+    match event:
+        case EditFormatChosen(format=form, why=why):
+            return f"edit format: {form}; {why}"
+        case AnswerRead(problem=problem) if problem:
+            return f"answer {event.number} is not tried: {problem}"
+        case AnswerRead():
+            return ""
+        case Restarted():
+            begins = "the start" if event.base == NO_BASE else f"answer {event.base}"
+            return f"start over ({event.number}) from {begins}, temperature {event.temperature:g}: {event.why}"
+
+
+def is_taken_back(event: Undone) -> bool:
+    """Return whether the run itself took back an answer, which its restart says."""
+    return event.by == "restart" and not event.kept
