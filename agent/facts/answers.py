@@ -86,7 +86,7 @@ class Answers:
     format: EditFormat = BY_TOOLS
     all: list[Answer] = field(default_factory=list[Answer])
     since: int = 0
-    """Number of answers before the files changed in another way: they are not bases, and their programs count as new."""
+    """Number of answers before the files changed in another way: they are not bases, and their programs are new."""
     heard: int = 0
     """Number of answers before a person or another model gave the run a new chance."""
     over: int = 0
