@@ -94,6 +94,8 @@ def admit_call(
 
 def _longest(ctx: RunContext, edits: FileEdits | None) -> int | None:
     """Return the tokens of the longest answer, if the model or the edit format limits it."""
+    if not ctx.models.current.limits_output:
+        return ctx.models.current.max_output
     limits = [ctx.models.current.max_output, None if edits is None else edits.most_tokens]
     return min((limit for limit in limits if limit is not None), default=None)
 

@@ -132,6 +132,15 @@ def test_without_a_limit_of_the_answer_a_budget_admits_only_the_worst_case(home:
     assert len(bodies) == 2 + 4  # the first run had no answer, so nothing was remembered
 
 
+def test_an_edit_format_with_short_answers_does_not_lower_the_worst_case_without_a_limit(home: Home, project: Path):
+    refused = [without("max_tokens"), without("max_completion_tokens")]
+    with strict([constrained("return a - b", "return a + b")], *refused) as (base, bodies):
+        argv = ["run", "make the tests pass", "--headless", "--json", "--gate", "edits", "--until", CHECK]
+        argv += ["--edit-format", "constrained", "--model", "fake", "--api-base", base, "--context", "20000"]
+        ran = home.run(*argv, "--tokens", "15000", cwd=project)
+    assert (ran.outcome["reason"], len(bodies)) == ("budget", 2), ran.story()
+
+
 def test_a_parameter_in_the_users_config_ends_the_call_with_the_way_to_remove_it(home: Home, project: Path):
     home.config_file.parent.mkdir(parents=True, exist_ok=True)
     home.config_file.write_text("[model]\nparams = { top_k = 7 }\n")
