@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .model.candidates import Candidate, candidates
     from .model.demo.project_copy import copy_project
     from .model.discovery import KeyMissing, ModelLine, Survey, discover
+    from .model.lanes.connections import borrowed_pool
     from .model.litellm_use.credentials import refuse_missing_key
     from .model.naming import find_model
     from .protocol import *
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from .run.setup.small_window import check_context
     from .run.setup.surroundings.variables import variables_left_out
     from .run.setup.validate_spec import validate_spec
+    from .step.model_trial import FormatResult, ModelTrial, Trial, open_trial
     from .system.extras import missing_extra
     from .telemetry.export import otlp_lines
     from .telemetry.target import target_of as otel_target

@@ -95,6 +95,16 @@ class RemoteModel:
         return self._at.local
 
     @property
+    def server(self) -> str:
+        """The server's address; the provider's name for its own address."""
+        return self._at.api_base or self._at.provider
+
+    @property
+    def wire_name(self) -> str:
+        """The model's name without the provider."""
+        return self._at.model
+
+    @property
     def window(self) -> int:
         """Size of the context window: tokens of prompt and answer together."""
         return self.facts.window

@@ -38,8 +38,23 @@ def config(what: str | None, as_json: bool, **flags: object) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--api-base", metavar="URL", help="Also check this server.")
 @click.option("--all", "all_", is_flag=True, help="Also list providers that need a key, with its variable.")
-def models(as_json: bool, all_: bool, **flags: object) -> None:
-    """List the models that can be reached: keys that are set, local servers that answer."""
+@click.option(
+    "--try", "name", metavar="NAME", help="Try this model for two minutes: edit formats, speed, prompt cache."
+)
+@click.option("--yes", is_flag=True, help="With --try: call a model that is not free.")
+def models(as_json: bool, all_: bool, name: str | None, yes: bool, **flags: object) -> None:
+    """List the models that can be reached: keys that are set, local servers that answer.
+
+    With --try NAME: ask the model for three tiny changes in each edit format, and measure how fast its server reads and
+    writes. The recommended format and the speeds are remembered for this model on this server. Nothing is executed or
+    written to a file of yours. Exit code 1: no format led to a right answer.
+    """
+    if name is not None:
+        from ..trying import try_out
+
+        guarded(lambda: try_out({**flags, "model": name}, as_json=as_json, yes=yes))
+    if yes:
+        raise click.UsageError("--yes belongs to --try NAME")
     from ..lists import print_models
 
     guarded(lambda: print_models(flags, as_json=as_json, whole=all_))

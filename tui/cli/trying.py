@@ -1,0 +1,127 @@
+"""Try out a model with `rundry models --try NAME`, and print what was found. Does not import textual."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rundry.agent import (
+    FormatResult,
+    ModelTrial,
+    Trial,
+    UserError,
+    borrowed_pool,
+    load_settings,
+    money,
+    open_trial,
+)
+
+from ..border.json_out import print_json
+from ..text import one_line
+
+
+def try_out(flags: Mapping[str, object], *, as_json: bool, yes: bool) -> int:
+    """Try out the model of the flags. Return 0, or 1 if no edit format led to a right answer. Raises RundryError."""
+    spec = load_settings(flags, cwd=Path("/"), env=os.environ, trust=False).model()
+    assert spec is not None  # the flags name it
+
+    async def work() -> Trial:
+        async with borrowed_pool():
+            trial = await open_trial(spec, os.environ)
+            _refuse_unasked_cost(trial, yes=yes)
+            await _run(trial, shows=sys.stderr.isatty() and not as_json)
+            trial.remember()
+            return trial.result
+
+    result = asyncio.run(work())
+    if as_json:
+        print_json(result)
+    else:
+        for line in trial_lines(result):
+            print(line)
+    return 0 if result.recommended else 1
+
+
+def _refuse_unasked_cost(trial: ModelTrial, *, yes: bool) -> None:
+    """Raise UserError for a model that costs money, or may, if the user has not agreed."""
+    if trial.is_free or yes:
+        return
+    worst = trial.worst_usd()
+    if worst is None:
+        raise UserError(f"the price of {trial.result.model} is unknown: add --yes to try it, whatever it costs")
+    raise UserError(f"trying {trial.result.model} can cost up to {money(worst)} USD: add --yes to try it")
+
+
+async def _run(trial: ModelTrial, *, shows: bool) -> None:
+    """Run the trial; `shows`: one line on stderr says what is tried now, and is gone at the end."""
+    began = time.monotonic()
+    try:
+        async for now in trial.run():
+            if shows:
+                print(f"\r\x1b[Ktrying {now} ({time.monotonic() - began:.0f} s)", end="", file=sys.stderr, flush=True)
+    finally:
+        if shows:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def trial_lines(result: Trial) -> Iterator[str]:
+    """Yield the lines of the result; each is at most 60 columns wide, except for names and problems."""
+    served = result.served
+    kind = f"{served.kind} at " if served is not None and served.kind and served.kind != "openai-compatible" else ""
+    yield one_line(f"{result.model}  ({kind}{result.server})")
+    yield ""
+    yield f"{'edit format':<13}{'tasks':<8}"
+    for found in result.formats:
+        yield f"{found.format:<13}{_score(found):<8}{one_line(_problem(found))}".rstrip()
+    yield ""
+    for name, value in _facts(result):
+        yield f"{name:<13}{value}"
+    yield ""
+    yield from _advice(result)
+
+
+def _score(found: FormatResult) -> str:
+    return f"{found.right} of {found.tried}" if found.tried else "-"
+
+
+def _problem(found: FormatResult) -> str:
+    if not found.tried:
+        return "not tried: the time was over"
+    return "" if found.right == found.tried else found.problem
+
+
+def _facts(result: Trial) -> Iterator[tuple[str, str]]:
+    served = result.served
+    if served is not None and served.parameters:
+        yield "weights", _weights(served.parameters)
+    if served is not None and served.template_knows_tools is not None:
+        yield "chat template", "knows tools" if served.template_knows_tools else "does not know tools"
+    yield "window", f"{result.window:,} tokens" if result.window else "unknown: name it with --context"
+    yield "reads", _speed(result.read_speed)
+    yield "writes", _speed(result.write_speed)
+    cached = f"{result.cached:.0%} of a prompt that was extended" if result.cached is not None else "not reported"
+    yield "prompt cache", cached
+    usd = f", {money(result.usd)} USD" if result.usd else ""
+    yield "used", f"{result.seconds:.0f} s, {result.tokens.total:,} tokens{usd}"
+
+
+def _weights(count: int) -> str:
+    return f"{count / 1e9:.1f} billion" if count >= 1e9 else f"{count / 1e6:.0f} million"
+
+
+def _speed(speed: float | None) -> str:
+    if speed is None:
+        return "not measured"
+    return f"{speed:,.0f} tokens a second" if speed >= 10 else f"{speed:.1f} tokens a second"
+
+
+def _advice(result: Trial) -> Iterator[str]:
+    if result.recommended is None:
+        yield "No edit format led to a right answer: try a larger model."
+        return
+    yield f"Recommended: --edit-format {result.recommended}"
+    yield "The next run with this model on this server uses it."
