@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -33,28 +34,29 @@ from ..protocol import (
     UserError,
     bill,
 )
+from ..tools.brief import brief
 from ..tools.tool_table import tool_specs
 from .edit_formats.choice import FIRST, SMALL
 from .edit_formats.merging import same_program
-from .edit_formats.reading import ShownFile, read_answer
+from .edit_formats.reading import ShownFile, is_complete, read_answer
 from .edit_formats.words import SCHEMA, message
 
 if TYPE_CHECKING:
     from ..model.remote import RemoteModel
-    from ..protocol import FaultKind, FileFormat, ModelSpec
+    from ..protocol import FaultKind, FileFormat, ModelSpec, Part
 
 TriedFormat = Literal["tools", "functions", "whole", "blocks", "constrained"]
 FORMATS: tuple[TriedFormat, ...] = ("tools", "functions", "whole", "blocks", "constrained")
 SECONDS = 120.0
 """Time for all calls of a trial."""
-_CALL_SECONDS = 30.0
-"""Time for one call. The first one has all: a server may have to load the model."""
+_CALL_SECONDS = 60.0
+"""Time for one answer in a format."""
 _GIVEN_UP = 2
 """Tasks without a usable answer after which a format is not tried again."""
-_TOOLS = ("read_file", "edit_file", "write_file", "finish")
+_TOOLS = [brief(spec) for spec in tool_specs(("read_file", "edit_file", "write_file"))]
 _EDITS = frozenset({"edit_file", "write_file"})
 _READY = "Reply with the one word: ready"
-_LONG_PROMPT = 900
+_LONG_PROMPT = 300
 """Tokens of the prompt by which the speed of reading is measured, if the window has room for it."""
 _LEAST_TOKENS = 24
 """Tokens of an answer from which the speed of writing can be told."""
@@ -137,7 +139,7 @@ class FormatResult(msgspec.Struct, kw_only=True):
     right: int = 0
     """Answers after which the file was as the task asked."""
     problem: str = ""
-    """Why the newest answer that was not right could not be used, in words."""
+    """Why the newest answer was not right, in words."""
 
 
 class Trial(msgspec.Struct, kw_only=True):
@@ -159,7 +161,7 @@ class Trial(msgspec.Struct, kw_only=True):
     recommended: TriedFormat | None = None
     """None: no format led to a right answer."""
     is_complete: bool = False
-    """Whether all tasks were asked, or their formats given up, within the time."""
+    """Whether each format was tried within the time."""
     seconds: float = 0.0
     tokens: Tokens = Tokens()
     usd: float | None = None
@@ -175,6 +177,20 @@ class _Answer(msgspec.Struct, kw_only=True):
     """The first piece of text."""
     ended: float = 0.0
     fault: str = ""
+    is_late: bool = False
+    """The time of the call was over before its end."""
+
+    def add(self, part: Part) -> None:
+        """Add a part of the stream."""
+        match part:
+            case TextPart(text):
+                self.text += text
+            case CallPart(call):
+                self.calls.append(call)
+            case UsagePart(tokens):
+                self.tokens = tokens
+            case _:
+                pass
 
 
 class ModelTrial:
@@ -217,8 +233,9 @@ class ModelTrial:
         self._began = time.monotonic()
         yield "reading speed and prompt cache"
         await self._measure_reading()
+        order = _order(self._model.served)
         for number, task in enumerate(_TASKS, 1):
-            for found in self.result.formats:
+            for found in sorted(self.result.formats, key=lambda each: order.index(each.format)):
                 if found.tried >= _GIVEN_UP and not found.usable:
                     continue
                 if self._left() <= 0:
@@ -226,7 +243,7 @@ class ModelTrial:
                 yield f"{found.format}, task {number} of {len(_TASKS)}"
                 await self._try(found, task)
         result = self.result
-        result.is_complete = self._left() > 0
+        result.is_complete = all(found.tried for found in result.formats)
         result.seconds = time.monotonic() - self._began
         result.usd = bill(self._model.price, result.tokens)
         if self._writing > 0:
@@ -234,10 +251,10 @@ class ModelTrial:
         result.recommended = recommend(result.formats, self._model.served)
 
     def remember(self) -> None:
-        """Keep the recommendation and the speeds for later runs with this model on this server."""
+        """Keep the speeds, and the recommendation of a complete trial, for later runs with this model here."""
         found = self.result
         changes = {
-            "edit_format": found.recommended,
+            "edit_format": found.recommended if found.is_complete else None,
             "read_speed": found.read_speed,
             "write_speed": found.write_speed,
         }
@@ -269,7 +286,12 @@ class ModelTrial:
         return Request(messages=messages, max_tokens=16, temperature=self._temperature)
 
     async def _try(self, found: FormatResult, task: _Task) -> None:
-        answer = await self._ask(self._request(found.format, task), min(_CALL_SECONDS, self._left()))
+        answer = await self._ask(
+            self._request(found.format, task), min(_CALL_SECONDS, self._left()), found.format, task
+        )
+        if answer.is_late:
+            found.problem = found.problem or "too slow: no answer in time"
+            return
         found.tried += 1
         if answer.fault:
             found.problem = answer.fault
@@ -290,7 +312,7 @@ class ModelTrial:
                     Message(role="system", text=_SYSTEM_TOOLS),
                     Message(role="user", text=f"{task.ask}\n\n{excerpt}"),
                 ],
-                tools=tool_specs(_TOOLS),
+                tools=_TOOLS,
                 max_tokens=limit,
                 temperature=self._temperature,
             )
@@ -307,11 +329,13 @@ class ModelTrial:
         served = self._model.served
         return 0.0 if served is not None and served.self_hosted else None
 
-    async def _ask(self, request: Request, seconds: float) -> _Answer:
+    async def _ask(
+        self, request: Request, seconds: float, form: TriedFormat = BY_TOOLS, task: _Task | None = None
+    ) -> _Answer:
         """Return the answer; a broken connection gets one more try. Raises UserError if no call can succeed."""
-        answer = await self._ask_once(request, seconds)
+        answer = await self._ask_once(request, seconds, form, task)
         if answer is None:
-            answer = await self._ask_once(request, min(seconds, max(1.0, self._left())))
+            answer = await self._ask_once(request, min(seconds, self._left()), form, task)
         answer = answer or _Answer(fault="the connection broke")
         self.result.tokens += answer.tokens
         more = answer.tokens.out - 1
@@ -319,48 +343,54 @@ class ModelTrial:
             self._written, self._writing = self._written + more, self._writing + answer.ended - answer.begun
         return answer
 
-    async def _ask_once(self, request: Request, seconds: float) -> _Answer | None:
-        """Return the answer; None: nothing arrived, and the server may answer another time."""
+    async def _ask_once(
+        self, request: Request, seconds: float, form: TriedFormat, task: _Task | None
+    ) -> _Answer | None:
+        """Return the answer, up to the end of its code; None: nothing arrived, and another try may succeed."""
         answer, began = _Answer(calls=[]), time.monotonic()
+        request = msgspec.structs.replace(request, seconds=max(1.0, seconds))
         try:
-            async for part in self._model.stream(msgspec.structs.replace(request, seconds=max(1.0, seconds))):
-                if answer.begun is None and not isinstance(part, (PromptReadPart, UsagePart)):
-                    answer.begun = time.monotonic() - began
-                match part:
-                    case TextPart(text):
-                        answer.text += text
-                    case CallPart(call):
-                        answer.calls.append(call)
-                    case UsagePart(tokens):
-                        answer.tokens = tokens
-                    case _:
-                        pass
+            async with aclosing(self._model.stream(request)) as parts:
+                async for part in parts:
+                    if answer.begun is None and not isinstance(part, (PromptReadPart, UsagePart)):
+                        answer.begun = time.monotonic() - began
+                    answer.add(part)
+                    if task is not None and form != BY_TOOLS and is_complete(form, answer.text, task.shown):
+                        break
         except ModelFault as fault:
             if fault.kind in _ENDS_TRIAL:
                 raise UserError(fault.text) from fault
             if fault.retryable and answer.begun is None and fault.kind != "timeout":
                 return None
-            answer.fault = f"no answer in {seconds:.0f} s" if fault.kind == "deadline" else fault.text
-            if fault.usage is not None:
-                answer.tokens = fault.usage.tokens
+            answer.fault, answer.is_late = fault.text, fault.kind == "deadline"
+            answer.tokens = fault.usage.tokens if fault.usage is not None else answer.tokens
         answer.ended = time.monotonic() - began
-        if not answer.tokens.out:
-            answer.tokens += Tokens(0, self._model.count_text(answer.text))
+        if not answer.tokens.total:
+            prompt = self._model.count(request.messages, request.tools)
+            answer.tokens = Tokens(prompt, self._model.count_text(answer.text))
         return answer
 
 
-def recommend(formats: Sequence[FormatResult], served: ServedFacts | None) -> TriedFormat | None:
-    """Return the format with the most right answers; None: no answer was right.
+def _order(served: ServedFacts | None) -> list[TriedFormat]:
+    """Return the formats as they come into question for the model, the first one that does first.
 
-    Of equals, the first one counts: tools for a large model; for a small one, or one whose template does not know
-    tools, a file format, because a tiny task with few tools is easier than a run (docs/decisions/0038).
+    That is tools for a large model; for a small one, or one whose template does not know tools, a file format, because
+    a tiny task with few tools is easier than a run (docs/decisions/0038).
     """
     is_small = served is not None and (
         served.template_knows_tools is False or (served.parameters is not None and served.parameters < SMALL)
     )
     files: list[TriedFormat] = ["functions", "whole", "blocks", "constrained"]
     files.sort(key=lambda each: each != FIRST)
-    order: list[TriedFormat] = [*files, "tools"] if is_small else ["tools", *files]
+    return [*files, "tools"] if is_small else ["tools", *files]
+
+
+def recommend(formats: Sequence[FormatResult], served: ServedFacts | None) -> TriedFormat | None:
+    """Return the format with the most right answers, of equals the first one that comes into question.
+
+    None: no answer was right.
+    """
+    order = _order(served)
     best = max(formats, key=lambda each: (each.right, each.usable, -order.index(each.format)))
     return best.format if best.right else None
 
@@ -387,5 +417,6 @@ def _read_calls(answer: _Answer, task: _Task) -> tuple[str | None, str]:
 
 
 def _in_words(problem: str) -> str:
-    """Return a problem as the end of a line: without the full stop, and without its advice to the model."""
-    return problem.partition(":")[0].removesuffix(".")
+    """Return a problem as a part of a line, without its advice to the model."""
+    short = problem.partition(":")[0].removesuffix(".")
+    return short[:1].lower() + short[1:]

@@ -74,12 +74,12 @@ def trial_lines(result: Trial) -> Iterator[str]:
     kind = f"{served.kind} at " if served is not None and served.kind and served.kind != "openai-compatible" else ""
     yield one_line(f"{result.model}  ({kind}{result.server})")
     yield ""
-    yield f"{'edit format':<13}{'tasks':<8}"
+    yield f"{'edit format':<15}{'tasks':<8}"
     for found in result.formats:
-        yield f"{found.format:<13}{_score(found):<8}{one_line(_problem(found))}".rstrip()
+        yield f"{found.format:<15}{_score(found):<8}{one_line(_problem(found))}".rstrip()
     yield ""
     for name, value in _facts(result):
-        yield f"{name:<13}{value}"
+        yield f"{name:<15}{value}"
     yield ""
     yield from _advice(result)
 
@@ -90,7 +90,7 @@ def _score(found: FormatResult) -> str:
 
 def _problem(found: FormatResult) -> str:
     if not found.tried:
-        return "not tried: the time was over"
+        return found.problem or "not tried: the time was over"
     return "" if found.right == found.tried else found.problem
 
 
@@ -121,7 +121,13 @@ def _speed(speed: float | None) -> str:
 
 def _advice(result: Trial) -> Iterator[str]:
     if result.recommended is None:
-        yield "No edit format led to a right answer: try a larger model."
+        if result.is_complete:
+            yield "No edit format led to a right answer: try a larger model."
+        else:
+            yield "The server was too slow for a trial: try again when it is idle."
         return
     yield f"Recommended: --edit-format {result.recommended}"
-    yield "The next run with this model on this server uses it."
+    if result.is_complete:
+        yield "The next run with this model on this server uses it."
+    else:
+        yield "Not remembered: the time was over before each format was tried."
