@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +24,10 @@ from rundry.agent import (
 
 from ..border.json_out import print_json
 from ..text import one_line
+
+_FIRST, _SECOND = 15, 8
+"""Widths of the first columns."""
+_NARROWEST = 40
 
 
 def try_out(flags: Mapping[str, object], *, as_json: bool, yes: bool) -> int:
@@ -41,7 +47,7 @@ def try_out(flags: Mapping[str, object], *, as_json: bool, yes: bool) -> int:
     if as_json:
         print_json(result)
     else:
-        for line in trial_lines(result):
+        for line in trial_lines(result, shutil.get_terminal_size().columns):
             print(line)
     return 0 if result.recommended else 1
 
@@ -68,18 +74,21 @@ async def _run(trial: ModelTrial, *, shows: bool) -> None:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def trial_lines(result: Trial) -> Iterator[str]:
-    """Yield the lines of the result; each is at most 60 columns wide, except for names and problems."""
+def trial_lines(result: Trial, columns: int) -> Iterator[str]:
+    """Yield the lines of the result. The problem of a format is wrapped to the width."""
     served = result.served
     kind = f"{served.kind} at " if served is not None and served.kind and served.kind != "openai-compatible" else ""
     yield one_line(f"{result.model}  ({kind}{result.server})")
     yield ""
-    yield f"{'edit format':<15}{'tasks':<8}"
+    yield f"{'edit format':<{_FIRST}}tasks"
     for found in result.formats:
-        yield f"{found.format:<15}{_score(found):<8}{one_line(_problem(found))}".rstrip()
+        head = f"{found.format:<{_FIRST}}{_score(found):<{_SECOND}}"
+        later = " " * (_FIRST + _SECOND)
+        text = head + one_line(_problem(found))
+        yield from textwrap.wrap(text, max(columns, _NARROWEST), subsequent_indent=later) or [head.rstrip()]
     yield ""
     for name, value in _facts(result):
-        yield f"{name:<15}{value}"
+        yield f"{name:<{_FIRST}}{value}"
     yield ""
     yield from _advice(result)
 

@@ -76,7 +76,7 @@ def server(*forms: str, **more: object) -> ScriptedServer:
 
 
 def tried(home: Home, base: str, *more: str, env: dict[str, str] | None = None):
-    return home.run("models", "--try", "fake", "--api-base", base, *more, env=env)
+    return home.run("models", "--try", "fake", "--api-base", base, *more, cwd=home.root, env=env)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_format_that_the_model_can_write_is_recommended_and_remembered(home:
 
 
 def remembered(home: Home) -> str:
-    files = list(home.folder.rglob("learned.json"))
+    files = list(home.root.rglob("learned.json"))
     return "".join(file.read_text() for file in files)
 
 
@@ -122,7 +122,7 @@ def test_each_call_is_bounded_and_no_answer_is_executed_or_written(home: Home, p
 
 def test_the_table_fits_sixty_columns_and_ends_with_one_recommendation(home: Home):
     with server("functions", "whole") as scripted:
-        ran = tried(home, scripted.base_url)
+        ran = tried(home, scripted.base_url, env={"COLUMNS": "60"})
     lines = ran.stdout.splitlines()
     assert all(len(line) <= 60 for line in lines), ran
     assert [line for line in lines if line.startswith("functions")] == ["functions      3 of 3"]
@@ -183,10 +183,10 @@ def test_a_refused_key_ends_the_trial_in_one_line(home: Home):
 
 
 def test_the_scripted_model_has_nothing_to_try(home: Home):
-    ran = home.run("models", "--try", "demo")
+    ran = home.run("models", "--try", "demo/fix", cwd=home.root)
     assert ran.exit_code == 2, ran
     assert "nothing to try" in ran.stderr
 
 
 def test_yes_without_a_trial_is_refused(home: Home):
-    assert home.run("models", "--yes").exit_code == 2
+    assert home.run("models", "--yes", cwd=home.root).exit_code == 2
