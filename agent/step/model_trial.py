@@ -55,6 +55,8 @@ _GIVEN_UP = 2
 """Tasks without a usable answer after which a format is not tried again."""
 _TOOLS = [brief(spec) for spec in tool_specs(("read_file", "edit_file", "write_file"))]
 _EDITS = frozenset({"edit_file", "write_file"})
+_MOST_AGAIN = 4
+"""How often a request is repeated."""
 _READY = "Reply with the one word: ready"
 _LONG_PROMPT = 300
 """Tokens of the prompt by which the speed of reading is measured, if the window has room for it."""
@@ -332,11 +334,15 @@ class ModelTrial:
     async def _ask(
         self, request: Request, seconds: float, form: TriedFormat = BY_TOOLS, task: _Task | None = None
     ) -> _Answer:
-        """Return the answer; a broken connection gets one more try. Raises UserError if no call can succeed."""
-        answer = await self._ask_once(request, seconds, form, task)
-        if answer is None:
+        """Return the answer. A request is repeated after a broken connection, and without a field that was refused.
+
+        Raises UserError if no call can succeed.
+        """
+        answer, repeated = await self._ask_once(request, seconds, form, task), 0
+        while answer is None and repeated < _MOST_AGAIN and self._left() > 0:
+            repeated += 1
             answer = await self._ask_once(request, min(seconds, self._left()), form, task)
-        answer = answer or _Answer(fault="the connection broke")
+        answer = answer or _Answer(fault="the server answers no request")
         self.result.tokens += answer.tokens
         more = answer.tokens.out - 1
         if answer.begun is not None and answer.text and not answer.calls and more >= _LEAST_TOKENS:
@@ -360,7 +366,7 @@ class ModelTrial:
         except ModelFault as fault:
             if fault.kind in _ENDS_TRIAL:
                 raise UserError(fault.text) from fault
-            if fault.retryable and answer.begun is None and fault.kind != "timeout":
+            if answer.begun is None and (fault.try_again or (fault.retryable and fault.kind != "timeout")):
                 return None
             answer.fault, answer.is_late = fault.text, fault.kind == "deadline"
             answer.tokens = fault.usage.tokens if fault.usage is not None else answer.tokens
