@@ -1,16 +1,17 @@
-"""Choose the edit format for a model, from what its server says."""
+"""Choose the edit format for a model, from what is remembered of it and what its server says."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import AUTO_FORMAT, BY_TOOLS, EditFormat, FileFormat
+from ...protocol import AUTO_FORMAT, BY_TOOLS, FILE_FORMATS, EditFormat, FileFormat
 
 if TYPE_CHECKING:
     from ...protocol import Model, RunSpec
 
 FIRST: FileFormat = "functions"
 """The file format that repaired most (docs/decisions/0038)."""
+FORMATS: tuple[EditFormat, ...] = (BY_TOOLS, *FILE_FORMATS)
 SMALL = 9_000_000_000
 """Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
 
@@ -20,6 +21,9 @@ def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     if spec.edit_format != AUTO_FORMAT:
         return spec.edit_format, ""
     served = model.served
+    remembered = next((each for each in FORMATS if served is not None and served.edit_format == each), None)
+    if remembered is not None:
+        return remembered, f"it worked best with {model.name} on this server"
     if served is None or not served.self_hosted:
         return BY_TOOLS, "the model is not self-hosted"
     if served.template_knows_tools is False:
