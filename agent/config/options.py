@@ -233,7 +233,7 @@ OPTIONS: dict[str, Option] = {
     "schema": Option("schema", _text, from_env=False),
     "require": Option("require", _many(_command_text), [], from_env=False),
     "any": Option("any", _yes_or_no, False, from_env=False),
-    "verify": Option("verify", _choice(Verify), Verify.EVERY_STEP),
+    "verify": Option("verify", _choice(Verify), Verify.ON_CHANGE),
     "check_timeout": Option("check_timeout", _SECONDS, 300.0),
     "command_timeout": Option("command_timeout", _amount(parse_duration, least=1, most=3_600, needed=True), 120.0),
     "window": Option("window", _amount(parse_number, whole=True, least=2, most=1_000, needed=True), 4),

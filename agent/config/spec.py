@@ -214,7 +214,7 @@ def _predicates(settings: Settings) -> Predicates:
         schema=settings.get("schema", str),
         require=settings.texts("require"),
         any=bool(settings["any"].value),
-        verify=settings.get("verify", Verify) or Verify.EVERY_STEP,
+        verify=settings.get("verify", Verify) or Verify.ON_CHANGE,
         guard=settings.texts("guard"),
         timeout=settings.need("check_timeout", float),
     )

@@ -134,6 +134,7 @@ class Predicates(msgspec.Struct, frozen=True, kw_only=True):
     any: bool = False
     """True: one predicate is enough."""
     verify: Verify = Verify.EVERY_STEP
+    """When the check runs. Specs of older journals without this field ran it after every step."""
     guard: list[str] = []
     """Globs of files to guard in addition to the defaults; `none` alone turns the guard off."""
     timeout: float = 300.0

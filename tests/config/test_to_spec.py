@@ -98,7 +98,7 @@ def test_unsandboxed_commands_pass_only_where_the_command_line_said_auto(folder:
 def test_what_nobody_set_is_left_to_the_one_who_decides(folder: Path) -> None:
     spec = spec_of(folder)
     assert (spec.gate.mode, spec.gate.on_ask, spec.on_stall) == (GateMode.ASK, None, None)
-    assert spec.predicates.verify is Verify.EVERY_STEP
+    assert spec.predicates.verify is Verify.ON_CHANGE
     assert spec.attended and not spec_of(folder, headless=True).attended
 
 

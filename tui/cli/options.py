@@ -55,7 +55,7 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "guard": _option(
         "--guard", multiple=True, metavar="GLOB", help="Ask before these change; `none` switches the guard off."
     ),
-    "verify": _option("--verify", metavar="WHEN", help="Check on every-step (default), on-change or on-claim."),
+    "verify": _option("--verify", metavar="WHEN", help="Check on every-step, on-change (default) or on-claim."),
     "confirm": _option(
         "--confirm", is_flag=True, default=None, help="Once green, the check must also pass in a clean checkout."
     ),

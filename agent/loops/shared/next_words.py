@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ...step.checks.feedback import feedback, unconfirmed_feedback
+from ...protocol import Verify
+from ...step.checks.feedback import feedback, unchanged_feedback, unconfirmed_feedback
 from ...stops.stall.hint import stall_hint
 from .state import failing_checks, is_silent
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
-    from ...protocol import PromptKind
+    from ...protocol import CheckFinished, PromptKind
 
 _NUDGE = (
     "You stopped without calling a tool, so nothing was done. If the work is finished, call `finish` with citations; "
@@ -31,6 +32,8 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
         parts += _checks(
             feedback(check, facts.verdicts.sent_outputs.get(check.command)) for check in failing_checks(facts)
         )
+    elif claimed or is_silent(facts):
+        parts += _checks(unchanged_feedback(check) for check in _not_run_again(facts))
     failed = facts.verdicts.confirmation
     if facts.verdicts.is_unconfirmed and failed and facts.verdicts.confirmation_seq > facts.verdicts.prompted_seq:
         parts.append(("check", unconfirmed_feedback(failed)))
@@ -49,6 +52,10 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     if not parts:
         return "task", None
     return parts[-1][0], "\n\n".join(text for _, text in parts)
+
+
+def _not_run_again(facts: RunFacts) -> list[CheckFinished]:
+    return failing_checks(facts) if facts.spec.predicates.verify is Verify.ON_CHANGE else []
 
 
 def _checks(texts: Iterable[str]) -> list[tuple[PromptKind, str]]:

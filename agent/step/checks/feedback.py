@@ -35,6 +35,11 @@ def feedback(check: CheckFinished, last_output: str | None = None) -> str:
     return f"{head}\n{check.output.strip() or '(no output)'}"
 
 
+def unchanged_feedback(check: CheckFinished) -> str:
+    """Return the text for the model if it claims to be done and the check was not run again."""
+    return f"The check `{check.command}` was not run again, because nothing changed since it failed."
+
+
 def unconfirmed_feedback(failed: ConfirmationFinished) -> str:
     """Return the text for the model if the checks pass in the workspace but not in a clean checkout."""
     head = f"The goal is not met: it holds in the workspace, but `{failed.command}` fails in a clean checkout"

@@ -47,8 +47,12 @@ async def verify(
         return
     is_due = baseline or await _is_due(ctx.facts, ctx.workspace, ctx.files, claim=claim)
     if is_due:
-        for command in wanted.until:
+        unchanged = claim and not baseline and await _is_unchanged(ctx)
+        left = [command for command in wanted.until if not (unchanged and _stays_red(ctx, command))]
+        for command in left:
             await _check(ctx, command, record, baseline=baseline, compared=compared)
+        if left == wanted.until:
+            ctx.files.note_checked()
     for path in wanted.until_py:
         if is_due or (wanted.verify is not Verify.ON_CLAIM and _is_stale(ctx.facts, f"until-py {path}")):
             await _judge_python(ctx, path, record)
@@ -70,7 +74,10 @@ def _is_stale(facts: RunFacts, name: str) -> bool:
 
 
 async def _is_due(facts: RunFacts, workspace: Workspace, files: ChangeTracker, *, claim: bool) -> bool:
-    """Return whether checks are due: always at a claim, and if the last result of a check does not count."""
+    """Return whether checks are due: at a claim, and if the last result of a check does not count.
+
+    At a claim a red verdict may still be used again, see `_stays_red`.
+    """
     wanted = facts.spec.predicates
     checks = facts.verdicts.checks
     if claim or any(command not in checks or checks[command].uncounted for command in wanted.until):
@@ -84,6 +91,22 @@ async def _is_due(facts: RunFacts, workspace: Workspace, files: ChangeTracker, *
             return files.unverified and await _mark_of_files(workspace) != (files.verified_mark or "")
         case Verify.ON_CLAIM:
             return False
+
+
+async def _is_unchanged(ctx: RunContext) -> bool:
+    """Return whether nothing happened since the checks ran that could change their verdicts."""
+    files = ctx.files
+    if ctx.facts.spec.predicates.verify is not Verify.ON_CHANGE or files.acted or ctx.background.names():
+        return False
+    return files.verified_mark is not None and await _mark_of_files(ctx.workspace) == files.verified_mark
+
+
+def _stays_red(ctx: RunContext, command: str) -> bool:
+    """Return whether the newest verdict of a check is plainly red, and no files ever had two verdicts of it."""
+    check = ctx.facts.verdicts.checks.get(command)
+    if check is None or check.passed or check.timed_out or check.error is not None:
+        return False
+    return check.uncounted is None and check.suspect is None and ctx.files.is_steady(command)
 
 
 async def _mark_of_files(workspace: Workspace) -> str | None:
@@ -108,7 +131,10 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
             return await ctx.activity.interruptible(checking)
 
     result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
-    record(check_finished(ctx, result, uncounted, baseline=baseline, compared=compared))
+    finished = check_finished(ctx, result, uncounted, baseline=baseline, compared=compared)
+    if not finished.timed_out:
+        ctx.files.note_verdict(command, ctx.facts.world, passed=finished.passed)
+    record(finished)
 
 
 def check_finished(

@@ -17,12 +17,20 @@ class ChangeTracker:
         self._unverified = False
         self._verified_world: str | None = None
         self._verified_mark: str | None = None
+        self._acted = True
+        self._verdicts: dict[tuple[str, str], bool] = {}
+        """Check and fingerprint of the files to the verdict."""
+        self._unsteady: set[str] = set()
         self.person_made: dict[str, str | None] = {}
         """Path to blob: content that the user's own commands wrote since the model's newest command began."""
 
     def mark_changed(self) -> None:
         """Note that the files may have changed since the last snapshot."""
-        self._changed = True
+        self._changed = self._acted = True
+
+    def mark_acted(self) -> None:
+        """Note that something ran that may have changed what a check sees, even if no file changed."""
+        self._acted = True
 
     def take_changed(self) -> bool:
         """Return whether the files may have changed since the last snapshot, and note that a new one is taken now."""
@@ -43,6 +51,24 @@ class ChangeTracker:
     def verified_mark(self) -> str | None:
         """Mark of all files, including ignored ones, after the predicates last ran."""
         return self._verified_mark
+
+    @property
+    def acted(self) -> bool:
+        """Whether a file changed or a command or an MCP tool ran since the checks ran."""
+        return self._acted
+
+    def note_checked(self) -> None:
+        """Note that the checks ran now."""
+        self._acted = False
+
+    def note_verdict(self, check: str, world: str | None, *, passed: bool) -> None:
+        """Note the verdict of a check on these files. Two verdicts on the same files make the check unsteady."""
+        if world is not None and self._verdicts.setdefault((check, world), passed) != passed:
+            self._unsteady.add(check)
+
+    def is_steady(self, check: str) -> bool:
+        """Return whether no state of the files ever had two verdicts of this check."""
+        return check not in self._unsteady
 
     def is_verified_at(self, world: str | None) -> bool:
         """Return whether the predicates last ran with these files. `world`: fingerprint; None: unknown."""

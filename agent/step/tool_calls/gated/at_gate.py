@@ -132,6 +132,7 @@ async def _run(
     ruling: Ruling,
     record: Record,
 ) -> ToolResult:
+    ctx.files.mark_acted()
     if isinstance(draft, McpDraft):
         return await call_tool(ctx, draft, ruling, record)
     if isinstance(arguments, StartCommand):
