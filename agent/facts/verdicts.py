@@ -81,6 +81,8 @@ class Verdicts:
     """The dependency folders at the start."""
     prompted_seq: int = 0
     """Position of the newest message from the program to the model."""
+    nudged_seq: int = 0
+    """Position of the newest nudge of an answer without a call."""
     sent_outputs: dict[str, str] = field(default_factory=dict[str, str])
     """Output of each check as it was last sent to the model, while that message is in the context window."""
     references: dict[str, str] = field(default_factory=dict[str, str])
@@ -137,6 +139,7 @@ class Verdicts:
                 self.is_check_due = False
             case Prompted(kind=kind) if kind not in _NOT_OF_LOOP:
                 self.prompted_seq = stamped.seq
+                self.nudged_seq = stamped.seq if kind == "nudge" else self.nudged_seq
                 if kind != "system" and self.checked_seq:
                     self.sent_outputs = {command: check.output for command, check in self.checks.items()}
             case ContextTrimmed():

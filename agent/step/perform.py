@@ -31,6 +31,7 @@ from .mcp_lists import review_lists
 from .model_call.call import Failed, call, prepare
 from .resources.activity import PersonInterrupted
 from .tool_calls.command_changes import record_background_changes
+from .unused_code import nudge_about_code
 
 if TYPE_CHECKING:
     from ..facts.facts import RunFacts
@@ -208,6 +209,10 @@ async def _check_after_step(
         record(Prompted(kind="background", text="\n".join(notes)))
     if reply.finish == "length" and reply.calls:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
+    if work.work is None and not reply.calls and reply.finish == "stop":
+        nudge = await nudge_about_code(ctx, reply.text)
+        if nudge is not None:
+            record(Prompted(kind="nudge", text=nudge))
     await send_folder_instructions(ctx, outcome, record, work.work)
     await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"

@@ -108,6 +108,22 @@ async def test_nobody_there_to_ask_hands_over_or_decides_as_told(driven):
     assert "Decide yourself" in alone.results("ask_person")[0]
 
 
+async def test_with_a_check_the_model_decides_once_before_a_question_hands_over(driven):
+    asks = [Call("ask_person", {"question": f"which one {number}?"}) for number in range(3)]
+    run = driven(calls(asks[0], asks[1]), READ, calls(asks[2]), DONE, on_ask=None, until=["test -f never"])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.exit_code, outcome.steps) == ("handoff", 5, 3)
+    told = run.results("ask_person")
+    assert all("Decide yourself with what you know" in text for text in told[:2])
+    assert "which one 2?" in str(run.of("handoff_opened")[0])
+
+
+async def test_an_explicit_handoff_hands_the_first_question_over(driven):
+    run = driven(call("ask_person", question="which?"), DONE, on_ask="handoff", until=["test -f never"])
+    outcome = await run.run()
+    assert (outcome.reason, outcome.steps) == ("handoff", 1)
+
+
 async def test_a_run_that_nobody_approves_is_handed_over_with_the_proposal(driven):
     run = driven(call("write_file", path="a.txt", content="new\n"), gate="ask", on_ask="handoff")
     outcome = await run.run()

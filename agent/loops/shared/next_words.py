@@ -44,7 +44,7 @@ def next_words(facts: RunFacts) -> tuple[PromptKind, str | None]:
     )
     if claimed:
         parts.append(("check", "Your `finish` was understood, but the goal is not met yet. Continue."))
-    if is_silent(facts):
+    if is_silent(facts) and facts.verdicts.nudged_seq <= facts.step_seq:  # otherwise the step named the code's file
         was_cut = facts.reply is not None and facts.reply.finish == "length"
         parts.append(("nudge", _CUT if was_cut else _NUDGE))
     if facts.stall is not None and facts.stall.response == "hint":
