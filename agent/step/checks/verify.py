@@ -88,7 +88,12 @@ async def _is_due(facts: RunFacts, workspace: Workspace, files: ChangeTracker, *
         case Verify.ON_CHANGE:
             if not files.is_verified_at(facts.world) or (files.unverified and facts.world is None):
                 return True
-            return files.unverified and await _mark_of_files(workspace) != (files.verified_mark or "")
+            if files.looked:
+                return False
+            if await _mark_of_files(workspace) != (files.verified_mark or ""):
+                return True
+            files.note_looked()
+            return False
         case Verify.ON_CLAIM:
             return False
 

@@ -18,6 +18,7 @@ class ChangeTracker:
         self._verified_world: str | None = None
         self._verified_mark: str | None = None
         self._acted = True
+        self._looked = False
         self._verdicts: dict[tuple[str, str], bool] = {}
         """Check and fingerprint of the files to the verdict."""
         self._unsteady: set[str] = set()
@@ -26,11 +27,12 @@ class ChangeTracker:
 
     def mark_changed(self) -> None:
         """Note that the files may have changed since the last snapshot."""
-        self._changed = self._acted = True
+        self._changed = True
+        self.mark_acted()
 
     def mark_acted(self) -> None:
         """Note that something ran that may have changed what a check sees, even if no file changed."""
-        self._acted = True
+        self._acted, self._looked = True, False
 
     def take_changed(self) -> bool:
         """Return whether the files may have changed since the last snapshot, and note that a new one is taken now."""
@@ -60,6 +62,16 @@ class ChangeTracker:
     def note_checked(self) -> None:
         """Note that the checks ran now."""
         self._acted = False
+        self.note_looked()
+
+    @property
+    def looked(self) -> bool:
+        """Whether the mark of all files was compared since the last action, so that it is still the verified one."""
+        return self._looked
+
+    def note_looked(self) -> None:
+        """Note that the mark of all files is that of the last check."""
+        self._looked = True
 
     def note_verdict(self, check: str, world: str | None, *, passed: bool) -> None:
         """Note the verdict of a check on these files. Two verdicts on the same files make the check unsteady."""
