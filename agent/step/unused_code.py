@@ -34,8 +34,8 @@ async def nudge_about_code(ctx: RunContext, text: str) -> str | None:
     The file is named next to the code, or it is the only one that has a definition of the code. Files that decide
     whether the goal is met are never named.
     """
-    spec = ctx.facts.spec
-    if not spec.predicates.exist or spec.edit_format != BY_TOOLS or ("```" not in text and "~~~" not in text):
+    facts = ctx.facts
+    if not facts.spec.predicates.exist or facts.answers.format != BY_TOOLS or ("```" not in text and "~~~" not in text):
         return None
     path = await asyncio.to_thread(_file_of, ctx, text)
     if path is None:
