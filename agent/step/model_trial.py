@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ..model.learned import learn
+from ..model.learned import learn, learned
 from ..model.opening import open_model
 from ..model.server_tokenizer import SAMPLE_TEXT
 from ..protocol import (
-    BY_TOOLS,
     CONSTRAINED,
     FREE,
     CallPart,
@@ -254,14 +253,16 @@ class ModelTrial:
 
     def remember(self) -> None:
         """Keep the speeds, and the recommendation of a complete trial, for later runs with this model here."""
-        found = self.result
-        changes = {
-            "edit_format": found.recommended if found.is_complete else None,
-            "read_speed": found.read_speed,
-            "write_speed": found.write_speed,
-        }
-        known = {name: value for name, value in changes.items() if value is not None}
-        learn(self._model.server, self._model.wire_name, self._env, **known)
+        found, server, name = self.result, self._model.server, self._model.wire_name
+        known = learned(server, name, self._env)
+        learn(
+            server,
+            name,
+            self._env,
+            edit_format=found.recommended if found.recommended and found.is_complete else known.edit_format,
+            read_speed=found.read_speed or known.read_speed,
+            write_speed=found.write_speed or known.write_speed,
+        )
 
     def _left(self) -> float:
         return self._began + SECONDS - time.monotonic()
@@ -299,7 +300,7 @@ class ModelTrial:
             found.problem = answer.fault
             return
         text, problem = _read(found.format, answer, task)
-        found.usable += text is not None or (found.format == BY_TOOLS and bool(answer.calls))
+        found.usable += text is not None or (found.format == "tools" and bool(answer.calls))
         if text is not None and same_program(text) == same_program(task.expected):
             found.right += 1
         else:
@@ -308,7 +309,7 @@ class ModelTrial:
     def _request(self, form: TriedFormat, task: _Task) -> Request:
         excerpt = f"The file `{task.path}`:\n\n```python\n{task.text}```"
         limit = 2 * self._model.count_text(task.text) + 200
-        if form == BY_TOOLS:
+        if form == "tools":
             return Request(
                 messages=[
                     Message(role="system", text=_SYSTEM_TOOLS),
@@ -332,7 +333,7 @@ class ModelTrial:
         return 0.0 if served is not None and served.self_hosted else None
 
     async def _ask(
-        self, request: Request, seconds: float, form: TriedFormat = BY_TOOLS, task: _Task | None = None
+        self, request: Request, seconds: float, form: TriedFormat = "tools", task: _Task | None = None
     ) -> _Answer:
         """Return the answer. A request is repeated after a broken connection, and without a field that was refused.
 
@@ -361,7 +362,7 @@ class ModelTrial:
                     if answer.begun is None and not isinstance(part, (PromptReadPart, UsagePart)):
                         answer.begun = time.monotonic() - began
                     answer.add(part)
-                    if task is not None and form != BY_TOOLS and is_complete(form, answer.text, task.shown):
+                    if task is not None and form != "tools" and is_complete(form, answer.text, task.shown):
                         break
         except ModelFault as fault:
             if fault.kind in _ENDS_TRIAL:
@@ -403,7 +404,7 @@ def recommend(formats: Sequence[FormatResult], served: ServedFacts | None) -> Tr
 
 def _read(form: TriedFormat, answer: _Answer, task: _Task) -> tuple[str | None, str]:
     """Return the new text of the file, or None and the problem in words."""
-    if form == BY_TOOLS:
+    if form == "tools":
         return _read_calls(answer, task)
     if not answer.text.strip():
         return None, "an empty answer"

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 FIRST: FileFormat = "functions"
 """The file format that repaired most (docs/decisions/0038)."""
-FORMATS: tuple[EditFormat, ...] = (BY_TOOLS, *FILE_FORMATS)
+_REMEMBERED: dict[str, EditFormat] = {BY_TOOLS: BY_TOOLS, **{form: form for form in FILE_FORMATS}}
+"""Formats by the name under which they are remembered."""
 SMALL = 9_000_000_000
 """Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
 
@@ -21,8 +22,7 @@ def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     if spec.edit_format != AUTO_FORMAT:
         return spec.edit_format, ""
     served = model.served
-    remembered = next((each for each in FORMATS if served is not None and served.edit_format == each), None)
-    if remembered is not None:
+    if served is not None and (remembered := _REMEMBERED.get(served.edit_format or "")) is not None:
         return remembered, f"it worked best with {model.name} on this server"
     if served is None or not served.self_hosted:
         return BY_TOOLS, "the model is not self-hosted"

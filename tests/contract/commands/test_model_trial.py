@@ -190,3 +190,17 @@ def test_the_scripted_model_has_nothing_to_try(home: Home):
 
 def test_yes_without_a_trial_is_refused(home: Home):
     assert home.run("models", "--yes", cwd=home.root).exit_code == 2
+
+
+@pytest.mark.parametrize("more", [[], ["--edit-format", "blocks"]])
+def test_the_next_run_uses_the_recommended_format_unless_an_option_names_one(
+    home: Home, project: Path, more: list[str]
+):
+    with server("whole") as scripted:
+        assert tried(home, scripted.base_url).exit_code == 0
+        line = ["run", "mend it", "--until", "false", "--headless", "--gate", "auto", "--json", "--steps", "1", *more]
+        ran = home.run(*line, "--model", "fake", "--api-base", scripted.base_url, cwd=project)
+        asked = scripted.requests[-1].text
+    chosen = [(each["format"], each["why"]) for each in ran.of("edit_format_chosen")]
+    assert chosen == ([] if more else [("whole", "it worked best with fake on this server")])
+    assert MARKS[more[1] if more else "whole"] in asked, ran.story()
