@@ -198,7 +198,8 @@ class RemoteModel:
                 self._be_more_patient()
             fault.usage = answer.usage.part() if answer.usage else None
             if limited and not self.limits_output:
-                fault.text += f"; the budget now assumes answers of up to {self.max_output:,} tokens"
+                assumed = f"the budget now assumes answers of up to {self.max_output:,} tokens"
+                fault.text = f"{assumed}; {fault.text}"
             raise
         if self._fields is not None:
             await self._fields.answered()

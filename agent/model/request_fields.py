@@ -215,7 +215,7 @@ class RequestFields:
 
 
 def _ask_again(fault: ModelFault, how: str) -> None:
-    fault.text = f"{fault.text}; asked again {how}"
+    fault.text = f"asked again {how}: {fault.text}"  # what changed comes first, because views cut the line
     fault.try_again = True
 
 

@@ -185,7 +185,7 @@ async def test_an_effort_that_litellm_cannot_send_is_left_out_and_this_is_said_i
         await asked.ask()
     assert (caught.value.kind, sent) == ("bad-request", [])
     reason = "new at cohere_chat does not accept an effort"
-    assert caught.value.text == f"{reason}; asked again without reasoning_effort (--effort high)"
+    assert caught.value.text == f"asked again without reasoning_effort (--effort high): {reason}"
     assert caught.value.try_again
 
 
