@@ -74,7 +74,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoalRun]:
     make_project(project)
     with ScriptedServer(TURNS) as server:
         ran = Home(folder).run(
-            "run", "fix the failing suite", "--headless", "--json", "--until", CHECK, "--gate", "auto", 
+            "run", "fix the failing suite", "--headless", "--json", "--until", CHECK, "--gate", "auto",
             "--verify", "every-step", "--model", "fake", "--api-base", server.base_url, "--price", "1/2", cwd=project,
         )  # fmt: skip
         yield GoalRun(ran, project, server.requests)
