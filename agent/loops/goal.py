@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..protocol import FILE_FORMATS, Again, Confirm, Decision, Finish, Reason, Work
+from ..protocol import FILE_FORMATS, NO_BASE, Again, Confirm, Decision, Finish, Reason, Restart, Work
+from ..step.edit_formats.choice import FIRST, writes_code_only
 from . import restarts
 from .shared.next_words import next_words
 from .shared.state import (
@@ -42,6 +43,9 @@ def decide(state: LoopState) -> Decision:
         return restarts.decide(state)
     if end := (_end_of_question(facts) if facts.spec.answers_in_text else None) or common_end(state):
         return end
+    if writes_code_only(facts):
+        why = f"the model wrote code and called no tool; {FIRST} instead of tools"
+        return Restart(why=why, base=NO_BASE, format=FIRST, temperature=0.0)
     kind, text = next_words(facts)
     return Again([Work(prompt=text, prompt_kind=kind)])
 

@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ..facts.answers import RESTART
-from ..protocol import Restarted
+from ..protocol import FILE_FORMATS, Prompted, Restarted
+from ..step.prompt import system_prompt
 from .commands.undo import UndoContext, revert_changes
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ async def restart(run: LiveRun, decision: Restart) -> None:
         format=decision.format,
         temperature=decision.temperature,
     )
+    is_first = run.facts.answers.format not in FILE_FORMATS
     with run.ctx.events.together():
+        if is_first:
+            run.ctx.events.record(Prompted(kind="system", text=system_prompt(run.facts.spec, decision.format)))
         if undone is not None:
             run.ctx.events.record(undone)
         run.ctx.events.record(restarted)

@@ -11,6 +11,7 @@ import msgspec
 from ...loops.shared.state import LoopState, suspect_handoff
 from ...protocol import (
     BUDGET,
+    FILE_FORMATS,
     Budget,
     BudgetChanged,
     EditFormatChosen,
@@ -105,7 +106,7 @@ def _record_prompts(run: LiveRun) -> None:
     """Record the edit format if the program chose it, the system prompt and the task."""
     ctx, spec = run.ctx, run.facts.spec
     form, why = choose_format(spec, ctx.models.current)
-    if why:
+    if form in FILE_FORMATS and why:
         ctx.events.record(EditFormatChosen(format=form, why=why))
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))

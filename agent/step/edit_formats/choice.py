@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING
 from ...protocol import AUTO_FORMAT, BY_TOOLS, FILE_FORMATS, EditFormat, FileFormat
 
 if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
     from ...protocol import Model, RunSpec
 
 FIRST: FileFormat = "functions"
 """The file format that repaired most (docs/decisions/0038)."""
 _REMEMBERED: dict[str, EditFormat] = {BY_TOOLS: BY_TOOLS, **{form: form for form in FILE_FORMATS}}
 """Formats by the name under which they are remembered."""
+_CODE_ANSWERS = 2
 SMALL = 9_000_000_000
 """Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
+
+
+def writes_code_only(facts: RunFacts) -> bool:
+    """Return whether the model answered twice with code and never made a call that worked, so a file format fits it."""
+    if facts.spec.edit_format != AUTO_FORMAT or any(action.ok for action in facts.actions):
+        return False
+    said = [message for message in facts.main.messages if message.role == "assistant" and "```" in message.text]
+    return sum(not message.calls for message in said) >= _CODE_ANSWERS
 
 
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:

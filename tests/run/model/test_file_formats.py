@@ -15,7 +15,7 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
-from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule
+from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule, ServedFacts
 
 Make = Callable[..., Driven]
 
@@ -277,3 +277,38 @@ async def test_the_file_gets_the_space_and_long_instructions_are_shortened(
         assert "more characters are left out" in run.heard(i)
     (first, *_) = run.of("prompt_shortened")
     assert 0 < first["kept"] < first["length"] == len(agents.read_text())
+
+
+SMALL = ServedFacts(self_hosted=True, parameters=1_777_088_000, template_knows_tools=True)
+
+
+@pytest.mark.parametrize(
+    ("served", "form"),
+    [
+        (None, "tools"),
+        (ServedFacts(self_hosted=True), "tools"),
+        (ServedFacts(self_hosted=True, parameters=70_000_000_000, template_knows_tools=True), "tools"),
+        (ServedFacts(parameters=1_000_000_000), "tools"),
+        (SMALL, "functions"),
+        (ServedFacts(self_hosted=True, template_knows_tools=False), "functions"),
+        (ServedFacts(self_hosted=True, parameters=1_000_000_000, edit_format="tools"), "tools"),
+        (ServedFacts(self_hosted=True, edit_format="whole"), "whole"),
+    ],
+)
+async def test_the_format_follows_what_the_server_says_and_what_worked_before(
+    calc: Make, served: ServedFacts | None, form: str
+):
+    run = calc(then=say("no"), form="auto", budget=Budget(steps=1))
+    run.model.served = served
+    await run.run()
+    assert bool(run.model.requests[0].tools) == (form == "tools"), run.story()
+    assert [e["format"] for e in run.of("edit_format_chosen")] == ([] if form == "tools" else [form])
+
+
+async def test_a_model_that_writes_code_instead_of_calls_gets_a_file_format(calc: Make, tmp_path: Path):
+    run = calc(WRONG, ADD, ADD, MEAN, form="auto")
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    assert [bool(request.tools) for request in run.model.requests] == [True, True, False, False]
+    assert "called no tool" in run.of("restarted")[0]["why"]
+    assert [m.role for m in run.model.requests[2].messages] == ["system", "user"]
