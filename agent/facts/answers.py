@@ -111,7 +111,11 @@ class Answers:
     def base(self) -> Answer | None:
         """The answer whose text the next one gets; None: it gets the files as they are."""
         number = NO_BASE if self.restart is None else self.restart.base
-        return self.all[number - 1] if number else None
+        return self.answer(number) if number else None
+
+    def answer(self, number: int) -> Answer:
+        """Return the answer with this number."""
+        return self.all[number - 1]
 
     def same_program(self, digest: str) -> int:
         """Return the number of the answer to the present files that gave this program, which was judged; 0: none."""

@@ -1,0 +1,177 @@
+"""What follows an answer in a file format: a pure decision from the answers so far."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings, strategies as st
+
+from rundry.agent.facts.facts import RunFacts
+from rundry.agent.loops import restarts
+from rundry.agent.loops.shared.state import LoopState
+from rundry.agent.protocol import (
+    Again,
+    AnswerFile,
+    AnswerRead,
+    Budget,
+    CheckFinished,
+    Event,
+    FileChanged,
+    Finish,
+    GatePolicy,
+    LoopKind,
+    ModelSpec,
+    Predicates,
+    Reason,
+    Restart,
+    Restarted,
+    RunSpec,
+    Stamped,
+    StepFinished,
+    StepStarted,
+    Undone,
+)
+
+
+def check(passed: int, of: int = 5) -> CheckFinished:
+    return CheckFinished(
+        command="pytest",
+        passed=False,
+        exit_code=1,
+        timed_out=False,
+        failing=of - passed,
+        output="E  wrong",
+        ran=of,
+    )
+
+
+class Story:
+    """Facts of a run in a file format, told event by event as the runner records them."""
+
+    def __init__(self, seconds: float | None = None, most: int | None = None) -> None:
+        spec = RunSpec(
+            run_id="r",
+            loop=LoopKind.GOAL,
+            task="repair it",
+            workspace="/w",
+            model=ModelSpec(name="m"),
+            gate=GatePolicy(),
+            budget=Budget(seconds=seconds),
+            predicates=Predicates(until=["pytest"]),
+            edit_format="functions",
+            restarts=most,
+        )
+        self.facts, self.seq, self.step = RunFacts(spec), 0, 0
+        self.tell(check(1))
+
+    def tell(self, *events: Event, step: int | None = None) -> None:
+        for event in events:
+            self.seq += 1
+            self.facts.apply(Stamped(self.seq, 0.0, step, None, event))
+
+    def answer(self, passed: int | None = None, *, digest: str = "", same_as: int = 0, seconds: float = 10.0) -> None:
+        """An answer: a candidate of which so many tests pass, or one that cannot be used (None)."""
+        self.step += 1
+        answers = self.facts.answers
+        number = len(answers.all) + 1
+        files = [] if passed is None else [AnswerFile(path="a.py", before="b", after=f"s{number}")]
+        read = AnswerRead(
+            number=number,
+            format=answers.format if answers.format not in ("auto", "tools") else "functions",
+            base=0 if answers.base is None else answers.base.number,
+            path="a.py",
+            problem="" if passed is not None else "no code",
+            same_as=same_as,
+            digest=digest or (f"d{number}" if passed is not None else ""),
+            files=files,
+        )
+        self.tell(StepStarted(number=self.step), read, step=self.step)
+        if passed is not None:
+            self.tell(
+                FileChanged(path="a.py", by="model", before="b", after=f"s{number}"), check(passed), step=self.step
+            )
+        self.tell(StepFinished(number=self.step, seconds=seconds), step=self.step)
+
+    def decide(self) -> Again | Restart | Finish:
+        found = restarts.decide(LoopState(self.facts))
+        assert isinstance(found, Again | Restart | Finish)
+        return found
+
+    def restart(self) -> Restart:
+        found = self.decide()
+        assert isinstance(found, Restart), found
+        undone = [Undone(changes=1, by="restart")] if self.facts.answers.all[-1].is_written else []
+        number = self.facts.answers.restarts + 1
+        self.tell(*undone, Restarted(number=number, why=found.why, base=found.base, format=found.format,
+                                     temperature=found.temperature))  # fmt: skip
+        assert isinstance(self.decide(), Again | Finish)
+        return found
+
+
+def test_the_first_answer_is_asked_for_without_a_restart():
+    assert isinstance(Story().decide(), Again)
+
+
+def test_a_better_answer_gets_one_more_try_on_its_text_and_a_worse_one_does_not():
+    story = Story()
+    story.answer(3)
+    assert story.restart().base == 1
+    story.answer(3)
+    assert story.restart().base != 2, "no test more than its base"
+    other = Story()
+    other.answer(0)
+    assert other.restart().base == 0
+
+
+def test_temperatures_rise_and_the_next_format_begins_cold():
+    story, seen = Story(), list[tuple[str, float]]()
+    for _ in range(4):
+        story.answer(None)
+        planned = story.restart()
+        seen.append((planned.format, planned.temperature))
+    assert seen == [("functions", 0.4), ("functions", 0.6), ("whole", 0.0), ("whole", 0.4)]
+
+
+def test_a_limit_of_restarts_ends_the_run():
+    story = Story(most=1)
+    story.answer(0)
+    story.restart()
+    story.answer(0)
+    end = story.decide()
+    assert isinstance(end, Finish) and end.reason is Reason.STAGNATION and "--restarts 1" in end.detail
+
+
+def test_a_run_with_less_time_than_its_quickest_answer_took_ends_before_the_next():
+    story = Story(seconds=25.0)
+    story.answer(0, seconds=10.0)
+    story.restart()
+    story.answer(0, seconds=8.0)
+    end = story.decide()
+    assert isinstance(end, Finish) and end.reason is Reason.BUDGET and end.limit == "seconds", end
+    assert "7 s left" in end.detail and "took 8 s" in end.detail and not end.wrap_up
+
+
+OUTCOMES = st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=1, max_size=60)
+
+
+@settings(max_examples=200)
+@given(OUTCOMES, st.one_of(st.none(), st.integers(0, 5)))
+def test_every_run_ends_by_useless_answers_or_its_limit_and_a_replay_decides_the_same(
+    outcomes: list[int | None], most: int | None
+):
+    one, two = Story(most=most), Story(most=most)
+    for outcome in [*outcomes, *[None] * 40]:
+        for story in (one, two):
+            story.answer(outcome)
+        decided = one.decide()
+        assert decided == two.decide()
+        if isinstance(decided, Finish):
+            break
+        assert isinstance(decided, Restart) and 0 <= decided.temperature <= 1
+        base = one.facts.answers.answer(decided.base) if decided.base else None
+        assert base is None or base.passed > 1, "a base is better than the start"
+        for story in (one, two):
+            story.restart()
+    else:
+        raise AssertionError("it never ended")
+    uses = [answer.base for answer in one.facts.answers.all if answer.base]
+    assert all(uses.count(number) <= 3 for number in uses)
+    assert most is None or one.facts.answers.restarts <= most
