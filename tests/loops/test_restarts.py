@@ -8,6 +8,7 @@ from rundry.agent.facts.facts import RunFacts
 from rundry.agent.loops import restarts
 from rundry.agent.loops.shared.state import LoopState
 from rundry.agent.protocol import (
+    FILE_FORMATS,
     Again,
     AnswerFile,
     AnswerRead,
@@ -75,7 +76,7 @@ class Story:
         files = [] if passed is None else [AnswerFile(path="a.py", before="b", after=f"s{number}")]
         read = AnswerRead(
             number=number,
-            format=answers.format if answers.format not in ("auto", "tools") else "functions",
+            format=next(form for form in FILE_FORMATS if form == answers.format),
             base=0 if answers.base is None else answers.base.number,
             path="a.py",
             problem="" if passed is not None else "no code",
