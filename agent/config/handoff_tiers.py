@@ -37,7 +37,7 @@ def same_server_model(name: str, model: ModelSpec) -> ModelSpec:
     provider, slash, _ = name.partition("/")
     if slash and provider != model.name.partition("/")[0]:
         return ModelSpec(name=name)
-    return ModelSpec(name=name, api_base=model.api_base, key_from=model.key_from)
+    return ModelSpec(name=name, api_base=model.api_base, key_from=model.key_from, headers=model.headers)
 
 
 def _tier(row: object) -> HandoffTier:

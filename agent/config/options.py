@@ -29,6 +29,7 @@ from ..protocol import (
 from .handoff_tiers import read_model, read_tiers
 from .hooks.read_hooks import read_hooks
 from .mcp_servers import read_servers
+from .request_headers import read_headers
 from .request_params import read_params
 from .sandbox_values import read_path, read_sandbox_host, read_variable
 from .values import (
@@ -219,6 +220,8 @@ OPTIONS: dict[str, Option] = {
     "context": Option("model.context", _amount(parse_number, whole=True, least=1)),
     "price": Option("model.price", _price),
     "effort": Option("model.effort", _choice(EFFORTS)),
+    "max_output": Option("model.max_output", _amount(parse_number, whole=True, least=1), flag=False),
+    "headers": Option("model.headers", read_headers, {}, from_env=False, user_only=True, flag=False),
     "params": Option("model.params", read_params, {}, from_env=False, flag=False),
     "key_from": Option("model.key_from", _text, from_env=False, user_only=True, flag=False),
     "loop": Option("loop", _choice(LoopKind)),

@@ -25,7 +25,10 @@ RESERVED = frozenset({
 _FIX = {
     "model": "--model", "api_base": "--api-base", "base_url": "--api-base", "reasoning_effort": "--effort",
     "api_key": "the provider's variable or key_from", "num_ctx": "--context",
-    "max_tokens": "--tokens", "max_completion_tokens": "--tokens", "max_output_tokens": "--tokens",
+    "max_tokens": "max_output", "max_completion_tokens": "max_output", "max_output_tokens": "max_output",
+    "max_new_tokens": "max_output", "num_predict": "max_output", "headers": "[model] headers",
+    "extra_headers": "[model] headers", "default_headers": "[model] headers",
+    "organization": "the variable OPENAI_ORG_ID",
 }  # fmt: skip
 _CLOUD = ("aws_", "azure_", "vertex_", "oci_", "sap_", "watsonx_", "litellm_", "api_", "s3_", "gcs_")
 """Prefixes of fields that choose the account or location of a call."""

@@ -157,10 +157,14 @@ class Settings:
         return str(self["theme"].value)
 
     def model(self) -> ModelSpec | None:
-        """The selected model; None: no model was selected. A server of a project or a spec file gets no key (11.4)."""
+        """The selected model; None: no model was selected.
+
+        A server of a project or a spec file gets neither a key nor headers (11.4).
+        """
         name = self.get("model", str)
         if name is None:
             return None
+        is_others_server = self["api_base"].source in ("project", "file")
         return ModelSpec(
             name=name,
             api_base=self.get("api_base", str),
@@ -168,7 +172,9 @@ class Settings:
             price=cast("tuple[float, float] | None", self["price"].value),
             effort=self.choice("effort", EFFORTS),
             params=dict(cast("dict[str, object]", self["params"].value)),
-            key_from="" if self["api_base"].source in ("project", "file") else self.get("key_from", str),
+            max_output=self.get("max_output", int),
+            headers={} if is_others_server else dict(cast("dict[str, str]", self["headers"].value)),
+            key_from="" if is_others_server else self.get("key_from", str),
         )
 
 
@@ -196,7 +202,8 @@ def load_settings(
     given = _from_flags(flags, now)
     found = {**user, **project, **_from_env(env, now), **given}
     if "api_base" in user and found["api_base"] is not user["api_base"]:
-        found.pop("key_from", None)  # it names the key for the server in the user's file
+        for name in ("key_from", "headers"):  # they are for the server in the user's file
+            found.pop(name, None)
     for name in JOINED_OPTIONS:
         set_in = [place[name] for place in (user, project, given) if name in place]
         if len(set_in) > 1:

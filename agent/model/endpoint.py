@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -25,6 +26,10 @@ USUAL_BASES: dict[str, str] = {
 
 _MEANT = {"ollama": "ollama_chat", "vllm": "hosted_vllm", "lmstudio": "lm_studio"}
 """`ollama/` cannot call tools in litellm, and `vllm/` loads the model into this process."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""OpenAI's headers, and the variables from which its own client reads them."""
 
 NO_KEY = "no-key"
 """Key for a server without keys, because the client libraries require one."""
@@ -58,6 +63,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Additional request fields from the user."""
     reports_reading: bool = False
     """Whether the server reports how far it has read the prompt if a request asks for it (llama.cpp's server)."""
+    headers: dict[str, str] = {}
+    """Additional headers of each request, with the values of their variables."""
+    header_secrets: tuple[str, ...] = ()
+    """Values of environment variables in these headers."""
     adaptive: bool = False
     """Whether the model decides how much it thinks (Claude), and takes an effort instead of a number of tokens."""
 
@@ -91,7 +100,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     def secrets(self) -> list[str]:
         """The values that must be neither shown nor sent to another host."""
         keys = [] if self.key in (None, NO_KEY) else [self.key]
-        return [*keys, *(value for name, value in self.variables.items() if is_secret(name) and value)]
+        return [
+            *keys,
+            *self.header_secrets,
+            *(value for name, value in self.variables.items() if is_secret(name) and value),
+        ]
 
     def may_reach(self, url: str) -> bool:
         """Return whether a request with the key may go to this address."""
@@ -184,7 +197,28 @@ def resolve(spec: ModelSpec, provider: str, model: str, env: Mapping[str, str]) 
         variables=variables,
         hosts=hosts if api_base is None else hosts | {host_of(api_base)},
         params=spec.params,
+        headers=_headers(spec, provider, env),
+        header_secrets=tuple(env[n].strip() for text in spec.headers.values() for n in _VARIABLE.findall(text)),
     )
+
+
+def _headers(spec: ModelSpec, provider: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's headers, and OpenAI's for an organization and a project. Raises UserError."""
+    found: dict[str, str] = {}
+    if provider == "openai" and spec.api_base is None:
+        found = {name: env[variable] for name, variable in _OPENAI.items() if env.get(variable, "").strip()}
+    for name, text in spec.headers.items():
+        for variable in _VARIABLE.findall(text):
+            if not env.get(variable, "").strip():
+                raise UserError(f"the header {name} needs the variable {variable}, which is not set: set it")
+        found[name] = _VARIABLE.sub(lambda match: env[match[1]].strip(), text)
+    return found
+
+
+def with_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers with `more`, which replace those of the same name in any spelling."""
+    names = {name.lower() for name in more}
+    return {**{name: value for name, value in headers.items() if name.lower() not in names}, **more}
 
 
 def _refuse_bare_name(spec: ModelSpec, provider: str, model: str, variable: str, hosts: frozenset[str]) -> None:

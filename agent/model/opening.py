@@ -141,7 +141,7 @@ def _facts(
     return ModelFacts(
         window=window,
         window_known=known,
-        max_output=min(listed or OUTPUT_CAP, window),
+        max_output=min(spec.max_output or listed or OUTPUT_CAP, window),
         listed_output=None if listed is None else min(listed, window),
         price=price_of(entry, local=at.local, window=window, user=spec.price, marks_cache=marks),
         sees_images=sees,
@@ -166,7 +166,7 @@ async def _ask(
             return at, ServerInfo(kind="ollama", api_base=at.api_base, models=[] if shown is None else [shown])
         if traits is None or traits.wire != "chat":
             return at, None
-        info = await ask_server(at.api_base, key=at.key, local=at.local)
+        info = await ask_server(at.api_base, key=at.key, headers=at.headers, local=at.local)
     except NoServer:
         return at, None  # `probe` reports it
     return msgspec.structs.replace(at, api_base=info.api_base, reports_reading=info.kind == "llama.cpp"), info

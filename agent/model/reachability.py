@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..protocol import Refusal, Unreachable
-from .endpoint import NO_KEY, Endpoint
+from .endpoint import NO_KEY, Endpoint, with_headers
 from .lanes.anthropic_request import anthropic_headers
 from .litellm_use.credentials import missing_key
 from .servers import NoServer, ask, ask_server, list_ollama
@@ -42,7 +42,8 @@ async def _check_ollama(at: Endpoint, name: str) -> None:
 
 
 async def _check_official(at: Endpoint, base: str) -> None:
-    headers, path = {"Authorization": f"Bearer {at.key or NO_KEY}"}, f"{base}/models/{at.model}"
+    bearer = {"Authorization": f"Bearer {at.key or NO_KEY}"}
+    headers, path = with_headers(bearer, at.headers), f"{base}/models/{at.model}"
     if at.provider == "anthropic":
         headers, path = anthropic_headers(at), f"{base}/v1/models/{at.model}"
     answer = await ask("GET", path, seconds=_SECONDS, headers=headers, local=at.local)

@@ -11,6 +11,7 @@ import msgspec
 from ..protocol import ServedFacts, ServerKind, UserError
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.tls import import_aiohttp, tls
+from .endpoint import with_headers
 from .faults.connection import problem_of, proxy_refusal
 from .lanes.connections import pieces, pool
 from .lanes.proxies import proxy_for
@@ -87,10 +88,17 @@ class NoServer(Exception):
         """How to fix it, as a sentence; empty: start the server, or give another address."""
 
 
-async def ask_server(api_base: str, *, key: str | None = None, seconds: float = 3.0, local: bool = True) -> ServerInfo:
+async def ask_server(
+    api_base: str,
+    *,
+    key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    seconds: float = 3.0,
+    local: bool = True,
+) -> ServerInfo:
     """Ask an OpenAI-compatible server for its models. Raises NoServer if it cannot connect."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    asker = _Asker(seconds, headers, local)
+    bearer = {"Authorization": f"Bearer {key}"} if key else {}
+    asker = _Asker(seconds, with_headers(bearer, headers or {}), local)
     base = api_base.rstrip("/")
     listing = await asker.get(f"{base}/models")
     if listing is None and not urlsplit(base).path:

@@ -25,7 +25,7 @@ AUTO_FORMAT: EditFormat = "auto"
 BY_TOOLS: EditFormat = "tools"
 EDIT_FORMATS: tuple[EditFormat, ...] = (AUTO_FORMAT, BY_TOOLS, *FILE_FORMATS)
 CONSTRAINED: FileFormat = "constrained"
-EffortLevel = Literal["low", "medium", "high"]
+EffortLevel = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 """How much a model should reason."""
 EFFORTS: tuple[EffortLevel, ...] = get_args(EffortLevel)
 RuleVerdict = Literal["allow", "ask", "deny"]
@@ -68,6 +68,10 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True):
     """None: the provider's default."""
     params: dict[str, Any] = {}
     """Additional fields of the request body, as documented by the provider."""
+    headers: dict[str, str] = {}
+    """Additional headers of each request. `${NAME}` stands for an environment variable, so that no secret is stored."""
+    max_output: int | None = None
+    """Most tokens of one answer, if the user set it."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,9 @@ def test_effort_comes_from_a_flag_a_variable_or_a_file(tmp_path: Path):
 
 
 def test_an_effort_that_does_not_exist_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="--effort: 'huge' is not possible: write low, medium or high"):
+    with pytest.raises(
+        UserError, match="--effort: 'huge' is not possible: write none, minimal, low, medium, high or xhigh"
+    ):
         load_settings({"effort": "huge"}, cwd=tmp_path, env=env_of(tmp_path), trust=False)
 
 

@@ -102,6 +102,8 @@ context = "32k"
 price = [3, 15.5]
 effort = "high"
 params = { temperature = 0.2 }
+max_output = "2k"
+headers = { X-Team = "search" }
 key_from = "MY_KEY"
 [budget]
 steps = 7
@@ -178,6 +180,7 @@ def test_every_option_can_stand_in_a_config_file(place: Place) -> None:
     assert tuple(loaded[name].value for name in improve) == ("./bench", "min", 5, 0.5, 3, 2)
     assert (loaded.theme, loaded.keys) == ("light", {"approve": "f9"})
     model = loaded.model()
+    assert model is not None and (model.max_output, model.headers) == (2_000, {"X-Team": "search"})
     assert model is not None
     assert (model.name, model.api_base, model.context) == ("openai/x", "http://127.0.0.1:8080/v1", 32_000)
     assert (model.price, model.key_from) == ((3.0, 15.5), "MY_KEY")

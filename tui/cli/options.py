@@ -25,7 +25,9 @@ def _option(*names: str, **about: Any) -> Callable[[bool], Option]:  # noqa: ANN
 _RUN: Mapping[str, Callable[[bool], Option]] = {
     "model": _option("-m", "--model", metavar="NAME", help="As litellm knows it, e.g. ollama_chat/qwen3:8b."),
     "api_base": _option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
-    "effort": _option("--effort", metavar="HOW", help="How much the model reasons: low, medium or high."),
+    "effort": _option(
+        "--effort", metavar="HOW", help="How much it reasons: none, minimal, low, medium, high or xhigh."
+    ),
     "loop": _option(
         "--loop",
         metavar="KIND",

@@ -18,7 +18,7 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 """Beta header: older models without adaptive thinking need it to think between tool calls."""
 _LEAST_THINKING = 1024
 """Least `budget_tokens` (Anthropic, "Extended thinking")."""
-_SHARE = {"low": 0.2, "medium": 0.4, "high": 0.6}
+_SHARE = {"minimal": 0.1, "low": 0.2, "medium": 0.4, "high": 0.6, "xhigh": 0.8}
 """Share of the answer's tokens for thinking, for models that take a number instead of an effort."""
 
 
@@ -59,7 +59,7 @@ def anthropic_headers(at: Endpoint) -> dict[str, str]:
         headers["Authorization"] = f"Bearer {at.key}"
     elif at.key is not None:
         headers["x-api-key"] = at.key
-    if at.effort is not None and not at.adaptive:
+    if at.effort not in (None, "none") and not at.adaptive:
         headers["anthropic-beta"] = INTERLEAVED
     return headers
 
@@ -67,8 +67,11 @@ def anthropic_headers(at: Endpoint) -> dict[str, str]:
 def _thinking(at: Endpoint, max_tokens: int) -> dict[str, Any]:
     if at.effort is None:
         return {}
+    if at.effort == "none":
+        return {"thinking": {"type": "disabled"}} if at.adaptive else {}
     if at.adaptive:
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": at.effort}}
+        effort = "low" if at.effort == "minimal" else at.effort
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
     tokens = int(max_tokens * _SHARE.get(at.effort, 0.4))
     return {"thinking": {"type": "enabled", "budget_tokens": tokens}} if tokens >= _LEAST_THINKING else {}
 

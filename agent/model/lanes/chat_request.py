@@ -151,7 +151,7 @@ def _effort(at: Endpoint, traits: Traits) -> dict[str, Any]:
         case "object":
             return {"reasoning": {"effort": word}}
         case "toggle":
-            return {"thinking": {"type": "disabled" if at.effort == "low" else "enabled"}}
+            return {"thinking": {"type": "disabled" if at.effort in ("none", "minimal", "low") else "enabled"}}
         case "none":
             return {}
 

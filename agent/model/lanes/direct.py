@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...protocol import ModelFault
+from ..endpoint import with_headers
 from .anthropic import AnthropicReader
 from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
@@ -60,7 +61,9 @@ class DirectLane:
             wire=wire,
             url=url,
             data=msgspec.json.encode(self.fields.fit(body, _REQUIRED[wire], answer.sent)),
-            headers={"Content-Type": "application/json", "Accept": "text/event-stream", **headers},
+            headers=with_headers(
+                {"Content-Type": "application/json", "Accept": "text/event-stream", **headers}, self._at.headers
+            ),
         )
         try:
             async with aclosing(exchange(outgoing, _READERS[wire](answer), self._at, answer, timer)) as shown:

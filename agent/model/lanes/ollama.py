@@ -16,10 +16,11 @@ from .events import BOM, LONGEST_EVENT, BrokenStream, ErrorInStream, decode
 from .text import arguments_object, encodable, tool_name
 
 if TYPE_CHECKING:
-    from ...protocol import Message, Request
+    from ...protocol import EffortLevel, Message, Request
     from ..answer import Answer, Finish, Shown
     from ..endpoint import Endpoint
 
+_LEVELS: dict[EffortLevel, str] = {"none": "low", "minimal": "low", "xhigh": "high"}
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length", "tool_calls": "tool_calls"}
 
 
@@ -61,7 +62,8 @@ def ollama_body(request: Request, at: Endpoint, window: int) -> dict[str, Any]:
     if request.schema is not None:
         body["format"] = request.schema
     if at.effort is not None:
-        body["think"] = at.effort if "gpt-oss" in at.model else at.effort != "low"
+        level = _LEVELS.get(at.effort, at.effort)  # gpt-oss knows three levels, and other models on and off
+        body["think"] = level if "gpt-oss" in at.model else level != "low"
     params = dict(at.params)
     options.update(params.pop("options", {}))
     return {**body, **params}

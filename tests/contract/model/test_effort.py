@@ -28,7 +28,7 @@ def test_an_effort_that_is_none_ends_with_one_line(home: Home, project: Path):
     ran = home.run("run", "x", "--headless", "--model", "fake", "--effort", "huge", cwd=project)
     assert ran.exit_code == 2
     assert ran.stderr.count("\n") == 1
-    assert "low, medium or high" in ran.stderr
+    assert "low, medium, high or xhigh" in ran.stderr
 
 
 def test_doctor_shows_the_effort_and_where_it_came_from(home: Home, project: Path):

@@ -27,6 +27,8 @@ def call_settings(at: Endpoint, seconds: float) -> dict[str, Any]:
         "_skip_mcp_handler": True,
         **at.settings,
     }
+    if at.headers:
+        settings["extra_headers"] = at.headers
     if at.key is not None:
         settings["api_key"] = at.key
     if at.api_base is not None:
