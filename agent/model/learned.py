@@ -52,7 +52,7 @@ def learn(
 ) -> None:
     """Change fields of what is known about the model, and keep the others. `refused` is added to what is there.
 
-    Two runs at once lose nothing. If the file cannot be written, nothing is remembered.
+    Two runs that write together lose nothing. If the file cannot be written, nothing is remembered.
     """
     path = _path(env)
     try:

@@ -60,7 +60,7 @@ _READY = "Reply with the one word: ready"
 _LONG_PROMPT = 300
 """Tokens of the prompt by which the speed of reading is measured, if the window has room for it."""
 _LEAST_TOKENS = 24
-"""Tokens of an answer from which the speed of writing can be told."""
+"""Tokens of an answer from which the speed of writing is measured."""
 _ENDS_TRIAL: frozenset[FaultKind] = frozenset({"auth", "unknown-model", "quota"})
 _SYSTEM = "You are a careful programmer. Change only what the task asks for."
 _SYSTEM_TOOLS = f"{_SYSTEM} You work in a folder by calling tools: make the change with edit_file or write_file."

@@ -93,7 +93,7 @@ def test_a_fifo_in_place_of_the_file_does_not_block(env, file):
     assert learned(SERVER, "qwen", env) == Learned()
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
+def test_a_folder_that_cannot_be_written_is_not_an_error(tmp_path):
     (tmp_path / "data").write_text("a file where the folder should be")
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     learn(SERVER, "qwen", env, edit_format="whole")

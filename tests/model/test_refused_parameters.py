@@ -140,7 +140,7 @@ async def test_a_refused_field_is_left_out_and_the_others_stay(strict, name):
     assert name not in server.last
 
 
-async def test_what_one_error_lists_is_left_out_at_once(strict):
+async def test_all_that_one_error_lists_is_left_out_of_the_next_request(strict):
     def mistral(body: Body) -> tuple[int, object] | None:
         extra = [n for n in ("stream_options", "temperature") if n in body]
         message = "Extra inputs are not permitted"
@@ -167,7 +167,7 @@ async def test_the_limit_of_the_answer_gets_its_other_name_and_is_left_out_if_bo
     assert asked.model.limits_output == bool(sent)
 
 
-async def test_without_a_limit_the_longest_answer_is_the_window_and_this_is_said(strict):
+async def test_without_a_limit_the_longest_answer_is_the_window_and_a_line_says_so(strict):
     asked, _ = await strict(unsupported("max_tokens", "max_completion_tokens"))
     assert asked.model.max_output == 32_768
     faults = await negotiate(asked)

@@ -48,7 +48,7 @@ async def test_one_json_object_is_still_read_as_one(opened, serve, start):
     assert asked.text == "whole"
 
 
-async def test_json_that_is_no_answer_is_named(opened, serve):
+async def test_json_that_is_not_an_answer_is_named(opened, serve):
     asked = await opened(await serve(answering(b'"hello"', "application/json")) + "/v1")
     with pytest.raises(ModelFault) as caught:
         await asked.ask()

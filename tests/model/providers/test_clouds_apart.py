@@ -179,7 +179,7 @@ async def test_the_effort_reaches_each_provider_in_its_own_words(ask_at, name, p
     assert found == wanted
 
 
-async def test_an_effort_that_litellm_cannot_send_is_left_out_and_this_is_said_in_one_line(ask_at):
+async def test_an_effort_that_litellm_cannot_send_is_left_out_and_one_line_says_so(ask_at):
     asked, sent = await ask_at("cohere_chat/new", b"", effort="high")
     with pytest.raises(ModelFault) as caught:
         await asked.ask()
