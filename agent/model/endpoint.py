@@ -215,12 +215,6 @@ def _headers(spec: ModelSpec, provider: str, env: Mapping[str, str]) -> dict[str
     return found
 
 
-def with_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers with `more`, which replace those of the same name in any spelling."""
-    names = {name.lower() for name in more}
-    return {**{name: value for name, value in headers.items() if name.lower() not in names}, **more}
-
-
 def _refuse_bare_name(spec: ModelSpec, provider: str, model: str, variable: str, hosts: frozenset[str]) -> None:
     """Raise UserError if a name without a provider would send OpenAI's key to the public host of somebody else."""
     host = host_of(spec.api_base or "")

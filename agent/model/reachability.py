@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..protocol import Refusal, Unreachable
-from .endpoint import NO_KEY, Endpoint, with_headers
+from .endpoint import NO_KEY, Endpoint
 from .lanes.anthropic_request import anthropic_headers
+from .lanes.connections import with_headers
 from .litellm_use.credentials import missing_key
 from .servers import NoServer, ask, ask_server, list_ollama
 from .traits import traits_of

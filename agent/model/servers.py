@@ -11,9 +11,8 @@ import msgspec
 from ..protocol import ServedFacts, ServerKind, UserError
 from ..protocol.text.broken_json import BROKEN_JSON
 from ..system.tls import import_aiohttp, tls
-from .endpoint import with_headers
 from .faults.connection import problem_of, proxy_refusal
-from .lanes.connections import pieces, pool
+from .lanes.connections import pieces, pool, with_headers
 from .lanes.proxies import proxy_for
 from .served_fields import (
     abilities_in,

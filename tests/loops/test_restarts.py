@@ -69,7 +69,7 @@ class Story:
             self.facts.apply(Stamped(self.seq, 0.0, step, None, event))
 
     def answer(self, passed: int | None = None, *, digest: str = "", same_as: int = 0, seconds: float = 10.0) -> None:
-        """An answer: a candidate of which so many tests pass, or one that cannot be used (None)."""
+        """An answer: a candidate of which this many tests pass, or one that cannot be used (None)."""
         self.step += 1
         answers = self.facts.answers
         number = len(answers.all) + 1

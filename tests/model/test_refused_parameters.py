@@ -24,6 +24,8 @@ class Strict:
 
     def __init__(self, refuses: Refuses, wire: str = "chat") -> None:
         self.refuses, self.wire = refuses, WIRES[wire]
+        self.base = ""
+        """Address as `--api-base` takes it."""
         self.bodies: list[Body] = []
         self.paths: list[str] = []
 
@@ -51,8 +53,8 @@ def strict(opened, serve):
         server = Strict(refuses, wire)
         base = await serve({"POST /{path:.*}": server.answer, "GET /v1/models": {"data": [{"id": "fake"}]}})
         env = {**WIRES[wire].env, **more.pop("env", {})}
-        suffix = "/v1" if wire in ("chat", "responses") else ""
-        asked = await opened(base + suffix, name or WIRES[wire].model, env=env, **{"context": 100_000, **more})
+        server.base = base + ("/v1" if wire in ("chat", "responses") else "")
+        asked = await opened(server.base, name or WIRES[wire].model, env=env, **{"context": 100_000, **more})
         return asked, server
 
     return _strict
@@ -241,7 +243,7 @@ async def test_two_calls_at_once_that_meet_the_same_refusal_change_one_thing(str
 async def test_what_a_server_refused_is_known_in_the_next_run(strict, tmp_path, opened):
     asked, server = await strict(unsupported("stream_options", "max_tokens"), effort="high")
     await negotiate(asked)
-    base = f"http://127.0.0.1:{asked.model._at.api_base.rpartition(':')[2]}"
+    base = server.base
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     assert learned(base, "fake", env) == Learned(refused={"stream_options": "", "max_tokens": "max_completion_tokens"})
     before = len(server.bodies)
@@ -251,14 +253,14 @@ async def test_what_a_server_refused_is_known_in_the_next_run(strict, tmp_path, 
 
 
 async def test_a_later_run_says_that_its_effort_is_ignored_and_which_output_is_assumed(strict, opened):
-    asked, _ = await strict(unsupported("reasoning_effort", "max_tokens", "max_completion_tokens"), effort="high")
+    asked, server = await strict(unsupported("reasoning_effort", "max_tokens", "max_completion_tokens"), effort="high")
     await negotiate(asked)
-    again = await opened(asked.model._at.api_base, "fake", context=100_000, effort="high")
+    again = await opened(server.base, "fake", context=100_000, effort="high")
     assert [note.partition(" for fake: ")[2] or note.partition(": ")[2] for note in again.model.notes] == [
         "--effort high is ignored",
         "the budget assumes answers of up to 100,000 tokens",
     ]
-    plain = await opened(asked.model._at.api_base, "fake", context=100_000)
+    plain = await opened(server.base, "fake", context=100_000)
     assert len(plain.model.notes) == 1
 
 
@@ -391,7 +393,7 @@ async def test_a_server_that_points_to_the_responses_api_is_asked_there(strict, 
     (fault,) = await negotiate(asked)
     assert fault.text.startswith("asked again at /responses: ")
     assert server.paths == ["/v1/chat/completions", "/v1/responses"]
-    again = await opened(asked.model._at.api_base, "openai/newer", context=100_000)
+    again = await opened(server.base, "openai/newer", context=100_000)
     assert await negotiate(again) == []
     assert server.paths[2:] == ["/v1/responses"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -66,3 +66,9 @@ async def pieces(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[
     while most > 0 and (data := await response.content.readany()):
         yield data[:most]
         most -= len(data)
+
+
+def with_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers with `more`, which replace those of the same name in any spelling."""
+    names = {name.lower() for name in more}
+    return {**{name: value for name, value in headers.items() if name.lower() not in names}, **more}

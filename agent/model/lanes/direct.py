@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...protocol import ModelFault
-from ..endpoint import with_headers
 from .anthropic import AnthropicReader
 from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
 from .chat_request import chat_body
+from .connections import with_headers
 from .exchange import Outgoing, exchange
 from .ollama import OllamaReader, ollama_body
 

@@ -152,7 +152,7 @@ def test_a_server_that_refuses_tools_and_schemas_is_tried_in_the_other_formats(h
     assert "not supported" in found["tools"]["problem"]
 
 
-def test_a_model_that_is_not_free_needs_yes_and_the_worst_cost_is_said(home: Home):
+def test_a_model_that_is_not_free_needs_yes_and_its_worst_cost_is_printed(home: Home):
     home.config_file.parent.mkdir(parents=True)
     home.config_file.write_text('[model]\nprice = "2/8"\n')
     with server("whole") as scripted:
