@@ -48,7 +48,7 @@ def try_out(flags: Mapping[str, object], *, as_json: bool, yes: bool) -> int:
         print_json(result)
     else:
         for line in trial_lines(result, shutil.get_terminal_size().columns):
-            print(line)
+            print(one_line(line))
     return 0 if result.recommended else 1
 
 
@@ -68,7 +68,9 @@ async def _run(trial: ModelTrial, *, shows: bool) -> None:
     try:
         async for now in trial.run():
             if shows:
-                print(f"\r\x1b[Ktrying {now} ({time.monotonic() - began:.0f} s)", end="", file=sys.stderr, flush=True)
+                line = one_line(f"trying {now} ({time.monotonic() - began:.0f} s)")
+                sys.stderr.write(f"\r\x1b[K{line}")
+                sys.stderr.flush()
     finally:
         if shows:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

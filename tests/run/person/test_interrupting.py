@@ -137,11 +137,11 @@ async def test_stop_now_waits_for_nothing(driven):
     assert len(run.model.requests) == 1
 
 
-async def test_stop_with_a_wrap_up_asks_once_more_without_tools(driven):
+async def test_stop_with_a_wrap_up_asks_once_more_and_forbids_calls(driven):
     run = driven(HELD, say("I got half of it")).on("text_arrived", Stop(how="wrap_up"))
     outcome = await run.run()
     assert (outcome.reason, outcome.answer) == ("user", "I got half of it")
-    assert run.model.requests[1].tools == ()
+    assert run.model.requests[1].forbids_calls and run.model.requests[1].tools == run.model.requests[0].tools
     run.assert_legal()
 
 
