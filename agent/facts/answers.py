@@ -174,7 +174,7 @@ class Answers:
             case StepFinished(seconds=seconds):
                 newest.seconds = seconds
                 if newest.is_kept:
-                    self.start = newest.checks
+                    self.start = dict(newest.checks)
                     self.since = self.over = len(self.all)
                     self.restart = None
             case _:

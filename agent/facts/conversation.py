@@ -67,7 +67,7 @@ class Conversation:
     """Text of the answer that is being streamed."""
     opaque: OpaqueRef | None = None
     """Its parts that must be sent back to their maker."""
-    said: set[int] = field(default_factory=set[int])
+    said: list[int] = field(default_factory=list[int])
     """Positions of the person's messages."""
     is_partial: bool = False
     """Messages that are not sent again are not in memory."""
@@ -92,7 +92,7 @@ class Conversation:
                 self._rebuild(Message(role="user", text=text), seq)
             case Prompted(text=text, images=images) | Said(text=text, images=images):
                 if isinstance(event, Said):
-                    self.said.add(seq)
+                    self.said.append(seq)
                 self._end_answer()
                 self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):

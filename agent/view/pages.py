@@ -34,7 +34,7 @@ def turn_page(state: ViewState, seq: int) -> None:
     state.page_first, state.page_seq = count, seq - 1
     if state.blocks.most is not None:
         shown = _shown(state)
-        shown.progress, shown.taken, shown.refused = Progress(), set(), {}
+        shown.progress, shown.taken, shown.refused = Progress(workers=state.progress.workers), set(), {}
         state.blocks.pages.append(Page(count, seq - 1, zlib.compress(_packed(state, shown), 1)))
 
 
