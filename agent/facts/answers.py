@@ -74,6 +74,11 @@ class Answer:
         return bool(self.checks or self.unmet)
 
     @property
+    def is_green(self) -> bool:
+        """Whether each of its checks ended with success, also if that does not count or is suspect."""
+        return bool(self.checks) and all(check.exit_code == 0 for check in self.checks.values())
+
+    @property
     def passed(self) -> int:
         """Number of tests that passed, over all checks."""
         return passed_in(self.checks.values())

@@ -40,8 +40,12 @@ async def restart(run: LiveRun, decision: Restart) -> None:
 
 
 async def take_back(run: LiveRun) -> None:
-    """Take back the newest answer at the end of a run whose check it did not pass."""
-    undone = await _reverted(run)
+    """Take back the newest answer at the end of a run whose check it did not pass.
+
+    A success that a person has to decide about, such as a suspect one, stays.
+    """
+    newest = run.facts.answers.newest
+    undone = await _reverted(run) if newest is not None and not newest.is_green else None
     if undone is not None:
         run.ctx.events.record(undone)
         run.ctx.files.mark_changed()

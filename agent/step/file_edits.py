@@ -76,6 +76,8 @@ class FileEdits:
         self._workspace, self._journal, self._facts, self._guard = workspace, journal, facts, guard
         self._denial_of = denial_of
         self._shown = ShownFile("", "")
+        self._base: Answer | None = None
+        """The answer whose text was shown; None: the files as they are."""
         self._on_disk: str | None = None
         """The shown file's text in the workspace when it was shown."""
         self.format: FileFormat = CONSTRAINED
@@ -105,6 +107,7 @@ class FileEdits:
         """Return the message of the next try, with the file; None: there is no file to edit."""
         answers = self._facts.answers
         form = cast(FileFormat, answers.format)
+        self._base = answers.base if answers.base is not None and self.is_untouched(answers.base) else None
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
             self._shown, self._on_disk = ShownFile(missing[0], "", is_new=True), None
@@ -135,9 +138,10 @@ class FileEdits:
 
     def read(self, said: str) -> tuple[AnswerRead, list[ToolCall]]:
         """Read an answer. Returns the event that says what it gives, and the calls that make the edit."""
-        answers, shown = self._facts.answers, self._shown
-        reading, base = read_answer(self.format, said, shown), answers.base
-        if reading.text is not None and self._text(shown.path) != self._on_disk:
+        answers, shown, base = self._facts.answers, self._shown, self._base
+        reading = read_answer(self.format, said, shown)
+        is_untouched = self._text(shown.path) == self._on_disk and (base is None or self.is_untouched(base))
+        if reading.text is not None and not is_untouched:
             reading = Reading(None, f"{shown.path} was changed by somebody else meanwhile.")
         files = [] if reading.text is None else self._files(base, shown.path, reading.text)
         digest = self._digest(files)
@@ -154,6 +158,13 @@ class FileEdits:
             notes=reading.notes,
         )
         return read, [] if same else [_call(path, text) for path, text in files]
+
+    def is_untouched(self, answer: Answer) -> bool:
+        """Return whether the files of an answer are as they were when it was read, so its text may replace them."""
+        return all(
+            self._text(one.path) == (None if one.before is None else self._journal.blob(one.before).decode())
+            for one in answer.files
+        )
 
     def _files(self, base: Answer | None, path: str, text: str) -> list[tuple[str, str]]:
         """Return the files of a candidate: those of its base, and the shown one."""
@@ -185,13 +196,13 @@ class FileEdits:
 
     def _base_text(self, path: str) -> str | None:
         """Return the text of a file in the base of the next answer."""
-        base, now = self._facts.answers.base, self._text(path)
-        found = next((one for one in base.files if one.path == path), None) if base is not None else None
+        now, files = self._text(path), [] if self._base is None else self._base.files
+        found = next((one for one in files if one.path == path), None)
         return now if found is None or now is None else self._text_of(found)
 
     def _failure(self) -> str:
         """Return what the check says of the base."""
-        verdicts, base = self._facts.verdicts, self._facts.answers.base
+        verdicts, base = self._facts.verdicts, self._base
         if base is None and verdicts.is_unconfirmed and verdicts.confirmation is not None:
             return unconfirmed_feedback(verdicts.confirmation)
         checks = self._facts.answers.start if base is None else base.checks
@@ -202,8 +213,7 @@ class FileEdits:
 
     def _tried(self) -> list[str]:
         """Return what the answers to the present files led to, without that of the base."""
-        base = self._facts.answers.base
-        reds = [one for one in self._facts.answers.present if one.is_checked and one is not base]
+        reds = [one for one in self._facts.answers.present if one.is_checked and one is not self._base]
         return [
             line
             for one in reds

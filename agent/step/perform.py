@@ -197,7 +197,7 @@ async def _check_candidate(ctx: RunContext, outcome: CallResults, record: Record
     """Run the checks if an answer in a file format changed something. The loop compares the answers."""
     await ctx.fingerprint.refresh()
     if any(result.ok for _, _, result in outcome.results):
-        await verify(ctx, record, claim=False)
+        await verify(ctx, record, claim=True)  # also with `--verify on-claim`
     ctx.activity.raise_if_interrupted()
 
 

@@ -23,7 +23,7 @@ PromptKind = Literal["task", "check", "nudge", "hint", "review", "wake"]
 MessageKind = Literal[
     PromptKind,
     "system",
-    "file",  # the file to edit, in a run with constrained edits
+    "file",  # the message of a try in a file format: it replaces the conversation after what the person said
     "guard",
     "wrap_up",
     "instructions",

@@ -31,6 +31,7 @@ from ...tools.parse import parse_arguments
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...gate.gate import Gate
+    from ...step.resources.context import RunContext
     from ...step.resources.recorder import Recorder
     from ..live.live_run import LiveRun
 
@@ -41,6 +42,7 @@ UNKNOWN_CALL = (
     "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
     "Check before you repeat it."
 )
+STALE = "not run: the program stopped before this write, and the file was changed by somebody else since"
 SUPERSEDED = "not run: the person sent a message instead"
 
 
@@ -91,7 +93,9 @@ async def _answer(
     again: list[ToolCall] = []
     for call in dangling:
         opened = facts.requests.approved.get(call.call_id)
-        if opened is None:
+        if opened is None and _is_stale(ctx, call):
+            _finish(call, STALE, record, "not run")
+        elif opened is None:
             again.append(call)
         elif is_file_change(opened):
             handoff = await _write(run, call, opened, record) or handoff
@@ -105,6 +109,14 @@ async def _answer(
         await ctx.fingerprint.refresh()
         await verify(ctx, record, claim=outcome.ended_with == "finish")
     return [WorkResult(steps=1, handoff=outcome.handoff)]
+
+
+def _is_stale(ctx: RunContext, call: ToolCall) -> bool:
+    """Return whether a call writes an answer over a file that somebody changed since the answer was read."""
+    newest, edits = ctx.facts.answers.newest, ctx.edits
+    if newest is None or edits is None or not newest.files or ctx.facts.requests.waiting_for(call.call_id) is not None:
+        return False
+    return not newest.is_written and not edits.is_untouched(newest)
 
 
 def _close_works(facts: RunFacts, events: Recorder) -> None:

@@ -15,7 +15,7 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
-from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule, ServedFacts
+from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule, ServedFacts, Unpause
 
 Make = Callable[..., Driven]
 
@@ -194,6 +194,41 @@ async def test_a_run_that_was_killed_before_its_answer_was_written_continues(cal
     killed.model.turns[:], killed.model.requests[:] = [MEAN], []
     outcome = await killed.run()
     assert outcome.reason == "done", killed.story()
+
+
+async def test_what_somebody_changed_after_a_kill_is_not_overwritten_by_the_answer_before_it(
+    calc: Make, tmp_path: Path
+):
+    path, start = tmp_path / "project/calc/core.py", core(tmp_path)
+    run = calc(ADD, MEAN)
+    await run.run()
+    killed = run.killed_at("tool_called")
+    path.write_text(start + "\n# mine\n")
+    killed.model.turns[:], killed.model.requests[:] = [ADD, MEAN], []
+    outcome = await killed.run()
+    assert outcome.reason == "done" and "# mine" in core(tmp_path), killed.story()
+    assert "changed by somebody else since" in killed.of("tool_finished")[0]["result"]
+
+
+async def test_the_text_of_an_answer_is_no_longer_a_base_where_somebody_changed_the_file(calc: Make, tmp_path: Path):
+    path = tmp_path / "project/calc/core.py"
+
+    def change(event: dict[str, Any]) -> Unpause:
+        path.write_text(path.read_text() + "\n# mine\n")
+        return Unpause()
+
+    run = calc(ADD, BOTH)
+    run.on("restarted", change)
+    outcome = await run.run()
+    assert outcome.reason == "done" and "# mine" in core(tmp_path), run.story()
+    assert [e["base"] for e in run.of("restarted")] == [1] and [e["base"] for e in run.of("answer_read")] == [0, 0]
+
+
+async def test_a_success_that_somebody_has_to_decide_about_stays_at_the_end(calc: Make, tmp_path: Path):
+    run = calc(code("import os\n\n\ndef add(a, b):\n    os._exit(0)"))
+    outcome = await run.run()
+    assert outcome.reason == "handoff" and "suspect" in outcome.detail, run.story()
+    assert "os._exit(0)" in core(tmp_path) and not run.of("undone")
 
 
 async def test_a_run_that_was_killed_during_its_check_checks_the_candidate_first(calc: Make, tmp_path: Path):
