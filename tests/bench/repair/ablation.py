@@ -31,8 +31,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .answers import FORMATS, SCHEMA, TOOLS, Format, digest, read_answer
-from .prompts import SYSTEM, Variant, excerpt, first_prompt, next_prompt, tried_line
+from rundry.agent.protocol import EditFormat
+from rundry.agent.step.edit_formats.merging import same_program
+from rundry.agent.step.edit_formats.reading import ShownFile, is_complete, read_answer
+from rundry.agent.step.edit_formats.words import SCHEMA, first_failure, last_line
+
+from .prompts import FORMATS, SYSTEM, TOOLS, Variant, as_file_format, first_prompt, next_prompt
 
 TASKS = ("bitcount", "detect_cycle", "find_in_sorted", "gcd", "kth", "longest_common_subsequence", "pascal", "sieve")
 """Four that other harnesses repaired with the first answer, two that one of them did, and two that none did."""
@@ -49,7 +53,7 @@ CHECK = [sys.executable, "-m", "pytest", "-q", "-x", "--timeout", "10", "-p", "n
 class Setting:
     """One way of asking; the defaults are what the other ways are compared with."""
 
-    form: Format = "whole"
+    form: EditFormat = "whole"
     variant: Variant = "code"
     first_temperature: float = 0.0
     follows: str = "restart"
@@ -65,7 +69,7 @@ class Setting:
         return " ".join([self.form, *changed])
 
 
-def others(form: Format) -> list[Setting]:
+def others(form: EditFormat) -> list[Setting]:
     """Return the settings of a format with one factor changed."""
     start = Setting(form=form)
     return [
@@ -85,9 +89,15 @@ class Server:
         self._url, self._model = f"{base}/chat/completions", model
 
     def ask(
-        self, form: Format, messages: list[dict[str, str]], temperature: float, seed: int, limit: int
-    ) -> tuple[str, list[tuple[str, str]], dict[str, Any]]:
-        """Return text, calls and figures of an answer. Ends early at the closing fence."""
+        self,
+        form: EditFormat,
+        shown: ShownFile,
+        messages: list[dict[str, str]],
+        temperature: float,
+        seed: int,
+        limit: int,
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the text of an answer, with its calls as JSON, and figures. Ends where the answer is complete."""
         body: dict[str, Any] = {
             "model": self._model,
             "messages": messages,
@@ -121,13 +131,14 @@ class Server:
                 text += delta.get("content") or ""
                 if delta.get("content") or delta.get("tool_calls"):
                     first = first or time.monotonic()
-                if form in ("whole", "functions") and re.search(r"```[\w]*\n.*\n```", text, re.DOTALL):
+                if form != "tools" and is_complete(as_file_format(form), text, shown):
                     break
         ended = time.monotonic()
         figures = {"reading": round((first or ended) - began, 2), "writing": round(ended - (first or ended), 2)}
         tokens = {"read": "prompt_n", "cached": "cache_n", "written": "predicted_n"}
         figures |= {name: timings.get(key, 0) for name, key in tokens.items()}
-        return text, [(name, arguments) for name, arguments in calls.values()], figures
+        made = [f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}' for name, arguments in calls.values()]
+        return "\n".join([text, *made]), figures
 
 
 class Task:
@@ -169,44 +180,48 @@ def trial(server: Server, task: Task, setting: Setting, seed: int) -> dict[str, 
     began = time.monotonic()
     _, best_passed, output = task.check(task.program)
     seconds = time.monotonic() - began
-    start, best, base = (task.program, excerpt(output)), (task.program, excerpt(output)), task.program
-    seen, answers, failures = {digest(task.program)}, list[dict[str, Any]](), list[str]()
-    messages = list[dict[str, str]]()
+    start = best = (task.program, first_failure(output))
+    seen, answers, tried = {same_program(task.program)}, list[dict[str, Any]](), list[str]()
+    messages, base, problem = list[dict[str, str]](), task.program, ""
     solved = False
     while not solved and seconds < SECONDS:
         number = len(answers)
         if setting.follows == "restart" or not messages:
             base, failure = best if setting.base == "best" and number % 2 else start
-            tried = tried_line(failures) if setting.tried else ""
-            said = first_prompt(setting.form, setting.variant, task.name, base, failure, task.test, tried)
+            shown = ShownFile(task.name, base)
+            known = tried if setting.tried else []
+            said = first_prompt(setting.form, setting.variant, shown, failure, task.test, known, problem)
             messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": said}]
+        shown = ShownFile(task.name, base)
         row = {"temperature": max(setting.first_temperature, TEMPERATURES[min(number, len(TEMPERATURES) - 1)])}
         if setting.form == "tools":
             row["temperature"] = min(0.4, row["temperature"])
         limit = 200 + 2 * len(task.program) // 3
-        text, calls, figures = server.ask(setting.form, messages, row["temperature"], seed * 100 + number, limit)
+        text, figures = server.ask(setting.form, shown, messages, row["temperature"], seed * 100 + number, limit)
         seconds += figures["read"] / READ + figures["written"] / WRITTEN
-        found = read_answer(setting.form, text, calls, base)
-        row |= {**figures, "why": found.why}
-        passed, failure = 0, ""
+        found = read_answer(as_file_format(setting.form), text, shown)
+        row |= {**figures, "why": found.problem}
+        passed, failure, problem = 0, "", found.problem
         if found.text is not None:
-            key = digest(found.text)
+            key = same_program(found.text)
             row["duplicate"] = key in seen
-            if key not in seen:
+            if key in seen:
+                problem = "It is the same program as that of an earlier answer, which did not pass the check."
+            else:
                 seen.add(key)
                 checking = time.monotonic()
                 solved, passed, output = task.check(found.text)
                 row |= {"check": round(time.monotonic() - checking, 2), "passed": passed}
                 seconds += row["check"]
-                failure = excerpt(output)
-                failures.append(failure.splitlines()[-1][:160] if failure else "")
+                failure = first_failure(output)
+                tried.append(last_line(output))
                 if passed > best_passed:
                     best, best_passed = (found.text, failure), passed
         answers.append(row)
         if setting.follows == "continue":
             messages += [
-                {"role": "assistant", "content": text or json.dumps(calls)},
-                {"role": "user", "content": next_prompt(setting.form, task.name, found.why, failure or start[1])},
+                {"role": "assistant", "content": text},
+                {"role": "user", "content": next_prompt(setting.form, shown, problem, failure)},
             ]
             base = found.text or base
     return {

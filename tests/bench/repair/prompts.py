@@ -1,58 +1,73 @@
-"""The prompts of a repair: the task, the file, what fails, and how to answer. Does no I/O."""
+"""The prompts of the ablation: those of the product, with the factors that it varies. Does no I/O."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
-from .answers import Format
+from rundry.agent.protocol import FILE_FORMATS, EditFormat, FileFormat
+from rundry.agent.step.edit_formats.reading import ShownFile
+from rundry.agent.step.edit_formats.words import FILE_HEAD, message, wish
 
 Variant = Literal["code", "cause", "test"]
 """Answer with code only; first with one sentence on the cause; the failing test instead of its output."""
 
-SYSTEM = "You repair programs. The tests are right. Change as little as possible, and keep comments and docstrings."
-_WISH: dict[Format, str] = {
-    "whole": "Reply with the whole corrected file in one ```python block.",
-    "functions": "Reply with the complete new text of each function that you change, in one ```python block.",
-    "blocks": (
-        "Reply with one or more edits, each exactly in this form:\n<<<<<<< SEARCH\nlines as they are in the file\n"
-        "=======\nthe new lines\n>>>>>>> REPLACE"
-    ),
-    "tools": "Call edit_file or write_file with the path {name}.",
-    "constrained": "Reply with JSON: the cause, the exact old_text (it must occur once in the file), and the new_text.",
-}
+FORMATS: tuple[EditFormat, ...] = (*FILE_FORMATS, "tools")
+SYSTEM = (
+    "You change programs so that their checks pass. The tests are right. Change as little as possible, and keep "
+    "comments and docstrings."
+)
 _CAUSE = "First write one sentence: what is expected, what happens, and which line is wrong. Then the answer."
-_FAILURE = 1_200
-"""Characters of the output that are shown: about 400 tokens."""
 _TEST = 2_400
 
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": text,
+            "parameters": {
+                "type": "object",
+                "properties": {field: {"type": "string"} for field in fields},
+                "required": fields,
+            },
+        },
+    }
+    for name, text, fields in (
+        ("edit_file", "Replace old_text, which must occur once, by new_text.", ["path", "old_text", "new_text"]),
+        ("write_file", "Replace the whole content of a file.", ["path", "content"]),
+    )
+]
 
-def first_prompt(form: Format, variant: Variant, name: str, program: str, failure: str, test: str, tried: str) -> str:
+
+def first_prompt(
+    form: EditFormat, variant: Variant, shown: ShownFile, failure: str, test: str, tried: list[str], problem: str
+) -> str:
     """Return the message of a try. All before `tried` is the same in each try on the same program."""
-    shown = (
+    excerpt = f"{shown.path} has a bug.\n\n{FILE_HEAD}{shown.path}`:\n```\n{shown.text}```"
+    fails = (
         f"This test fails:\n\n```python\n{test[:_TEST]}```" if variant == "test" else f"Its tests fail:\n\n{failure}"
     )
-    wish = _WISH[form].format(name=name)
-    if variant == "cause" and form != "constrained":
-        wish = f"{_CAUSE} {wish}"
-    return "\n\n".join(part for part in (f"{name} has a bug.", f"```python\n{program}```", shown, tried, wish) if part)
+    cause = f"{_CAUSE}\n\n" if variant == "cause" and form != "constrained" else ""
+    asked = message(as_file_format(form), shown, excerpt, fails, tried, problem)
+    kept = asked.removesuffix(wish(as_file_format(form), shown))
+    return f"{kept}{cause}{asked_for(form, shown)}"
 
 
-def next_prompt(form: Format, name: str, why: str, failure: str) -> str:
+def next_prompt(form: EditFormat, shown: ShownFile, problem: str, failure: str) -> str:
     """Return the message that continues a conversation after an answer that did not repair the program."""
-    said = f"That answer cannot be used: {why}." if why else f"With that change the tests still fail:\n\n{failure}"
-    return f"{said}\n\n{_WISH[form].format(name=name)}"
-
-
-def tried_line(failures: list[str]) -> str:
-    """Return what earlier tries led to, at most five lines."""
-    rows = list(dict.fromkeys(failures))[-5:]
-    return (
-        "Changes that were tried did not help; they led to:\n" + "\n".join(f"- {row}" for row in rows) if rows else ""
+    said = (
+        f"That answer cannot be used: {problem}" if problem else f"With that change the tests still fail:\n\n{failure}"
     )
+    return f"{said}\n\n{asked_for(form, shown)}"
 
 
-def excerpt(output: str) -> str:
-    """Return the lines of pytest's output that show the first failure, without addresses of objects."""
-    lines = [line for line in output.splitlines() if re.match(r"(E  |>  |FAILED|ERROR|_{3,} )", line)]
-    return re.sub(r"0x[0-9a-f]{6,}", "0x...", "\n".join(lines or output.splitlines()[-15:]))[:_FAILURE]
+def asked_for(form: EditFormat, shown: ShownFile) -> str:
+    """Return how the model is asked to answer."""
+    if form == "tools":
+        return f"Call edit_file or write_file with the path {shown.path}."
+    return wish(as_file_format(form), shown)
+
+
+def as_file_format(form: EditFormat) -> FileFormat:
+    """Return the file format as whose answer an answer is read; calls of tools are read like JSON."""
+    return next((one for one in FILE_FORMATS if one == form), "constrained")
