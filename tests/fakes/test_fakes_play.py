@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -77,7 +78,9 @@ def test_the_server_runs_as_a_program(tmp_path: Path):
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"turns": [{"text": "from a file", "calls": [{"name": "finish"}]}]}))
     argv = [sys.executable, "-m", "fakes.server", "--script", str(script)]
-    with subprocess.Popen(argv, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True) as process:
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+    tests = Path(__file__).parents[1]
+    with subprocess.Popen(argv, cwd=tests, stdout=subprocess.PIPE, text=True, preexec_fn=heard) as process:
         assert process.stdout is not None
         base = json.loads(process.stdout.readline())["base_url"]
         answer = httpx.post(f"{base}/chat/completions", json={"messages": []}).json()
