@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -242,6 +243,10 @@ def planned(rows: list[dict[str, Any]]) -> Iterator[tuple[Setting, str, int]]:
     yield from ((one, task, seed) for seed in SEEDS for task in TASKS for form in best for one in others(form))
 
 
+def _key(setting: dict[str, Any], task: str, seed: int) -> tuple[str, str, int]:
+    return json.dumps(setting), task, seed
+
+
 def _of(rows: list[dict[str, Any]], setting: Setting) -> list[dict[str, Any]]:
     return [row for row in rows if row["setting"] == asdict(setting)]
 
@@ -283,6 +288,7 @@ def main() -> None:
     parser.add_argument("--base")
     parser.add_argument("--model")
     parser.add_argument("--hours", type=float, default=5.0, help="stop after this much counted time in all rows")
+    parser.add_argument("--at-once", type=int, default=1, help="trials at the same time, as many as the server's slots")
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
     rows = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
@@ -292,19 +298,32 @@ def main() -> None:
     if None in (asked.tasks, asked.base, asked.model):
         parser.error("--tasks, --base and --model are needed")
     server = Server(asked.base, asked.model)
-    while True:
-        known = {(json.dumps(row["setting"]), row["task"], row["seed"]) for row in rows}
-        left = (one for one in planned(rows) if (json.dumps(asdict(one[0])), *one[1:]) not in known)
-        one = next(left, None)
-        if one is None or sum(row["seconds"] for row in rows) > asked.hours * 3600:
-            break
-        setting, name, seed = one
-        rows.append(trial(server, Task(asked.tasks / name), setting, seed))
-        with asked.out.open("a") as out:
-            out.write(json.dumps(rows[-1]) + "\n")
-        row = rows[-1]
-        end = "solved" if row["solved"] else "not solved"
-        print(f"{setting.name}  {name} {seed}: {end}, {row['seconds']} s, {len(row['answers'])} answers", flush=True)
+    lock, begun = threading.Lock(), {_key(row["setting"], row["task"], row["seed"]) for row in rows}
+
+    def work() -> None:
+        while True:
+            with lock:
+                left = (one for one in planned(rows) if _key(asdict(one[0]), *one[1:]) not in begun)
+                one = next(left, None)
+                if one is None or sum(row["seconds"] for row in rows) > asked.hours * 3600:
+                    return
+                begun.add(_key(asdict(one[0]), *one[1:]))
+            setting, name, seed = one
+            row = trial(server, Task(asked.tasks / name), setting, seed)
+            with lock:
+                rows.append(row)
+                with asked.out.open("a") as out:
+                    out.write(json.dumps(row) + "\n")
+            end = "solved" if row["solved"] else "not solved"
+            print(
+                f"{setting.name}  {name} {seed}: {end}, {row['seconds']} s, {len(row['answers'])} answers", flush=True
+            )
+
+    workers = [threading.Thread(target=work) for _ in range(asked.at_once)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     print(table(rows))
 
 
