@@ -122,6 +122,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Citations as the model passed them to `finish`: "path", "path:line" or {path, line?, quote?}."""
     steps: int = 0
     passes: int = 0
+    restarts: int = 0
+    """How often the run started over after an answer in a file format; it had one try more."""
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
     """Cost without rounding; None: a call had no price."""

@@ -127,6 +127,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Most expensive first."""
     hooks: list[HookCount] = []
     """Most frequent first."""
+    restarts: int = 0
+    """How often runs started over after an answer in a file format."""
+    restarted_runs: int = 0
+    """Number of runs that started over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,8 @@ def report(folder: Path, days: float, now: float) -> Report:
         held=_held(runs),
         by_day=by_day(parts, since, now),
         by_loop=by_loop(parts),
+        restarts=sum(run.line.restarts for run in runs),
+        restarted_runs=sum(run.line.restarts > 0 for run in runs),
         hooks=by_hook(run.tally.hooks for run in runs),
         searches=[run.tally.search for run in runs if run.tally.search is not None],
     )

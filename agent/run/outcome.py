@@ -55,6 +55,7 @@ def outcome_of(
         citations=cast("list[Any]", finish.get("citations", [])) if facts.finish is not None else [],
         steps=spent.steps,
         passes=facts.passes,
+        restarts=facts.answers.restarts,
         tokens=spent.tokens,
         usd=None if spent.unpriced else spent.usd,
         held=spent.held,

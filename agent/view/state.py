@@ -119,6 +119,10 @@ class Shown:
     """The first step of the open pass; None: there is no open pass."""
     running_tries: dict[str, str] = field(default_factory=dict[str, str])
     """Work to `try 2 of 3`, for tries that have not ended."""
+    restarts: int = 0
+    """How often the run started over after an answer in a file format."""
+    most_restarts: int | None = None
+    """Limit of `restarts`; None: there is none."""
     newest_try: str = ""
     """The try with the newest step; empty: no try is running."""
     rolling_back: PatchKept | None = None
@@ -281,6 +285,14 @@ class ViewState(Shown):
         if self.paused:
             return "paused"
         return "starting" if self.last_seq == 0 else "thinking"
+
+    @property
+    def try_words(self) -> str:
+        """The try of a run that started over: `try 3`, with a limit `try 3/6`; empty: it did not start over."""
+        if not self.restarts:
+            return ""
+        most = f"/{self.most_restarts + 1}" if self.most_restarts is not None else ""
+        return f"try {self.restarts + 1}{most}"
 
     @property
     def failure_change(self) -> str:

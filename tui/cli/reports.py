@@ -86,6 +86,8 @@ def print_report(flags: Mapping[str, object], *, days: float, as_json: bool, htm
         _say(summary(told))
         if words := held_words(told.held):
             _say(words)
+        if told.restarts:
+            _say(f"{plural(told.restarts, 'restart')} after an answer, in {plural(told.restarted_runs, 'run')}")
         if sys.stdout.isatty():
             print("")
             for line in plot_lines(report_plots(told), _width()):

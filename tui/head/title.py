@@ -82,6 +82,7 @@ def _right(state: ViewState, phase: str, shown: tuple[str, ...]) -> list[Piece]:
         parts.append(words)
     if state.run_id and (held := _held(state, whole="held" in shown)):
         parts.append([held])
+    parts += _try(state)
     parts.append([_phase(state, phase)])
     line: list[Piece] = []
     for words in parts:
@@ -95,6 +96,10 @@ def _phase(state: ViewState, phase: str) -> Piece:
     if phase == "waiting for you":
         return Piece(phase, "waiting", "to_gate" if state.proposals else "")
     return Piece(doing(state, phase), "phase", "wake" if state.sleeping is not None else "")
+
+
+def _try(state: ViewState) -> list[list[Piece]]:
+    return [[Piece(state.try_words, "goal")]] if state.try_words else []
 
 
 def _held(state: ViewState, *, whole: bool) -> Piece | None:

@@ -37,6 +37,8 @@ def status_line(state: ViewState, phase: str) -> str:
     """Return the state of the run: `step 7, running: pytest -q. Gate: ask. Model: qwen3:8b.`"""
     steps = state.common.spending.limited.steps
     words = [f"step {steps}, {phase}" if steps else phase]
+    if state.try_words:
+        words.append(state.try_words)
     if state.check is not None:
         counts = f" ({state.failure_change} failing)" if state.failure_change else ""
         failing = "passed" if state.check.passed else f"fails{counts}"

@@ -66,6 +66,8 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     interval: IntervalSpec | None = None
     paced: PacedSpec | None = None
     improve: ImproveSpec | None = None
+    restarts: int | None = None
+    """How often the run may start over (`--restarts`); None: no limit."""
     notes: list[str] = []
     """Notes for the person at the start, one line each, for example a dropped limit or ignored configuration."""
 
@@ -241,6 +243,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     citations: list[Any] = []
     steps: int = 0
     passes: int = 0
+    restarts: int = 0
     tokens: Tokens = Tokens()
     usd: float | None = 0.0
     held: Held = Held()

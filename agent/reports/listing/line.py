@@ -23,8 +23,10 @@ from ...protocol import (
     EvidenceKind,
     Held,
     JournalError,
+    LoopKind,
     NewerJournal,
     Reason,
+    Restarted,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -71,6 +73,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     evidence_kind: EvidenceKind | Literal[""] = ""
     """Empty: the outcome is not complete."""
     steps: int = 0
+    restarts: int = 0
+    """How often the run started over after an answer in a file format."""
     usd: float | None = 0.0
     """Cost in USD; None: a call had no known price."""
     held: Held = Held()
@@ -148,7 +152,8 @@ def _read(path: Path, journal: Journal) -> RunLine:
     elif ended is None and spec.has_children:
         events = [*events, *journal.read_types([ChildSpent])]
     if ended is None:
-        return _with_usage(line, events)
+        restarts = journal.read_types([Restarted]) if spec.loop is LoopKind.GOAL else []
+        return replace(_with_usage(line, events), restarts=len(restarts))
     seq, end = ended
     undos = [each.event for each in journal.read_types([Undone], after=seq)]
     end = after_undos(end, [undone for undone in undos if isinstance(undone, Undone)])
@@ -183,6 +188,7 @@ def _with_end(line: RunLine, ended: RunEnded, verified: Confirmed | None) -> Run
         evidence=evidence_words(ended.evidence, ended.approved_by),
         evidence_kind=evidence_kind(ended.evidence, verified) if ended.complete else "",
         steps=ended.steps,
+        restarts=ended.restarts,
         usd=ended.usd,
         held=ended.held,
         undone_since=ended.undone_since,

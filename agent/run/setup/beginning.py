@@ -93,6 +93,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             interval=spec.interval,
             paced=spec.paced,
             improve=spec.improve,
+            restarts=spec.restarts,
             notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, ctx.journal.path, ctx.clock.now())],
         )
     )

@@ -17,7 +17,9 @@ ANSWERS = (EditFormatChosen, AnswerRead, Restarted)
 
 
 def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
-    """Add the line of the event, if it has one."""
+    """Add the line of the event, if it has one, and count the restarts."""
+    if isinstance(event, Restarted):
+        state.restarts = event.number
     if words := answer_words(event):
         note(state, stamped, words, detail="\n".join(event.notes) if isinstance(event, AnswerRead) else "")
 
@@ -33,7 +35,7 @@ def answer_words(event: Answered) -> str:
             return ""
         case Restarted():
             begins = "the start" if event.base == NO_BASE else f"answer {event.base}"
-            return f"start over ({event.number}) from {begins}, temperature {event.temperature:g}: {event.why}"
+            return f"try {event.number + 1} starts over from {begins}, temperature {event.temperature:g}: {event.why}"
 
 
 def is_taken_back(event: Undone) -> bool:

@@ -115,7 +115,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
         state.search, state.finder = event.finder, state.finder or FinderFacts.of(event.finder)
     clock = event.interval or event.repeat
     state.every = clock.every if clock is not None else None
-    state.improve = event.improve
+    state.improve, state.most_restarts = event.improve, event.restarts
     state.child_count, state.parent = len(event.fix.targets) if event.fix is not None else 0, event.parent
     if event.task:
         add(state, stamped, "task", text=event.task)

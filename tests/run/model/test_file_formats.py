@@ -5,6 +5,7 @@ is taken back before the next try.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
+from rundry.agent import list_runs, report
 from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule, ServedFacts, Unpause
+from rundry.tui.cli.lists import print_runs
+from rundry.tui.cli.reports import print_report
 
 Make = Callable[..., Driven]
 
@@ -176,6 +180,25 @@ async def test_restarts_are_limited_by_their_option(calc: Make):
     outcome = await run.run()
     assert outcome.reason == "stagnation" and "--restarts 1" in outcome.detail, run.story()
     assert len(run.model.requests) == 2
+
+
+async def test_lists_and_reports_count_the_tries_of_a_run(
+    calc: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run = calc(WRONG, WORSE, BOTH, restarts=4)
+    outcome = await run.run()
+    assert outcome.reason == "done" and outcome.restarts == 2, run.story()
+    assert run.of("run_started")[0]["restarts"] == 4 and run.of("run_ended")[0]["restarts"] == 2
+    runs = tmp_path / "runs"
+    assert [line.restarts for line in list_runs(runs)] == [2]
+    print_runs({"runs_dir": str(runs)}, as_json=False)
+    assert "3 tries  make the tests pass" in capsys.readouterr().out
+    told = report(runs, 7, time.time())
+    assert (told.restarts, told.restarted_runs) == (2, 1)
+    print_report({"runs_dir": str(runs)}, days=7, as_json=False)
+    assert "2 restarts after an answer, in 1 run" in capsys.readouterr().out
+    killed = run.killed_at("restarted", nth=2)
+    assert killed.path in [Path(line.path) for line in list_runs(killed.path.parent) if line.restarts == 2]
 
 
 async def test_a_missing_file_that_is_wanted_is_written_whole(calc: Make, tmp_path: Path):

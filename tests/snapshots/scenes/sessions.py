@@ -15,6 +15,7 @@ from rundry.agent import (
     ChildSpent,
     ChildStarted,
     ChildWaiting,
+    EditFormatChosen,
     FixSpec,
     ImproveSpec,
     LoopKind,
@@ -23,10 +24,12 @@ from rundry.agent import (
     QuestionAsked,
     Reason,
     ReasoningArrived,
+    Restarted,
     RunEnded,
     ScoreMeasured,
     Sleeping,
     Spent,
+    StepFinished,
     StepStarted,
     Target,
     TextArrived,
@@ -127,6 +130,20 @@ def _passes(_folder: Path) -> Stage:
     return stage
 
 
+def _third_try(_folder: Path) -> Stage:
+    """A goal run in a file format that started over twice."""
+    stage = Stage()
+    began(stage)
+    stage.play(started(TASK, budget=BUDGET, workspace="/home/me/calc", restarts=5))
+    stage.play(EditFormatChosen(format="functions", why="qwen3:8b has 8.2 billion parameters"))
+    for number, heat in ((1, 0.4), (2, 0.6)):
+        why = "the check fails (2 failing, 9 passed)"
+        stage.play(StepStarted(number=number), StepFinished(number=number, seconds=7.0))
+        stage.play(Restarted(number=number, why=why, base=0, format="functions", temperature=heat))
+    stage.play(StepStarted(number=3), TextArrived(text="The sign is wrong in add."))
+    return stage
+
+
 def _gone(_folder: Path) -> Stage:
     stage = _run(*WORKED, *STREAMS)
     stage.link.state = "gone"
@@ -138,6 +155,7 @@ SCENES = {
     "sleeping": staged(_sleeps, "CI takes about"),
     "question": staged(_asks, "Which of the two parsers?"),
     "ended-on-budget": staged(_ends, "0.498 of 0.500"),
+    "third-try": staged(_third_try, "The sign is wrong"),
     "runner-gone": staged(_gone, "splits on the first colon"),
     "message-with-command": staged(_streams, "splits on the first colon", *"/lim"),
     "child-runs": staged(_fixes, "table name from the header"),
