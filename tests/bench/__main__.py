@@ -3,6 +3,7 @@
     cd tests && python -m bench                    # all of them: about six minutes on two cores
     cd tests && python -m bench first-frame idle   # only these
     cd tests && python -m bench growth --steps 20000   # the memory of a run of that length: about twenty minutes
+    cd tests && python -m bench repair --help          # harnesses that repair programs with a real model: hours
 
 Exit code 1 where a limit is passed. Numbers of different runs do not compare: machines differ, and so does one machine
 from minute to minute.
@@ -33,6 +34,7 @@ from . import (
     idle,
     stream,
 )
+from .repair import compare
 from .runs import attach, growth, large, many_runs, migrating, step_cost
 from .table import Row, compile_all, page, print_table
 
@@ -57,6 +59,8 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["repair"]:
+        return compare.main(sys.argv[2:])
     parser = argparse.ArgumentParser(description="Measures rundry.")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHES)}; none: all")
     parser.add_argument("--steps", metavar="N", type=int, default=growth.STEPS, help="length of the run of growth")

@@ -15,19 +15,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import shutil
-import signal
 import statistics
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +30,7 @@ from rundry.agent.step.edit_formats.reading import ShownFile, is_complete, read_
 from rundry.agent.step.edit_formats.words import SCHEMA, first_failure, last_line
 
 from .prompts import FORMATS, SYSTEM, TOOLS, Variant, as_file_format, first_prompt, next_prompt
+from .tasks import Task, append_row, read_rows
 
 TASKS = ("bitcount", "detect_cycle", "find_in_sorted", "gcd", "kth", "longest_common_subsequence", "pascal", "sieve")
 """Four that other harnesses repaired with the first answer, two that one of them did, and two that none did."""
@@ -47,7 +40,6 @@ SECONDS = 100.0
 READ, WRITTEN = 80.0, 12.0
 """Tokens per second of Qwen2.5-Coder-1.5B (q8) on llama.cpp's server with two idle cores."""
 TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0)
-CHECK = [sys.executable, "-m", "pytest", "-q", "-x", "--timeout", "10", "-p", "no:cacheprovider"]
 
 
 @dataclass(frozen=True)
@@ -140,40 +132,6 @@ class Server:
         figures |= {name: timings.get(key, 0) for name, key in tokens.items()}
         made = [f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}' for name, arguments in calls.values()]
         return "\n".join([text, *made]), figures
-
-
-class Task:
-    """A program, its tests, and what they say of other versions of it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.name = folder, f"{folder.name}.py"
-        self.program = (folder / self.name).read_text()
-        self.test = (folder / f"test_{self.name}").read_text()
-
-    def check(self, program: str) -> tuple[bool, int, str]:
-        """Return whether the tests pass, how many passed before the first failure, and the output."""
-        with tempfile.TemporaryDirectory(prefix="repair-") as place:
-            copy = Path(place) / self.folder.name
-            shutil.copytree(self.folder, copy)
-            (copy / self.name).write_text(program)
-            process = subprocess.Popen(
-                CHECK,
-                cwd=copy,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-                env={"PATH": os.defpath, "HOME": place, "PYTHONDONTWRITEBYTECODE": "1"},
-            )
-            try:
-                output, _ = process.communicate(timeout=60)
-            except subprocess.TimeoutExpired:
-                output = "the tests did not end within 60 s"
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        passed = re.search(r"(\d+) passed", output)
-        return process.returncode == 0, int(passed[1]) if passed else 0, output
 
 
 def trial(server: Server, task: Task, setting: Setting, seed: int) -> dict[str, Any]:
@@ -291,7 +249,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=1, help="trials at the same time, as many as the server's slots")
     parser.add_argument("--table", action="store_true")
     asked = parser.parse_args()
-    rows = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
+    rows = read_rows(asked.out)
     if asked.table:
         print(table(rows))
         return
@@ -312,8 +270,7 @@ def main() -> None:
             row = trial(server, Task(asked.tasks / name), setting, seed)
             with lock:
                 rows.append(row)
-                with asked.out.open("a") as out:
-                    out.write(json.dumps(row) + "\n")
+                append_row(asked.out, row)
             end = "solved" if row["solved"] else "not solved"
             print(
                 f"{setting.name}  {name} {seed}: {end}, {row['seconds']} s, {len(row['answers'])} answers", flush=True
