@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,13 @@ _CONNECT = 15.0
 """Seconds in which a connection must be made, with TLS. A server that is away may not even refuse it."""
 _LONGEST_HEADER = 65_536
 
+
+class Sending:
+    """A request that is sent, and whether it went over a connection that was kept from an earlier call."""
+
+    is_reused = False
+
+
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = WeakKeyDictionary()
 
 
@@ -33,6 +41,7 @@ def pool() -> aiohttp.ClientSession:
     if session is None or session.closed:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT),
+            trace_configs=[_watch_reuse()],
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=None),
             headers={"User-Agent": f"rundry/{VERSION}"},
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -41,6 +50,19 @@ def pool() -> aiohttp.ClientSession:
         )
         _pools[loop] = session
     return session
+
+
+def _watch_reuse() -> aiohttp.TraceConfig:
+    """Return what notes in the `Sending` of a request that it got a kept connection."""
+    import aiohttp
+
+    async def note(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
+        if isinstance(sending := context.trace_request_ctx, Sending):
+            sending.is_reused = True
+
+    watched = aiohttp.TraceConfig()
+    watched.on_connection_reuseconn.append(note)
+    return watched
 
 
 async def close_pool() -> None:

@@ -14,7 +14,7 @@ from .anthropic_request import anthropic_body, anthropic_headers
 from .chat_chunks import ChatReader
 from .chat_request import chat_body
 from .connections import with_headers
-from .exchange import Outgoing, exchange
+from .exchange import EmptyStream, Outgoing, exchange
 from .ollama import OllamaReader, ollama_body
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ _REQUIRED: dict[Wire, frozenset[str]] = {
 """Fields without which there is no request; a server may refuse the others."""
 
 
+_OF_STREAMS = ("stream_options", "return_progress")
+"""Fields that only belong to a streamed answer."""
+
+
 class DirectLane:
     """A lane to one server in one wire format."""
 
@@ -53,9 +57,23 @@ class DirectLane:
     async def stream(self, request: Request, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield what can be shown, as it arrives; the rest is in `answer` at the end. Raises ModelFault.
 
-        Closing the generator closes the connection immediately.
+        Closing the generator closes the connection immediately. A server that ends a stream without a byte is asked
+        once more without a stream, because it gives its reason only then: llama-cpp-python refuses a prompt so.
         """
         url, body, headers = self._request(request)
+        try:
+            async with aclosing(self._exchange(url, body, headers, answer, timer)) as shown:
+                async for part in shown:
+                    yield part
+        except EmptyStream:
+            whole = {name: value for name, value in body.items() if name not in _OF_STREAMS} | {"stream": False}
+            async with aclosing(self._exchange(url, whole, headers, answer, timer)) as shown:
+                async for part in shown:
+                    yield part
+
+    async def _exchange(
+        self, url: str, body: dict[str, Any], headers: Mapping[str, str], answer: Answer, timer: Timer
+    ) -> AsyncGenerator[Shown, None]:
         wire = self._traits.wire
         outgoing = Outgoing(
             wire=wire,

@@ -16,7 +16,7 @@ from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, 
 from ..key_rule import host_of
 from ..traits import WireFormat
 from ..usage import cost_in_headers
-from .connections import pieces, pool
+from .connections import Sending, pieces, pool
 from .events import BOM, BrokenStream, ErrorInStream, NotAStream
 from .proxies import proxy_url
 from .single_object import feed_object
@@ -52,6 +52,10 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the URL must be sent unchanged, because a signature covers it."""
 
 
+class EmptyStream(ModelFault):
+    """The server accepted the request, then ended the stream without a byte."""
+
+
 async def exchange(
     outgoing: Outgoing, reader: Reader, at: Endpoint, answer: Answer, timer: Timer
 ) -> AsyncGenerator[Shown, None]:
@@ -82,19 +86,31 @@ async def exchange(
 
 
 async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
+    """Send the request. If the server had closed a connection that was kept, use the next one.
+
+    llama.cpp's server closes a connection after each stream although it says that it keeps it.
+    """
     if not at.may_reach(outgoing.url):
         raise foreign_host(outgoing.url, at)
     session = pool()
+    import aiohttp
     from yarl import URL
 
-    return await session.post(
-        URL(outgoing.url, encoded=outgoing.is_signed),
-        data=outgoing.data,
-        headers=outgoing.headers,
-        proxy=proxy_url(outgoing.url, local=at.local),
-        ssl=tls() if outgoing.url.startswith("https:") else True,
-        allow_redirects=False,  # the key must not reach another server
-    )
+    while True:
+        sending = Sending()
+        try:
+            return await session.post(
+                URL(outgoing.url, encoded=outgoing.is_signed),
+                data=outgoing.data,
+                headers=outgoing.headers,
+                proxy=proxy_url(outgoing.url, local=at.local),
+                ssl=tls() if outgoing.url.startswith("https:") else True,
+                allow_redirects=False,  # the key must not reach another server
+                trace_request_ctx=sending,
+            )
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not sending.is_reused:
+                raise
 
 
 def foreign_host(url: str, at: Endpoint) -> ModelFault:
@@ -139,12 +155,13 @@ async def _read(
 async def _read_stream(
     response: aiohttp.ClientResponse, beginning: bytes, reader: Reader, answer: Answer, timer: Timer
 ) -> AsyncGenerator[Shown, None]:
-    data = beginning
+    data, is_empty = beginning, True
     try:
         while not reader.done:
             data = data or await _more(response, timer)
             if not data:
                 break
+            is_empty = False
             before = answer.pieces
             timer.kept_alive()
             for part in reader.feed(data):
@@ -159,6 +176,8 @@ async def _read_stream(
             yield part
     except TooLong:
         return
+    if is_empty:
+        raise EmptyStream("cut", "the server ended the answer before its first word", retryable=True)
     if not reader.is_complete():
         text = "the answer broke off: the stream ended without a finish reason"
         raise ModelFault("cut", text, retryable=True)
