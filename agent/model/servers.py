@@ -10,9 +10,9 @@ import msgspec
 
 from ..protocol import ServedFacts, ServerKind, UserError
 from ..protocol.text.broken_json import BROKEN_JSON
-from ..system.tls import import_aiohttp, tls
+from ..system.tls import import_aiohttp
 from .faults.connection import problem_of, proxy_refusal
-from .lanes.connections import pieces, pool, with_headers
+from .lanes.connections import pieces, send, with_headers
 from .lanes.proxies import proxy_for
 from .served_fields import (
     abilities_in,
@@ -207,18 +207,13 @@ async def ask(
     import aiohttp
 
     data = None if body is None else msgspec.json.encode(body)
-    context = tls() if url.startswith("https:") else True
-    times = aiohttp.ClientTimeout(total=seconds)
     sent = {**headers, **({} if data is None else {"Content-Type": "application/json"})}
     try:
         proxy = proxy_for(url, local=local)
     except UserError as e:
         raise NoServer(str(e), "Change the variable, then start again") from e
     try:
-        async with pool().request(
-            method, url, data=data, headers=sent, timeout=times, allow_redirects=False, ssl=context,
-            proxy=None if proxy is None else proxy.url,
-        ) as answer:  # fmt: skip
+        async with await send(method, url, headers=sent, local=local, data=data, seconds=seconds) as answer:
             if answer.status == 407:
                 problem = proxy_refusal(407, "", proxy)
                 raise NoServer(problem.what, problem.fix)

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...protocol import ModelFault, PromptReadPart
-from ...system.tls import tls
 from ..answer import Answer, Shown, TooLong
 from ..faults.direct import HttpRefusal, fault_of_exception, fault_of_response, fault_of_stream
 from ..key_rule import host_of
 from ..traits import WireFormat
 from ..usage import cost_in_headers
-from .connections import Sending, pieces, pool
+from .connections import pieces, send
 from .events import BOM, BrokenStream, ErrorInStream, NotAStream
-from .proxies import proxy_url
 from .single_object import feed_object
 
 if TYPE_CHECKING:
@@ -86,31 +84,17 @@ async def exchange(
 
 
 async def _send(outgoing: Outgoing, at: Endpoint) -> aiohttp.ClientResponse:
-    """Send the request. If the server had closed a connection that was kept, use the next one.
-
-    llama.cpp's server closes a connection after each stream although it says that it keeps it.
-    """
     if not at.may_reach(outgoing.url):
         raise foreign_host(outgoing.url, at)
-    session = pool()
-    import aiohttp
     from yarl import URL
 
-    while True:
-        sending = Sending()
-        try:
-            return await session.post(
-                URL(outgoing.url, encoded=outgoing.is_signed),
-                data=outgoing.data,
-                headers=outgoing.headers,
-                proxy=proxy_url(outgoing.url, local=at.local),
-                ssl=tls() if outgoing.url.startswith("https:") else True,
-                allow_redirects=False,  # the key must not reach another server
-                trace_request_ctx=sending,
-            )
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not sending.is_reused:
-                raise
+    return await send(
+        "POST",
+        URL(outgoing.url, encoded=outgoing.is_signed),
+        data=outgoing.data,
+        headers=outgoing.headers,
+        local=at.local,
+    )
 
 
 def foreign_host(url: str, at: Endpoint) -> ModelFault:
