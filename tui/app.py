@@ -107,6 +107,7 @@ class RundryApp(App[ViewResult], inherit_bindings=False):
         held, self._held = self._held or [], None
         for event in held:
             self.post_message(event)
+        self.controller.expect_message(is_typing=False)
         gc.freeze()  # removes stalls of 150 ms
 
     def get_driver_class(self) -> type[Driver]:

@@ -65,7 +65,9 @@ class RunController:
         self.link, self.start = link, start
         self.state = start.preview() if start is not None else ViewState()
         self.reader = RunReader(link, start)
-        self.begun, self._expected = link.journal is not None, ""
+        self.begun = link.journal is not None
+        self._expected: tuple[ModelSpec, bool] | None = None
+        """The model for which the runner was told to prepare, and whether the user was typing."""
         self.extensions = RunExtensions(lambda: self.root, start.extensions if start is not None else None)
         self.is_stopping = False
         """This view sent a stop, and the run has not ended yet."""
@@ -175,12 +177,12 @@ class RunController:
         else:
             self.put(Say(text=text, images=self._attach(typed)))
 
-    def expect_message(self) -> None:
-        """Prepare the runner while the user types what may become the task."""
+    def expect_message(self, *, is_typing: bool = True) -> None:
+        """Prepare the runner for the chosen model, once it is chosen and while the user types the task."""
         model = self.start.model if self.start is not None and not self.begun else None
-        if model is not None and model.name != self._expected:
-            self._expected = model.name
-            self.link.preload(model.name)
+        if model is not None and self._expected not in ((model, is_typing), (model, True)):
+            self._expected = model, is_typing
+            self.link.preload(model, is_typing=is_typing)
 
     def steer(self, text: str, typed: str | None = None) -> None:
         """Send a message that interrupts the step; `typed` as in `send_message`. Raises RundryError."""
@@ -274,6 +276,7 @@ class RunController:
         """
         if not self.begun and self.start is not None:
             self.start.choose(model)
+            self.expect_message(is_typing=False)
             self.state = self.start.preview()
         elif self.status.is_orphaned:
             self.resume(ResumeChanges(model=model))

@@ -15,16 +15,21 @@ from .traits import TRAITS
 
 async def find_model(spec: ModelSpec) -> tuple[str, str]:
     """Return provider and model. Raises UserError if neither rundry nor litellm knows the name."""
-    has_base = spec.api_base is not None
-    known = await asyncio.to_thread(providers_listed)
-    if found := split_name(spec.name, has_base=has_base, providers={*TRAITS, DEMO, *known}):
+    if found := await asyncio.to_thread(listed_model, spec):
         return found
-    if (provider := await asyncio.to_thread(listed_provider, spec.name)) in TRAITS:
-        return str(provider), spec.name
     if spec.name == DEMO:
         raise UserError("demo is not a model: `rundry demo` starts it in a sample project of its own")
     await load_litellm()
     return _ask_litellm(spec.name)
+
+
+def listed_model(spec: ModelSpec) -> tuple[str, str] | None:
+    """Return provider and model by the local tables; None: only litellm may know the name. Blocks for some 50 ms."""
+    has_base = spec.api_base is not None
+    if found := split_name(spec.name, has_base=has_base, providers={*TRAITS, DEMO, *providers_listed()}):
+        return found
+    provider = listed_provider(spec.name)
+    return (provider, spec.name) if provider in TRAITS else None
 
 
 def is_direct(name: str) -> bool:

@@ -10,15 +10,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ..protocol import ModelSpec, ServedFacts, UserError
+from ..protocol import ModelSpec, Refusal, ServedFacts, UserError
 from .demo.provider import PROVIDER as DEMO, open_demo
 from .endpoint import Endpoint, resolve
 from .lanes.direct import DirectLane
 from .lanes.proxies import proxy_for
 from .lanes.timer import StallTimeouts
 from .learned import Learned, learned
-from .litellm_use.credentials import check_credentials
-from .naming import find_model
+from .litellm_use.credentials import check_credentials, refuse_missing_key
+from .litellm_use.library import begin_loading
+from .naming import find_model, listed_model
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, ModelFacts, RemoteModel
@@ -62,7 +63,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
     sizes = await ask_tokenizer(info, at) if info is not None and self_hosted else None
     waits = timeouts or _timeouts(at, entry, env)
     fields = RequestFields(at, env, needs_limit=traits is not None and traits.wire == "anthropic")
-    expects_responses = entry is not None and entry.fields.get("mode") == "responses"
+    expects_responses = _expects_responses(entry)
     opened = RemoteModel(
         at,
         _lane(at, traits, fields, facts.window, waits, expects_responses=expects_responses),
@@ -81,6 +82,30 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         )
     opened.load_encoding()
     return opened
+
+
+def begin_loading_for(spec: ModelSpec, env: Mapping[str, str]) -> None:
+    """Start to import litellm in a thread if the calls of this model need it, before the model is opened.
+
+    Blocks for some 50 ms. A model that cannot be used is not an error here; `open_model` and `probe` report it.
+    """
+    found = listed_model(spec)
+    if DEMO in (spec.name, *(found or ())[:1]):
+        return
+    if found is not None:
+        try:
+            refuse_missing_key(spec, env)
+            at = resolve(spec, *found, env)
+        except (Refusal, UserError):
+            return
+        if traits_of(*found, at.api_base) is not None and not _expects_responses(find(*found)):
+            return
+    begin_loading()
+
+
+def _expects_responses(entry: Entry | None) -> bool:
+    """Return whether, by the table, OpenAI offers the model only in its Responses API."""
+    return entry is not None and entry.fields.get("mode") == "responses"
 
 
 def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:

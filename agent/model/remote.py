@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +15,7 @@ from .counting import Counter
 from .lanes.timer import StallTimeouts, Timer
 from .leaks.reader import LeakReader
 from .litellm_use.credentials import missing_key
-from .litellm_use.library import load_litellm
+from .litellm_use.library import begin_loading, is_loaded, load_litellm
 from .reachability import check_reachable
 
 if TYPE_CHECKING:
@@ -161,15 +160,20 @@ class RemoteModel:
         return self._counter.text(text)
 
     async def probe(self) -> None:
-        """Raise Refusal if the server cannot be reached, the key is missing or the model is unknown."""
+        """Raise Refusal if the server cannot be reached, the key is missing or the model is unknown.
+
+        Start to import litellm if the first call needs it.
+        """
         if self._check is not None:
             await self._check()
         await check_reachable(self._at, self.name)
+        if self.needs_litellm:
+            begin_loading()
 
     @property
     def needs_litellm(self) -> bool:
         """Whether the first call would have to wait until litellm is imported."""
-        return self._check is not None and "litellm" not in sys.modules
+        return self._check is not None and not is_loaded()
 
     async def prepare(self) -> None:
         """Import litellm if the first call needs it."""

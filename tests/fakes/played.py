@@ -80,7 +80,7 @@ class PlayedLink:
         self.kept: list[bytes] = []
         self.resumed: list[object] = []
         self.state = "running"
-        self.expected = ""
+        self.expected: list[tuple[str, bool]] = []
         self._news: list[Stamped] = []
         self.writes = WriteWatch(1 / 60)
 
@@ -93,8 +93,8 @@ class PlayedLink:
         self.kept += blobs
         return folder / "r1.db"
 
-    def preload(self, model: str) -> None:
-        self.expected = model
+    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
+        self.expected.append((model.name, is_typing))
 
     def resume(self, path: Path, changes: object = None) -> None:
         self.resumed.append(changes)

@@ -105,7 +105,9 @@ class AcpServer:
         except RundryError as error:
             raise _failed(error) from None
         link = EditorLink.warm(setup.folder / "runner.log")
-        session = self._opened(setup.run_id, RunController(link, setup), link)
+        controller = RunController(link, setup)
+        controller.expect_message(is_typing=False)
+        session = self._opened(setup.run_id, controller, link)
         session.notes += _unused(mcp_servers)
         session.follow()
         self._look_for_models(session, setup)

@@ -59,6 +59,7 @@ class PlainSession:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         loop.add_signal_handler(signal.SIGTERM, self._leave_by_signal)
         self._greet()
+        self._controller.expect_message(is_typing=False)
         await self._models.offer()
         try:
             loop.add_reader(sys.stdin.fileno(), self._read)

@@ -42,7 +42,7 @@ class Link(Protocol):
         """Create the journal, with the bytes of the task's images, and pass it to the runner. Raises JournalError."""
         ...
 
-    def preload(self, model: str) -> None:
+    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
         """Prepare for a run with this model."""
         ...
 

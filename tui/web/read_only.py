@@ -10,6 +10,7 @@ from rundry.agent import (
     Journal,
     Judge,
     Merge,
+    ModelSpec,
     ResumeChanges,
     Rewind,
     RunSpec,
@@ -38,7 +39,7 @@ class ReadOnlyLink:
         """Refuse to change the run. Raises UserError."""
         raise UserError(READ_ONLY)
 
-    def preload(self, model: str) -> None:
+    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
         """Do nothing: no run can begin here."""
 
     def resume(self, path: Path, changes: ResumeChanges | None = None) -> None:

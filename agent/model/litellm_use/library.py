@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 import warnings
 from functools import cache
 from importlib import import_module
@@ -27,9 +28,28 @@ def library_folder() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-@cache
+_LOADING = threading.Lock()
+
+
 def litellm() -> Untyped:
     """Return the module litellm. The first call blocks for seconds; use `await load_litellm()` in the event loop."""
+    with _LOADING:  # two threads that import it would patch it twice
+        return _imported()
+
+
+def is_loaded() -> bool:
+    """Return whether `litellm()` returns immediately."""
+    return _imported.cache_info().currsize > 0
+
+
+def begin_loading() -> None:
+    """Start to import litellm in a thread, so that a later `load_litellm` waits for less. It never keeps a process."""
+    if not is_loaded() and not _LOADING.locked():
+        threading.Thread(target=litellm, name="litellm", daemon=True).start()
+
+
+@cache
+def _imported() -> Untyped:
     # Otherwise the import downloads the price map (7 to 12 s without network) and loads `.env` from the working folder.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
@@ -55,7 +75,8 @@ def litellm() -> Untyped:
 
 async def load_litellm() -> None:
     """Import litellm in a thread, without blocking the event loop."""
-    await asyncio.to_thread(litellm)
+    if not is_loaded():
+        await asyncio.to_thread(litellm)
 
 
 def set_tiktoken_folder() -> None:

@@ -23,6 +23,7 @@ from ...protocol import (
     JournalError,
     Judge,
     Merge,
+    ModelSpec,
     Refusal,
     Rewind,
     RunEnded,
@@ -122,11 +123,11 @@ class Session:
         self._ended, self._resumed_at = False, self._after
         self._hand_over(Order(journal=str(path), changes=changes or ResumeChanges(), stale=stale))
 
-    def preload(self, model: str) -> None:
-        """Let a runner without a run load what the first call of this model needs."""
+    def preload(self, model: ModelSpec, *, is_typing: bool) -> None:
+        """Let a runner without a run load what the first call of this model needs, see `Expected`."""
         if self.journal is None and self._is_warm():
             with contextlib.suppress(OSError):  # the runner has exited; `begin` reports it
-                self._send(Expected(model=model))
+                self._send(Expected(model=model, is_typing=is_typing))
 
     def store_image(self, data: bytes) -> None:
         """Store an image's bytes for a command that names them. Raises JournalError if there is no run."""

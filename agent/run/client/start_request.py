@@ -58,7 +58,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A line before the `Order`: the model that the run will probably use, so that the runner can prepare for it."""
 
-    model: str
+    model: ModelSpec
+    is_typing: bool = False
+    """Whether the user types a message. Until then, only what takes seconds is prepared."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

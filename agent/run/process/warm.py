@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from ...model.counting import Counter
+from ...model.opening import begin_loading_for
 from ...protocol import Refusal, RundryError, Unreachable, UserError
-from ..client.start_request import Check, Order, Reply
+from ..client.start_request import Check, Expected, Order, Reply
 from ..setup.inputs import ProcessContext
 from ..setup.preflight import check_can_begin
 from .refused import is_unused, remove_if_refused
@@ -30,7 +31,7 @@ class _Line(msgspec.Struct):
     """The fields that distinguish the lines on standard input. An `Order` has neither."""
 
     check: dict[str, Any] | None = None
-    model: str | None = None
+    model: Any = None
 
 
 def serve() -> int:
@@ -79,13 +80,20 @@ class _Replies:
 
 
 def _next_line() -> bytes | None:
-    """Return the next `Check` or `Order`, or None at the end of the input. For an `Expected`, load the encoding."""
+    """Return the next `Check` or `Order`, or None at the end of the input. Prepare for each `Expected` model."""
     while (line := sys.stdin.buffer.readline()).strip():
-        about = msgspec.json.decode(line, type=_Line)
-        if about.model is None:
+        if msgspec.json.decode(line, type=_Line).model is None:
             return line
-        Thread(target=Counter(about.model).text, args=("the first count loads the encoding",), daemon=True).start()
+        _prepare(msgspec.json.decode(line, type=Expected))
     return None
+
+
+def _prepare(expected: Expected) -> None:
+    """Load in threads what the first call of the model will need."""
+    if expected.is_typing:
+        count = Counter(expected.model.name).text
+        Thread(target=count, args=("the first count loads the encoding",), daemon=True).start()
+    begin_loading_for(expected.model, os.environ)
 
 
 async def _serve(line: bytes, replies: _Replies) -> int:
