@@ -26,6 +26,7 @@ from .remote import Lane, ModelFacts, RemoteModel
 from .request_fields import RequestFields
 from .server_tokenizer import ask_tokenizer
 from .servers import NoServer, ServerInfo, ask_server, show_ollama
+from .speeds import Speeds
 from .traits import CUSTOM_SERVER, TRAITS, Traits, is_self_hosted, traits_of
 
 ASSUMED_WINDOW = 131_072
@@ -74,6 +75,8 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         check=partial(check_credentials, spec, provider, env) if traits is None or expects_responses else None,
         sizes=sizes,
     )
+    if self_hosted:
+        opened.speeds = Speeds(opened.server, at.model, env, facts.served)
     opened.notes += effort_note or fields.remembered_notes()
     if not opened.limits_output:
         opened.notes.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
+    from .speeds import Speeds
 
 
 class Lane(Protocol):
@@ -85,6 +87,8 @@ class RemoteModel:
         self._check = check
         self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None
+        self.speeds: Speeds | None = None
+        """Measures a server that the user runs."""
         self.notes: list[str] = []
         """Notes for the person before the first call, one line each."""
 
@@ -135,7 +139,8 @@ class RemoteModel:
     @property
     def served(self) -> ServedFacts | None:
         """What the server says about the model; None: there is no server (the scripted model)."""
-        return self.facts.served
+        served = self.facts.served
+        return served if served is None or self.speeds is None else self.speeds.known(served)
 
     @property
     def price(self) -> Price | None:
@@ -205,6 +210,8 @@ class RemoteModel:
                 assumed = f"the budget now assumes answers of up to {self.max_output:,} tokens"
                 fault.text = f"{assumed}; {fault.text}"
             raise
+        if self.speeds is not None and answer.usage:
+            self.speeds.measure(answer.usage.part().tokens, timer, time.monotonic())
         if self._fields is not None:
             await self._fields.answered()
         for part in answer.end(self._at.maker):

@@ -29,6 +29,7 @@ from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
 from .mcp_lists import review_lists
 from .model_call.call import Failed, call, prepare
+from .model_call.reading_speed import measure_reading
 from .resources.activity import PersonInterrupted
 from .tool_calls.command_changes import record_background_changes
 from .unused_code import nudge_about_code
@@ -82,7 +83,7 @@ async def perform(
             )
         if work.work is None:
             ctx.prompts.offered = specs
-        note_shortened(ctx, fitted.fixed, work.work, ctx.events.bound(None, work.work))
+        note_shortened(ctx, fitted.fixed, work.work, specs, ctx.events.bound(None, work.work))
         result = await _step(ctx, work, specs, fitted, grant, edits, on_ending)
         if isinstance(result, WorkResult):
             return result
@@ -105,12 +106,14 @@ async def _before_step(
             return WorkResult(work=work.work, steps=done, fault=NO_FILE)
         ctx.events.record(Prompted(kind="file", text=shown))
         return []
-    if work.work is not None or work.tools is not None or not ctx.tools.mcp.clients:
-        return [*own]
+    has_servers = work.work is None and work.tools is None and bool(ctx.tools.mcp.clients)
     try:
+        await measure_reading(ctx)
+        if not has_servers:
+            return [*own]
         await review_lists(ctx, ctx.events.bound(None, None))
     except PersonInterrupted:
-        return WorkResult(work=None, steps=done, interrupted=True)
+        return WorkResult(work=work.work, steps=done, interrupted=True)
     return [*own, *ctx.tools.mcp.specs()]
 
 

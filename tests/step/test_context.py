@@ -7,6 +7,7 @@ from rundry.agent.facts.conversation import Conversation
 from rundry.agent.model.counting import Counter
 from rundry.agent.protocol import ImageRef, Message, ToolCall
 from rundry.agent.step.fitting.context import fit
+from rundry.agent.step.fitting.fixed import FixedLimits
 from rundry.agent.step.fitting.shorten import cut_middle
 from rundry.agent.step.fitting.smallest import needed_room, output_room, prompt_room, smallest_window
 from rundry.agent.tools.tool_table import tool_specs
@@ -170,7 +171,12 @@ def test_a_tool_that_a_predicate_requires_is_never_left_out(window):
     conversation = Conversation(messages=[Message(role="system", text="s"), Message(role="user", text="TASK")])
     room = prompt_room(window, None)
     fitted = fit(
-        conversation, count=Counter("fake").prompt, window=window, room=room, tools=GOAL_TOOLS, needed=["run_command"]
+        conversation,
+        count=Counter("fake").prompt,
+        window=window,
+        room=room,
+        tools=GOAL_TOOLS,
+        limits=FixedLimits(["run_command"]),
     )
     assert "run_command" in [tool.name for tool in fitted.fixed.tools]
 

@@ -35,9 +35,16 @@ class Timer:
         self._at = at
         self._timeouts = timeouts
         self._end = None if seconds is None else time.monotonic() + seconds
-        self.begun = False
-        """Whether the first piece has arrived."""
+        self.sent = time.monotonic()
+        """When the request was made; monotonic."""
+        self.first: float | None = None
+        """When the first piece of the answer arrived; monotonic."""
         self.start()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the first piece has arrived."""
+        return self.first is not None
 
     def start(self) -> None:
         """Start the first time-out. Call it when the request is sent, and when the server reports progress."""
@@ -54,8 +61,9 @@ class Timer:
 
     def arrived(self) -> None:
         """Restart the time-out after a piece of the answer."""
-        self.begun = True
-        self._stalled_at = time.monotonic() + self._timeouts.between
+        now = time.monotonic()
+        self.first = self.first or now
+        self._stalled_at = now + self._timeouts.between
 
     async def wait(self, coming: Awaitable[T]) -> T:
         """Wait for the result. Raises ModelFault `stalled`, `timeout` or `deadline`, and cancels what it waited for."""

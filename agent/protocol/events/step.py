@@ -94,9 +94,13 @@ class ImagesRefused(EventBase, frozen=True, kw_only=True):
 
 
 class PromptShortened(EventBase, frozen=True, kw_only=True):
-    """The context window is small, so the model gets shortened instructions or tool descriptions from now on."""
+    """The context window is small, or the server reads slowly, so the model gets shortened instructions or tool
+    descriptions from now on.
+    """
 
     window: int
+    seconds: float | None = None
+    """Time in which the server would read the whole prompt, if that is the reason."""
     file: str = ""
     """Name of the instructions file, if it was shortened."""
     kept: int = 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from ...facts.conversation import Conversation
 from ...protocol import Message, ToolSpec
-from .fixed import Count, Fixed, shorten_fixed
+from .fixed import NO_LIMITS, Count, Fixed, FixedLimits, shorten_fixed
 from .limit_images import drop_old_images, limit_images
 from .shorten import cut_to, shorten
 from .smallest import needed_room
@@ -62,19 +62,18 @@ def fit(
     window: int,
     room: int,
     tools: Sequence[ToolSpec] = (),
-    needed: Collection[str] = (),
-    share: float | None = None,
+    limits: FixedLimits = NO_LIMITS,
     most: int | None = None,
 ) -> Fitted:
     """Return the system prompt, the task, the newest rounds and the newest message. The middle is dropped first.
 
     A call and its results are kept or dropped together. `room`: the tokens that the prompt may use; `most` trims it
     further, after the provider refused it as too long. The fixed part is shortened first (`shorten_fixed`, which
-    takes `needed` and `share`). Images get at most half of the room; a line of text replaces older ones. If even the
+    takes `limits`). Images get at most half of the room; a line of text replaces older ones. If even the
     newest round does not fit, old images are dropped, then texts are cut.
     """
     gone = conversation.forgotten
-    shaped = _shape(conversation, tools, count, room, needed, share)
+    shaped = _shape(conversation, tools, count, room, limits)
     messages = shaped.conversation.current()
     tokens = shaped.count(messages)
     cut = int(shaped.is_task_cut)
@@ -83,7 +82,7 @@ def fit(
     target = min(int(window * TARGET), room)
     if most is not None:
         room = target = min(target, most)
-        shaped = _shape(conversation, tools, count, target, needed, share)
+        shaped = _shape(conversation, tools, count, target, limits)
     upto = _new_upto(shaped.conversation, shaped.count, target)
     trimmed = _from(shaped.conversation, upto)
     dropped, images = len(messages) - len(trimmed), shaped.images
@@ -102,8 +101,7 @@ def _shape(
     tools: Sequence[ToolSpec],
     count: Count,
     room: int,
-    needed: Collection[str],
-    share: float | None,
+    limits: FixedLimits,
 ) -> _Shaped:
     """Replace images that need more than half of the room. Shorten the system prompt and the tools, and a first message
     that leaves no room for them and a round.
@@ -116,12 +114,12 @@ def _shape(
     task = 0 if first is None else count([messages[first]], ())
     is_cut = False
     if first is not None and task > room // 3:
-        is_cut = needed_room(system, tools, messages[first].text, count, needed=needed) > room
+        is_cut = needed_room(system, tools, messages[first].text, count, needed=limits.needed) > room
     if first is not None and is_cut:
         task = room // 3
         text = cut_to(messages[first].text, task, lambda text: count([Message(role="user", text=text)], ()))
         messages[first] = msgspec.structs.replace(messages[first], text=text)
-    fixed = shorten_fixed(system, tools, count=count, space=max(0, room - task), share=share, needed=needed)
+    fixed = shorten_fixed(system, tools, count=count, space=max(0, room - task), limits=limits)
     if place is not None:
         messages[place] = msgspec.structs.replace(messages[place], text=fixed.system)
     return _Shaped(Conversation(messages, upto=conversation.upto), fixed, images, is_cut, count)

@@ -59,6 +59,23 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
+class FixedLimits:
+    """What the fixed part has to keep, and how long it may be."""
+
+    needed: Collection[str] = ()
+    """Tools that are never left out."""
+    share: float | None = None
+    """Share of the space for the project's instructions; None: the usual share."""
+    most: int | None = None
+    """Tokens that it should have besides the instructions, because the server reads slowly; None: as many as fit.
+    No more than the search tools are left out for that.
+    """
+
+
+NO_LIMITS = FixedLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class _Shortening:
     """One way to shorten the tools and the program's own text, with the share that the instructions keep."""
 
@@ -75,25 +92,27 @@ def shorten_fixed(
     *,
     count: Count,
     space: int,
-    share: float | None = None,
-    needed: Collection[str] = (),
+    limits: FixedLimits = NO_LIMITS,
 ) -> Fixed:
     """Fit the fixed part into half of `space` tokens, with the first of these steps that suffices.
 
-    Shorten the instructions to `share` of the space; describe the tools briefly; reduce the system prompt; leave out
-    optional tools; leave out the instructions; leave out the search tools; leave out all tools except those for files,
-    those that end the work, and the `needed` ones. The last step is applied even if it does not suffice.
+    Shorten the instructions to their share of the space; describe the tools briefly; reduce the system prompt; leave
+    out optional tools; leave out the instructions; leave out the search tools; leave out all tools except those for
+    files, those that end the work, and the needed ones. The last step is applied even if it does not suffice.
     """
     usual = _SHARE if space < _LARGE else _SHARE_OF_LARGE
-    share = usual if share is None else min(share, usual)
+    share, needed = usual if limits.share is None else min(limits.share, usual), limits.needed
     head, given = split_instructions(system)
+    fitting: Fixed | None = None
     for shortening in _shortenings(head, tools, needed):
         others = count([_system(shortening.head)], shortening.tools)
-        most = min(share * space, _FIXED_SHARE * space - others)
+        left = min(share * space, _FIXED_SHARE * space - others)
         wanted = 0 if given is None else count([_system(given.render())], ())
-        if most >= min(wanted, shortening.least * min(1.0, share / usual) * space):
-            return _filled(shortening, given, count, most)
-    return _filled(_shortest(head, tools, needed), given, count, 0)
+        if left >= min(wanted, shortening.least * min(1.0, share / usual) * space):
+            fitting = _filled(shortening, given, count, left)
+            if limits.most is None or others <= limits.most:
+                return fitting
+    return fitting or _filled(_shortest(head, tools, needed), given, count, 0)
 
 
 def shortest_fixed(system: str, tools: Sequence[ToolSpec], needed: Collection[str] = ()) -> Fixed:

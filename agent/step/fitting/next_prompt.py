@@ -11,7 +11,7 @@ from ..edit_formats.words import LONGEST_WISH, first_failure
 from ..file_edits import FileEdits, FileSpace, one_turn
 from ..model_call.images_shown import with_accepted_images
 from .context import Fitted, fit
-from .fixed import Fixed, shorten_fixed
+from .fixed import Fixed, FixedLimits, shorten_fixed
 from .smallest import needed_room, output_room, prompt_room, smallest_window
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ..resources.context import RunContext
     from ..resources.models_in_use import ModelsInUse
 
+MOST_SECONDS = 15.0
+"""For reading the first prompt, before it is shortened."""
+_MOST_FIXED = 900
+"""Tokens of system prompt and tools on a server that would need more, besides the project's instructions."""
 _SHARES = (None, 0.1, 0.0)
 """Shares of the project's instructions in a prompt that shows a file, in the order in which they are tried."""
 _BELOW_REFUSED = 0.9
@@ -57,8 +61,7 @@ def fit_prompt(
             window=model.window,
             room=room,
             tools=tools,
-            needed=required_tools(ctx.facts.spec),
-            share=None if edits is None else edits.share,
+            limits=fixed_limits(ctx, work, tools, edits),
             most=most,
         )
 
@@ -67,6 +70,28 @@ def fit_prompt(
     if expected(fitted.tokens, newest) + answer // 2 <= model.window:
         return fitted
     return fit_into(most_counted(room, newest))
+
+
+def fixed_limits(
+    ctx: RunContext, work: str | None, tools: Sequence[ToolSpec], edits: FileEdits | None = None
+) -> FixedLimits:
+    """Return what the fixed part of a prompt has to keep, and how long it may be."""
+    is_slow = edits is None and seconds_to_read(ctx, work, tools) > MOST_SECONDS
+    return FixedLimits(
+        needed=required_tools(ctx.facts.spec),
+        share=None if edits is None else edits.share,
+        most=_MOST_FIXED if is_slow else None,
+    )
+
+
+def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]) -> float:
+    """Return the seconds in which the server reads the first prompt of this conversation; 0: its speed is unknown."""
+    model = ctx.models.current
+    speed = None if model.served is None or not model.served.self_hosted else model.served.read_speed
+    messages = ctx.facts.conversation(work).current()
+    system = next((m.text for m in messages if m.role == "system"), "")
+    seconds = model.count(messages, tools) / speed if speed else 0.0
+    return ctx.prompts.seconds_to_read(model.name, system, len(tools), seconds)
 
 
 def window_too_small(
@@ -102,7 +127,7 @@ def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
     space = prompt_room(model.window, model.max_output) - task
 
     def left(share: float | None) -> int:
-        fixed = shorten_fixed(system, (), count=model.count, space=space, share=share)
+        fixed = shorten_fixed(system, (), count=model.count, space=space, limits=FixedLimits(share=share))
         room = space - model.count(
             [Message(role="system", text=fixed.system), Message(role="user", text=LONGEST_WISH)], ()
         )
@@ -111,7 +136,7 @@ def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
     return FileSpace([(share, left(share)) for share in _SHARES], model.count_text)
 
 
-def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, record: Record) -> None:
+def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Sequence[ToolSpec], record: Record) -> None:
     """Record for the user how the fixed part of the prompt is shortened, once for each way.
 
     The prompts of the works of a search differ in length, so one event stands for all.
@@ -123,11 +148,13 @@ def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, record: Reco
         if work is not None
         else (edits.share if edits is not None and is_shown else fixed.kept, fixed.is_brief, fixed.left_out)
     )
+    seconds = 0.0 if is_shown else seconds_to_read(ctx, work, tools)
     seen = (ctx.models.current.window, *how)
     if fixed.is_shortened and ctx.prompts.is_new_shortening(seen):
         record(
             PromptShortened(
                 window=ctx.models.current.window,
+                seconds=seconds if seconds > MOST_SECONDS else None,
                 file=fixed.name if fixed.kept < fixed.length else "",
                 kept=fixed.kept,
                 length=fixed.length,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...facts.conversation import Conversation
 from ...protocol import ConversationCut, Exhausted, Interrupted, Message, Prompted
 from ..fitting.context import fit
-from ..fitting.next_prompt import required_tools
+from ..fitting.next_prompt import fixed_limits
 from ..fitting.smallest import prompt_room
 from ..resources.activity import PersonInterrupted
 from .call import Failed, admit_call, call
@@ -92,7 +92,7 @@ async def _ask(ctx: RunContext, messages: Sequence[Message]) -> str | NotSummari
         window=model.window,
         room=prompt_room(model.window, model.max_output),
         tools=tools,
-        needed=required_tools(ctx.facts.spec),
+        limits=fixed_limits(ctx, WORK, tools),
     )
     grant = admit_call(ctx, fitted.tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):

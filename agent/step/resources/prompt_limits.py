@@ -15,6 +15,8 @@ class PromptLimits:
     def __init__(self) -> None:
         self._refused: dict[str, int] = {}
         self._shortenings: set[tuple[object, ...]] = set()
+        self._measured: set[str] = set()
+        self._seconds: dict[tuple[str, str, int], float] = {}
         self._images = 0
         self.offered: Sequence[ToolSpec] = ()
         """The tools of the newest step in the run's own conversation."""
@@ -32,6 +34,18 @@ class PromptLimits:
         is_new = how not in self._shortenings
         self._shortenings.add(how)
         return is_new
+
+    def is_first_measurement(self, model: str) -> bool:
+        """Return whether the reading speed of the model was not measured yet in this run, and note that it is now."""
+        is_first = model not in self._measured
+        self._measured.add(model)
+        return is_first
+
+    def seconds_to_read(self, model: str, system: str, tools: int, seconds: float) -> float:
+        """Return the seconds for the first prompt with this beginning. Later ones do not change them, and so not how
+        the beginning is shortened: the server has it in its cache.
+        """
+        return self._seconds.setdefault((model, system, tools), seconds)
 
     def more_images(self, images: int) -> int:
         """Return how many more images are replaced by text than in the last call."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...protocol import duration
 from ...protocol.text.counts import plural
 
 if TYPE_CHECKING:
@@ -20,14 +21,16 @@ def trim_words(event: ContextTrimmed) -> str:
 
 def shortening_lines(event: PromptShortened) -> list[str]:
     """Describe what was shortened or removed, one line each."""
-    window = f"window of {event.window:,} tokens"
+    why = f"window of {event.window:,} tokens"
+    if event.seconds is not None:
+        why = f"this server would read everything in {duration(event.seconds)}"
     lines: list[str] = []
     if event.file and event.kept:
-        lines.append(f"{event.file} is shortened: {event.kept:,} of {event.length:,} characters are sent ({window})")
+        lines.append(f"{event.file} is shortened: {event.kept:,} of {event.length:,} characters are sent ({why})")
     elif event.file:
-        lines.append(f"{event.file} is not sent: no space for its {event.length:,} characters ({window})")
+        lines.append(f"{event.file} is not sent: no space for its {event.length:,} characters ({why})")
     if event.brief_tools:
-        lines.append(f"tools are described in one sentence each ({window})")
+        lines.append(f"tools are described in one sentence each ({why})")
     if event.tools_left_out:
-        lines.append(f"tools that are not offered: {', '.join(event.tools_left_out)} ({window})")
+        lines.append(f"tools that are not offered: {', '.join(event.tools_left_out)} ({why})")
     return lines

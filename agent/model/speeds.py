@@ -1,0 +1,56 @@
+"""Measure how fast a server reads prompts and writes answers, and remember it for later runs with the model there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .learned import learn
+
+if TYPE_CHECKING:
+    from ..protocol import ServedFacts, Tokens
+    from .lanes.timer import Timer
+
+_LEAST_READ, _LEAST_WRITTEN = 48, 24
+"""Tokens from which a call says something about a speed."""
+_CHANGE = 0.25
+"""By which share a speed has to change before it is remembered again."""
+
+
+class Speeds:
+    """The newest speeds of one model on one server, in tokens per second; None: not measured."""
+
+    def __init__(self, server: str, model: str, env: Mapping[str, str], served: ServedFacts | None) -> None:
+        """`model`: the name on the wire. `served`: what was remembered before."""
+        self._server, self._model, self._env = server, model, env
+        self.read = None if served is None else served.read_speed
+        self.write = None if served is None else served.write_speed
+        self._remembered = self.read, self.write
+
+    def known(self, served: ServedFacts) -> ServedFacts:
+        """Return what is known about the model with the newest speeds."""
+        return msgspec.structs.replace(served, read_speed=self.read, write_speed=self.write)
+
+    def measure(self, tokens: Tokens, timer: Timer, ended: float) -> None:
+        """Note the speeds of a whole answer: what was read is what the server did not have in its cache.
+
+        `ended`: monotonic time.
+        """
+        if timer.first is None:
+            return
+        read, reading = tokens.in_ - tokens.cached, timer.first - timer.sent
+        if read >= _LEAST_READ and reading > 0:
+            self.read = read / reading
+        written, writing = tokens.out - 1, ended - timer.first
+        if written >= _LEAST_WRITTEN and writing > 0:
+            self.write = written / writing
+        before = self._remembered
+        if _differs(self.read, before[0]) or _differs(self.write, before[1]):
+            self._remembered = self.read, self.write
+            learn(self._server, self._model, self._env, read_speed=self.read, write_speed=self.write)
+
+
+def _differs(new: float | None, old: float | None) -> bool:
+    return new is not None and (old is None or abs(new - old) > _CHANGE * old)
