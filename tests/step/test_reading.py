@@ -24,6 +24,12 @@ FENCE = "```"
         f"<think>gcd(a % b, b) is wrong</think>{FENCE}python\n{FIXED}",
         FIXED,
         "<<<<<<< SEARCH\n    return gcd(a % b, b)\n=======\n    return gcd(b, a % b)\n>>>>>>> REPLACE",
+        f"{FENCE}\n<<<<<<< gcd.py\n{GCD}=======\n{FIXED}>>>>>>> REPLACE\n{FENCE}",
+        "<<<<<<< SEARCH\n    def gcd(a, b):\n\n        if b == 0:\n            return a\n"
+        "        return gcd(a % b, b)\n"
+        "=======\n    def gcd(a, b):\n        if b == 0:\n            return a\n        return gcd(b, a % b)\n"
+        ">>>>>>> REPLACE",
+        f"{FENCE}\n<<<<<<< gcd.py\n{FIXED}>>>>>>> REPLACE\n{FENCE}",
         f"{FENCE}diff\n--- a/gcd.py\n+++ b/gcd.py\n@@ -2,3 +2,3 @@\n     if b == 0:\n         return a\n"
         f"-    return gcd(a % b, b)\n"
         f"+    return gcd(b, a % b)\n{FENCE}",
@@ -47,6 +53,11 @@ def test_a_repair_is_read_however_it_is_written(said: str, form: str):
     [
         ("I would swap the arguments.", "no code"),
         (f"{FENCE}python\n{GCD}{FENCE}", "changes nothing"),
+        (f"{FENCE}\n<<<<<<< gcd.py\n{GCD}>>>>>>> REPLACE\n{FENCE}", "changes nothing"),
+        (
+            "<<<<<<< SEARCH\ndef gcd(a, b):\n    return lcm(a)\n=======\ndef lcm(a):\n    return a\n>>>>>>> REPLACE",
+            "not in the file",
+        ),
         (
             f"{FENCE}python\ndef gcd(a, b):\n    # ... rest of the code\n    return gcd(b, a)\n{FENCE}",
             "leaves out code",

@@ -57,7 +57,7 @@ def same_program(text: str) -> str:
     if tree is None:
         return text
     for node in ast.walk(tree):
-        if not isinstance(node, (*_DEFINITIONS, ast.Module)):
+        if not isinstance(node, (*DEFINITIONS, ast.Module)):
             continue
         doc = docstring(node)
         if doc is not None and ">>>" not in ast.unparse(doc):
@@ -65,7 +65,7 @@ def same_program(text: str) -> str:
     return ast.dump(tree)
 
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def docstring(node: Definition | ast.Module) -> ast.Expr | None:
@@ -99,12 +99,12 @@ class _Merger:
 
     def merge_bodies(self, new: Sequence[ast.stmt], old: Sequence[ast.stmt], owner: str = "") -> None:
         """Replace the definitions and constants of `old` that `new` has, too."""
-        defined = {node.name: node for node in old if isinstance(node, _DEFINITIONS)}
+        defined = {node.name: node for node in old if isinstance(node, DEFINITIONS)}
         constants = {name: node for node in old if (name := _constant(node))}
         twice = _defined_twice(old) | _defined_twice(new)
         methods = _methods(old) if not owner else {}
         for node in new:
-            if not isinstance(node, _DEFINITIONS):
+            if not isinstance(node, DEFINITIONS):
                 known = constants.get(_constant(node))
                 if known is not None and ast.dump(known) != ast.dump(node):
                     self.is_certain &= _constant(node) not in twice
@@ -124,21 +124,21 @@ class _Merger:
     def _merge_class(self, new: ast.ClassDef, old: ast.ClassDef) -> None:
         count = len(self.replaced)
         self.merge_bodies(new.body, old.body, new.name)
-        known = {node.name for node in old.body if isinstance(node, _DEFINITIONS)}
+        known = {node.name for node in old.body if isinstance(node, DEFINITIONS)}
         for node in new.body:
-            if isinstance(node, _DEFINITIONS) and node.name not in known:
+            if isinstance(node, DEFINITIONS) and node.name not in known:
                 end = old.end_lineno or old.lineno
                 self._edits.append((end, end, ["", *self._indented(node, old.body[0].col_offset)]))
                 self.replaced.append(node)
         if len(self.replaced) == count:
             return
-        given = {node.name for node in new.body if isinstance(node, _DEFINITIONS)}
+        given = {node.name for node in new.body if isinstance(node, DEFINITIONS)}
         if left := sorted(known - given):
             self.notes.append(f"kept in {new.name}, although the answer leaves it out: {', '.join(left)}")
 
     def _replace(self, new: ast.stmt, old: ast.stmt) -> None:
         lines = self._indented(new, old.col_offset)
-        if isinstance(new, _DEFINITIONS) and isinstance(old, _DEFINITIONS):
+        if isinstance(new, DEFINITIONS) and isinstance(old, DEFINITIONS):
             kept = docstring(old)
             first = new.body[0].lineno
             if kept is not None and docstring(new) is None and first > new.lineno:
@@ -170,14 +170,14 @@ class _Merger:
             if names & used and not any(name.startswith(_TESTS) for name in names):
                 wanted.insert(0, node)
                 used |= _used([node])
-            elif isinstance(node, _DEFINITIONS):
+            elif isinstance(node, DEFINITIONS):
                 self.notes.append(f"not taken from the answer, because nothing uses it: {node.name}")
         imports = [node for node in wanted if isinstance(node, ast.Import | ast.ImportFrom)]
         if imports:
             at = _after_imports(old)
             self._edits.append((at, at, [line for node in imports for line in self._indented(node, 0)]))
         for node in (node for node in wanted if node not in imports):
-            space = ["", ""] if isinstance(node, _DEFINITIONS) else []
+            space = ["", ""] if isinstance(node, DEFINITIONS) else []
             self._edits.append((self._first, self._first, [*self._indented(node, 0), *space]))
 
 
@@ -190,12 +190,12 @@ def _has_own_lines(node: ast.stmt, lines: Sequence[str]) -> bool:
 
 def _defined_twice(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that several statements of a body define, such as a property with its setter."""
-    names = [node.name if isinstance(node, _DEFINITIONS) else _constant(node) for node in body]
+    names = [node.name if isinstance(node, DEFINITIONS) else _constant(node) for node in body]
     return {name for name in names if name and names.count(name) > 1}
 
 
 def _first_line(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
+    decorators = node.decorator_list if isinstance(node, DEFINITIONS) else []
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
@@ -210,14 +210,14 @@ def _methods(body: Sequence[ast.stmt]) -> dict[str, Definition]:
     found = dict[str, list[Definition]]()
     for owner in (node for node in body if isinstance(node, ast.ClassDef)):
         for node in owner.body:
-            if isinstance(node, _DEFINITIONS):
+            if isinstance(node, DEFINITIONS):
                 found.setdefault(node.name, []).append(node)
     return {name: nodes[0] for name, nodes in found.items() if len(nodes) == 1}
 
 
 def _bound(node: ast.stmt) -> set[str]:
     """Return the names that a statement at the top level binds."""
-    if isinstance(node, _DEFINITIONS):
+    if isinstance(node, DEFINITIONS):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name.partition(".")[0] for alias in node.names}

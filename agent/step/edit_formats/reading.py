@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ...protocol import CONSTRAINED, FileFormat
 from ...tools.blocks.match import Occurrences, Replacement, find
-from .merging import merge, parsed
+from .merging import DEFINITIONS, Merged, merge, parsed
 
 OLD, NEW = ("old_text", "find", "search", "old_string", "old_str", "old"), (
     "new_text", "replace", "replacement", "new_string", "new_str", "new",
@@ -22,9 +22,11 @@ OLD, NEW = ("old_text", "find", "search", "old_string", "old_str", "old"), (
 _CONTENT = ("content", "contents", "file_text", "text")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n`]*)\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK = re.compile(
-    r"^[ \t]*<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)?[ \t]*\n(.*?)^[ \t]*={5,9}[ \t]*\n(.*?)^[ \t]*>{5,9}",
+    r"^[ \t]*<{5,9}[^<\n]*\n(.*?)^[ \t]*={5,9}[ \t]*\n(.*?)^[ \t]*>{5,9}",
     re.DOTALL | re.MULTILINE,
 )
+"""An edit. After the first marker models write SEARCH, ORIGINAL, HEAD, or the name of the file."""
+_MARKER = re.compile(r"^[ \t]*(?:<{5,9}|>{5,9})[^<>\n]*\n", re.MULTILINE)
 _HUNK = re.compile(r"^@@[^\n]*\n((?:[ +\-\\][^\n]*(?:\n|\Z)|\n)+)", re.MULTILINE)
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ELIDED = re.compile(
@@ -204,7 +206,7 @@ def _by_fence(said: str, shown: ShownFile) -> Reading | None:
 
 def _definitions(fence: re.Match[str]) -> str:
     """Return the Python text of a block; of one without its end, what is before a text or example that follows."""
-    lines = fence[3].split("\n")
+    lines = _MARKER.sub("", fence[3]).split("\n")
     if not _is_closed(fence) and parsed(textwrap.dedent(fence[3])) is None:
         cuts = [at for at, line in enumerate(lines) if _AFTER_DEFINITIONS.match(line)]
         lines = lines[: cuts[-1]] if cuts else lines
@@ -229,7 +231,10 @@ def _replaced(edits: Sequence[tuple[str, str]], shown: ShownFile) -> Reading:
                 return Reading(new)
             return Reading(None, "The text to replace is empty: copy the lines of the file that change.")
         place = find(text, old, new)
-        if isinstance(place, Replacement):
+        if place is None and shown.is_python and (merged := _by_names(old, new, text)) is not None:
+            text = merged.text
+            notes += [*merged.notes, "the text to replace differs from the file; its definitions were replaced by name"]
+        elif isinstance(place, Replacement):
             text = text[: place.start] + place.new + text[place.end :]
             notes += place.notes
         elif isinstance(place, Occurrences):
@@ -239,6 +244,16 @@ def _replaced(edits: Sequence[tuple[str, str]], shown: ShownFile) -> Reading:
         else:
             return Reading(None, place.why)
     return Reading(text, notes=notes)
+
+
+def _by_names(old: str, new: str, text: str) -> Merged | None:
+    """Replace definitions by their names, if both texts of an edit define the same ones; None: they do not."""
+    names = [
+        [node.name for node in tree.body if isinstance(node, DEFINITIONS)]
+        for tree in (parsed(textwrap.dedent(one)) for one in (old, new))
+        if tree is not None
+    ]
+    return merge(new, text) if len(names) == 2 and names[0] and names[0] == names[1] else None
 
 
 def _objects(said: str) -> Iterator[dict[str, Any]]:
