@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from ..facts.answers import passed_in
-from ..protocol import FILE_FORMATS, NO_BASE, Again, Decision, FileFormat, Finish, Reason, Restart, Work
+from ..protocol import NO_BASE, Again, Decision, FileFormat, Finish, Reason, Restart, Work
 from ..protocol.text.counts import plural
 from .shared.state import common_end
 
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from .shared.state import LoopState
 
 TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0)
-"""Of the first answers in one format; later ones have the last value."""
+"""Of the answers in one format; later ones have the last value. An answer without a new program skips a value."""
+_ORDER: Sequence[FileFormat] = ("functions", "constrained", "whole", "blocks")
+"""Formats as they follow each other: what one repeats unchanged, another of its kind repeats too (docs/decisions/0038).
+"""
+_COPIES = ("functions", "whole")
+"""Formats in which the model writes code out again, so that it can repeat the file as it is."""
 _USELESS = 3
 """Answers in a row without a new program, after which the next format is tried."""
+_WARM = 2
+"""Values of the temperature that are skipped if another format of this kind was tried."""
 _EACH_BEST = 2
 """How often the answers begin from one best state."""
 
@@ -73,11 +80,21 @@ def _next(answers: Answers, newest: Answer, most: int | None) -> Restart | str:
         other = _other_format(answers)
         if other is None:
             return f"the last {_USELESS} answers brought no new program, in each format"
-        return Restart(
-            why=f"{_said_of(newest)}; {other} instead of {form}", base=NO_BASE, format=other, temperature=0.0
-        )
-    temperature = TEMPERATURES[min(len(here), len(TEMPERATURES) - 1)]
-    return Restart(why=_said_of(newest), base=_base(answers, newest), format=form, temperature=temperature)
+        why = f"{_said_of(newest)}; {other} instead of {form}"
+        return Restart(why=why, base=NO_BASE, format=other, temperature=_temperature(answers, other))
+    return Restart(
+        why=_said_of(newest), base=_base(answers, newest), format=form, temperature=_temperature(answers, form)
+    )
+
+
+def _temperature(answers: Answers, form: FileFormat) -> float:
+    """Return the temperature of the next answer in a format: the first one is cold, unless its kind was tried."""
+    kind = _COPIES if form in _COPIES else (form,)
+    tried = [one for one in answers.all[max(answers.since, answers.heard) :] if one.asked in kind]
+    before = sum(one.asked != form for one in tried)
+    here = [one for one in tried if one.asked == form]
+    place = len(here) + sum(not _is_new(one) for one in here) + min(before, _WARM)
+    return TEMPERATURES[min(place, len(TEMPERATURES) - 1)]
 
 
 def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
@@ -90,7 +107,7 @@ def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
 def _other_format(answers: Answers) -> FileFormat | None:
     """Return a format in which no answer to the present files was asked for; None: there is none."""
     used = {one.asked for one in answers.all[max(answers.since, answers.heard) :]}
-    return next((form for form in FILE_FORMATS if form not in used), None)
+    return next((form for form in _ORDER if form not in used), None)
 
 
 def _is_new(answer: Answer) -> bool:

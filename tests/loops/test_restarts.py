@@ -122,13 +122,16 @@ def test_a_better_answer_gets_one_more_try_on_its_text_and_a_worse_one_does_not(
     assert other.restart().base == 0
 
 
-def test_temperatures_rise_and_the_next_format_begins_cold():
+def test_temperatures_rise_faster_without_a_new_program_and_each_kind_of_format_begins_cold():
     story, seen = Story(), list[tuple[str, float]]()
-    for _ in range(4):
-        story.answer(None)
+    for outcome in (0, 0, None, None, None, None, 0, None, None, None, None):
+        story.answer(outcome)
         planned = story.restart()
         seen.append((planned.format, planned.temperature))
-    assert seen == [("functions", 0.4), ("functions", 0.6), ("whole", 0.0), ("whole", 0.4)]
+    assert seen[:4] == [("functions", 0.4), ("functions", 0.6), ("functions", 1.0), ("functions", 1.0)]
+    assert seen[4:6] == [("constrained", 0.0), ("constrained", 0.6)]
+    assert [form for form, _ in seen[6:]] == ["constrained"] * 3 + ["whole"] * 2
+    assert seen[9:] == [("whole", 0.6), ("whole", 1.0)], "its kind was tried"
 
 
 def test_a_limit_of_restarts_ends_the_run():

@@ -81,7 +81,7 @@ async def test_a_red_answer_is_taken_back_and_the_next_one_is_warmer(calc: Make,
     outcome = await run.run()
     assert outcome.reason == "budget" and core(tmp_path) == before, run.story()
     assert outcome.files_changed == []
-    assert [request.temperature for request in run.model.requests] == [0, 0.4, 0.6, 0.8]
+    assert [request.temperature for request in run.model.requests] == [0, 0.4, 0.6, 1.0]
     assert "return a - b" in run.model.requests[1].messages[-1].text
     assert "no repair in 4 answers, 2 programs" in outcome.detail
 
@@ -168,9 +168,9 @@ async def test_unusable_answers_lead_to_the_other_formats_and_then_to_the_end(ca
     assert outcome.reason == "stagnation" and core(tmp_path) == before, run.story()
     assert list(dict.fromkeys(e["format"] for e in run.of("answer_read"))) == [
         "functions",
+        "constrained",
         "whole",
         "blocks",
-        "constrained",
     ]
     assert len(run.model.requests) == 12
 
