@@ -100,7 +100,11 @@ class Answers:
     """What the next answer begins with; None: with the files as they are."""
     restarts: int = 0
     start: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
-    """Verdicts on the files with which the answers begin."""
+    """Verdicts on the files with which the answers begin; with tools, the newest verdicts."""
+    best: tuple[int, int] = (0, -1)
+    """With tools: the position of the verdicts with the most passed tests, and that number; -1: there is none."""
+    is_shared: bool = False
+    """A person or a command changed files, or a person decided on a change."""
 
     @property
     def newest(self) -> Answer | None:
@@ -140,15 +144,16 @@ class Answers:
                     self._begin_anew()
             case Said() | RunResumed() | HandoffClosed() | ModelSwitched():
                 self.heard = len(self.all)
-            case WheelGiven():
-                self._begin_anew()
-            case Rewound(upto=upto):
+            case WheelGiven() | Rewound():
+                upto = stamped.event.upto if isinstance(stamped.event, Rewound) else stamped.seq
                 self.all = [one for one in self.all if one.seq < upto]
                 self._begin_anew()
             case FileChanged(by=by) if by in _OTHERS:
                 self._begin_anew()
             case CheckFinished() | PredicateJudged():
-                self._judge(newest, stamped.event)
+                self._judge(newest, stamped)
+            case ProposalDecided(by=by, decision=decision) if newest is None:
+                self.is_shared |= by != "policy" and decision != "reject"
             case _:
                 if newest is not None:
                     self._apply_to(newest, stamped.event)
@@ -185,10 +190,13 @@ class Answers:
             case _:
                 pass
 
-    def _judge(self, newest: Answer | None, event: CheckFinished | PredicateJudged) -> None:
-        match event:
-            case CheckFinished(command=command):
+    def _judge(self, newest: Answer | None, stamped: Stamped) -> None:
+        match stamped.event:
+            case CheckFinished(command=command) as event:
                 (self.start if newest is None else newest.checks)[command] = event
+                passed = passed_in(self.start.values())
+                if self.format == BY_TOOLS and passed > self.best[1]:
+                    self.best = stamped.seq, passed
             case PredicateJudged(name=name, passed=False, detail=detail) if newest is not None and newest.is_written:
                 newest.unmet[name] = detail
             case _:
@@ -196,6 +204,7 @@ class Answers:
 
     def _begin_anew(self) -> None:
         """Begin with the files as they are, because somebody else changed them."""
+        self.is_shared = True
         self.since = self.over = len(self.all)
         self.restart = None
         self.start = {}

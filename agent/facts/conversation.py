@@ -87,7 +87,7 @@ class Conversation:
         match event:
             case Prompted(kind="system", text=text):
                 self.messages.append(Message(role="system", text=text))
-            case Prompted(kind="file", text=text):
+            case Prompted(kind="file" | "again", text=text):
                 self._end_answer()
                 self._rebuild(Message(role="user", text=text), seq)
             case Prompted(text=text, images=images) | Said(text=text, images=images):

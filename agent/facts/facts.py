@@ -19,6 +19,7 @@ from ..protocol import (
     Paused,
     Queued,
     ReasoningArrived,
+    Restarted,
     Rewound,
     RunEnded,
     RunResumed,
@@ -257,7 +258,7 @@ class RunFacts(Conversations):
                 self.interrupted = False
             case Interrupted():
                 self.interrupted = True
-            case HandoffClosed():
+            case HandoffClosed() | Restarted():
                 self.stall = None
             case _:
                 pass
@@ -291,7 +292,7 @@ class RunFacts(Conversations):
 
 _RUN_STATE_EVENTS = frozenset[type[Event]](
     (RunStarted, RunResumed, RunEnded, ModelSwitched, PassStarted, PassFinished, Paused, Unpaused, Interrupted)
-) | {HandoffClosed}
+) | {HandoffClosed, Restarted}
 """The events that change the run as a whole."""
 _ENDS_OF_WORK = frozenset[type[Event]]((WorkFinished, WorktreeFinished, RunResumed))
 """The events with which conversations end."""

@@ -41,8 +41,9 @@ def decide(state: LoopState) -> Decision:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
     if facts.answers.format in FILE_FORMATS:
         return restarts.decide(state)
-    if end := (_end_of_question(facts) if facts.spec.answers_in_text else None) or common_end(state):
-        return end
+    of_question = _end_of_question(facts) if facts.spec.answers_in_text else None
+    if found := of_question or restarts.start_over(state) or common_end(state):
+        return found
     if writes_code_only(facts):
         why = f"the model wrote code and called no tool; {FIRST} instead of tools"
         return Restart(why=why, base=NO_BASE, format=FIRST, temperature=0.0)

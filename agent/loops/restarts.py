@@ -11,9 +11,22 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from ..facts.answers import passed_in
-from ..protocol import NO_BASE, Again, Decision, FileFormat, Finish, Reason, Restart, Work
+from ..protocol import (
+    BY_TOOLS,
+    NO_BASE,
+    Again,
+    Decision,
+    FileFormat,
+    Finish,
+    GateMode,
+    LoopKind,
+    Reason,
+    Restart,
+    Work,
+)
 from ..protocol.text.counts import plural
-from .shared.state import common_end
+from ..view.reducer.titles import stall_name
+from .shared.state import common_end, ended_work
 
 if TYPE_CHECKING:
     from ..facts.answers import Answer, Answers
@@ -49,6 +62,28 @@ def decide(state: LoopState) -> Decision:
         reason = Reason.HANDOFF if hands_over else Reason.STAGNATION
         return Finish(reason=reason, detail=f"{planned}; {summary(facts.answers)}")
     return _too_late(facts) or planned
+
+
+def may_start_over(facts: RunFacts) -> bool:
+    """Return whether a run with tools starts over when it stalls: once, if all edits so far are its own.
+
+    What a command or a person changed cannot be taken back, and what a person approved stays (docs/decisions/0038).
+    """
+    spec, answers = facts.spec, facts.answers
+    is_goal = spec.loop is LoopKind.GOAL and bool(spec.predicates.until) and spec.tries is None and spec.parent is None
+    passes_edits = facts.gate_mode in (GateMode.EDITS, GateMode.AUTO)
+    is_first = answers.restarts == 0 and spec.restarts != 0
+    return is_goal and passes_edits and is_first and answers.format == BY_TOOLS and not answers.is_shared
+
+
+def start_over(state: LoopState) -> Restart | None:
+    """Return the restart from the best state of a run with tools that stalled; None: it does not start over."""
+    facts = state.facts
+    stall, (since, passed) = facts.stall, facts.answers.best
+    if stall is None or stall.response != "restart" or ended_work(state) is not None:
+        return None
+    why = f"{stall_name(stall.kind)}: {stall.signature}"
+    return Restart(why=why, base=NO_BASE, format=BY_TOOLS, since=since, kept=max(0, passed))
 
 
 def with_summary(end: Finish, answers: Answers) -> Finish:

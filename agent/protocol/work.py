@@ -11,7 +11,7 @@ from .events.finder import WorkKind
 from .events.passes import Sleeping
 from .events.step import PromptKind
 from .outcome import Reason
-from .spec import FileFormat
+from .spec import EditFormat
 from .tools.traits import EndingTool
 
 
@@ -98,8 +98,12 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True):
     """What the newest answer led to, in words for the person."""
     base: int
     """The answer whose text the next one gets; `NO_BASE`: the files as they are."""
-    format: FileFormat
-    temperature: float
+    format: EditFormat
+    temperature: float = 0.0
+    since: int = 0
+    """With tools: the position in the journal after which edits are taken back."""
+    kept: int = 0
+    """With tools: the tests that pass there."""
 
 
 class Confirm(msgspec.Struct, frozen=True):

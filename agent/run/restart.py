@@ -1,4 +1,4 @@
-"""Start over: take back the edits of the newest answer, and record with what the next one begins."""
+"""Start over: take back edits, and record with what the next answer begins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ..facts.answers import RESTART
-from ..protocol import FILE_FORMATS, Prompted, Restarted
+from ..protocol import BY_TOOLS, FILE_FORMATS, Prompted, Restarted
+from ..protocol.text.counts import plural
+from ..step.checks.feedback import feedback
 from ..step.prompt import system_prompt
 from .commands.undo import UndoContext, revert_changes
 
@@ -16,24 +18,36 @@ if TYPE_CHECKING:
     from ..protocol import Restart, Undone
     from .live.live_run import LiveRun
 
+_MOST_TRIED = 5
+"""Lines about what was tried before a new start."""
+_SAID = 80
+
 
 async def restart(run: LiveRun, decision: Restart) -> None:
-    """Take back the newest answer, and record the restart. After a kill it can be repeated."""
-    undone = await _reverted(run)
+    """Take back the newest answer, or with tools the edits since the best state, and record the restart.
+
+    After a kill it can be repeated.
+    """
+    goes_on = decision.format == BY_TOOLS
+    said = _start_over_prompt(run.facts, decision) if goes_on else ""
+    undone = await (_reverted_since(run, decision.since) if goes_on else _reverted(run))
     restarted = Restarted(
         number=run.facts.answers.restarts + 1,
         why=decision.why,
         base=decision.base,
         format=decision.format,
         temperature=decision.temperature,
+        kept=decision.kept,
     )
-    is_first = run.facts.answers.format not in FILE_FORMATS
+    is_first = not goes_on and run.facts.answers.format not in FILE_FORMATS
     with run.ctx.events.together():
         if is_first:
             run.ctx.events.record(Prompted(kind="system", text=system_prompt(run.facts.spec, decision.format)))
         if undone is not None:
             run.ctx.events.record(undone)
         run.ctx.events.record(restarted)
+        if goes_on:
+            run.ctx.events.record(Prompted(kind="again", text=said))
     if undone is not None:
         run.ctx.files.mark_changed()
     run.ctx.stalls.forget(None)
@@ -67,10 +81,30 @@ async def _reverted(run: LiveRun) -> Undone | None:
     newest = run.facts.answers.newest
     if newest is None or not newest.is_written or newest.is_kept:
         return None
-    chosen = run.facts.changes.after(newest.seq)
+    return await _reverted_since(run, newest.seq)
+
+
+async def _reverted_since(run: LiveRun, seq: int) -> Undone | None:
+    chosen = run.facts.changes.after(seq)
     if not chosen or any(change.command is not None for change in chosen):
         return None
     ctx = run.ctx
     context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)
     async with run.files_lock.held("a restart"):
         return await asyncio.shield(revert_changes(context, chosen, by=RESTART))
+
+
+def _start_over_prompt(facts: RunFacts, decision: Restart) -> str:
+    """Return the message with which a stalled run starts over: where it stands, and what did not help."""
+    undone = facts.changes.after(decision.since)
+    state = f"where {plural(decision.kept, 'test')} passed" if decision.kept else "of the start"
+    parts = [f"You were stuck ({decision.why}), so you start over. The files are in the state {state}."]
+    tried = [change.title for change in undone] or [
+        f"{action.tool}: {action.summary or action.result[:_SAID]}" for action in facts.actions
+    ]
+    if rows := list(dict.fromkeys(reversed(tried)))[:_MOST_TRIED]:
+        what = "Edits that were taken back, because they did not help" if undone else "What you did did not help"
+        parts.append("\n".join([f"{what}:", *(f"- {row}" for row in reversed(rows))]))
+    if not undone:
+        parts += [feedback(check) for check in facts.verdicts.checks.values() if not check.passed]
+    return "\n\n".join([*parts, "Look at the cause again, and solve it in another way."])

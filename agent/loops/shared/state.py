@@ -43,6 +43,19 @@ class LoopState:
 
 def common_end(state: LoopState) -> Finish | Wait | None:
     """Return the end of the run for a reason that all loops share (a permanent fault, a budget, a stall), or None."""
+    if end := ended_work(state):
+        return end
+    stall = state.facts.stall
+    if stall is None or stall.response == "hint":
+        return None
+    detail = f"{stall_name(stall.kind)}: {stall.signature}"
+    if stall.response == "handoff":
+        return Finish(reason=Reason.HANDOFF, detail=detail)
+    return Finish(reason=stall_reason(stall.kind), detail=detail)
+
+
+def ended_work(state: LoopState) -> Finish | None:
+    """Return the end of the run because its last works ended in a budget, a hand-off or a fault, or None."""
     for result in state.results:
         if result.exhausted is not None:
             end = result.exhausted
@@ -51,13 +64,7 @@ def common_end(state: LoopState) -> Finish | Wait | None:
             return Finish(reason=Reason.HANDOFF, detail=result.handoff)
         if result.fault is not None:
             return Finish(reason=Reason.ERROR, detail=result.fault, retryable=result.retryable)
-    stall = state.facts.stall
-    if stall is None or stall.response == "hint":
-        return None
-    detail = f"{stall_name(stall.kind)}: {stall.signature}"
-    if stall.response == "handoff":
-        return Finish(reason=Reason.HANDOFF, detail=detail)
-    return Finish(reason=stall_reason(stall.kind), detail=detail)
+    return None
 
 
 def stall_reason(kind: StallKind) -> Reason:

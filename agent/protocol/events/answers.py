@@ -62,8 +62,11 @@ class Restarted(EventBase, frozen=True, kw_only=True):
     """What the last answer led to, in words for the person."""
     base: int
     """The answer whose text the next one gets; `NO_BASE`: the files as they are."""
-    format: FileFormat
-    temperature: float
+    format: EditFormat
+    temperature: float = 0.0
+    """Of the next answer in a file format."""
+    kept: int = 0
+    """With tools: the tests that pass in the state from which the run starts over."""
 
 
 AnswersEvent = EditFormatChosen | AnswerRead | Restarted

@@ -33,6 +33,7 @@ MessageKind = Literal[
     "background",
     "compact",
     "handover",
+    "again",  # the start after a stall: it replaces the conversation after what the person said
     "note",
 ]
 """Why the program sends a message to the model."""
@@ -50,8 +51,10 @@ StallKind = Literal[
     "chant",
     "tool-errors",
 ]
-StallEnd = Literal["handoff", "stop", "escalate"]
-"""How a run continues after the hint did not help. `escalate`: with a stronger model."""
+StallEnd = Literal["handoff", "stop", "escalate", "restart"]
+"""How a run continues after the hint did not help. `escalate`: with a stronger model. `restart`: from the best
+state.
+"""
 StallResponse = Literal["hint", StallEnd]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...facts.common.handoff import ESCALATE
+from ...loops.restarts import may_start_over
 from ...protocol import Snapshotted, StallEnd
 from ...step.checks.guarded import Guarded
 from ...step.model_call.outages import Outages
@@ -163,11 +164,14 @@ def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
 
 
 def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> StallEnd:
-    """Return what a stall leads to: a stronger model once, if one is set; then the user's choice."""
+    """Return what a stall leads to: a stronger model once, if one is set, or one new start; then the user's choice."""
     spec = journal.spec
     if spec.escalate is not None and spec.finder is None and not facts.handoffs.escalated:
         return ESCALATE
-    return changes.on_stall or spec.on_stall or ("handoff" if journal.views.watched() else "stop")
+    chosen = changes.on_stall or spec.on_stall
+    if chosen is None and spec.escalate is None and may_start_over(facts):
+        return "restart"
+    return chosen or ("handoff" if journal.views.watched() else "stop")
 
 
 def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:

@@ -91,6 +91,7 @@ _PROMPT_TITLES = {
     "handover": "described the run to the new model",
     "compact": "asked for a summary of the conversation",
     "wake": "reported the sleep to the model",
+    "again": "started over",
     "note": "sent the state of the run to the model",
 }
 

@@ -34,6 +34,7 @@ _RESPONSES = {
     "handoff": "handed to a person",
     "stop": "stopped",
     "escalate": "asked a stronger model",
+    "restart": "starts over",
 }
 
 _COMMANDS = {
