@@ -8,8 +8,10 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...model.server_tokenizer import SAMPLE_TEXT
-from ...protocol import CallAdmitted, Exhausted, Message, ModelFault, Request, Tokens, UsagePart
+from ...protocol import CallAdmitted, Exhausted, Message, ModelFault, Request, ServerKind, Tokens, UsagePart
 from ..fitting.next_prompt import MOST_SECONDS
 from .call import admit_call
 from .charging import charged_for
@@ -17,6 +19,8 @@ from .charging import charged_for
 if TYPE_CHECKING:
     from ..resources.context import RunContext
 
+_MEASURED: frozenset[ServerKind] = frozenset({"llama.cpp", "ollama", "lm-studio"})
+"""Kinds of servers that often run without a graphics card."""
 WORK = "reading speed"
 """Name of its work order, so that its events do not belong to the conversation of the run."""
 _CALLS = 2
@@ -29,7 +33,7 @@ _ANSWER_TOKENS = 4
 
 
 async def measure_reading(ctx: RunContext) -> None:
-    """Let the model read a few tokens, if it is served by a known kind of server that the user runs.
+    """Let the model read a few tokens, if a server of the user's own may read slowly.
 
     The speed is in `Model.served` then. A call that fails is not repeated.
     Raises PersonInterrupted.
@@ -40,7 +44,7 @@ async def measure_reading(ctx: RunContext) -> None:
     is_known = model.served is not None and model.served.read_speed is not None
     for _ in range(0 if is_known else _CALLS):
         served = model.served
-        if served is None or not served.self_hosted or served.kind is None:
+        if served is None or not served.self_hosted or served.kind not in _MEASURED:
             return
         if served.read_speed is not None and served.read_speed * MOST_SECONDS >= _PROMPT_TOKENS:
             return
@@ -58,6 +62,8 @@ async def _measure(ctx: RunContext) -> None:
     grant = admit_call(ctx, tokens, retry=True)  # it does not count as a step
     if isinstance(grant, Exhausted):
         return
+    limit = min(grant.max_tokens, _ANSWER_TOKENS)
+    grant = msgspec.structs.replace(grant, max_tokens=limit, worst_tokens=grant.worst_tokens - grant.max_tokens + limit)
     admitted = CallAdmitted(
         prompt_tokens=tokens,
         max_tokens=grant.max_tokens,
@@ -68,7 +74,7 @@ async def _measure(ctx: RunContext) -> None:
     if ctx.ancestors.hold(admitted, ctx.work) is not None:
         return
     record(admitted)
-    request = Request(messages=messages, max_tokens=min(grant.max_tokens, _ANSWER_TOKENS), seconds=grant.seconds)
+    request = Request(messages=messages, max_tokens=limit, seconds=grant.seconds)
     usage = list[UsagePart]()
 
     async def ask() -> None:
