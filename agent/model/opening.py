@@ -17,12 +17,12 @@ from .lanes.direct import DirectLane
 from .lanes.proxies import proxy_for
 from .lanes.timer import StallTimeouts
 from .learned import Learned, learned
-from .litellm_use.credentials import check_credentials, refuse_missing_key
+from .litellm_use.credentials import check_credentials, is_unlisted, refuse_missing_key
 from .litellm_use.library import begin_loading
 from .naming import find_model, listed_model
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
-from .remote import Lane, ModelFacts, RemoteModel
+from .remote import Lane, LitellmChecks, ModelFacts, RemoteModel
 from .request_fields import RequestFields
 from .server_tokenizer import ask_tokenizer
 from .servers import NoServer, ServerInfo, ask_server, show_ollama
@@ -72,7 +72,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         name=spec.name,
         timeouts=waits,
         read_leaks=reads_leaks(env, local=self_hosted),
-        check=partial(check_credentials, spec, provider, env) if traits is None or expects_responses else None,
+        checks=_checks(spec, at, env) if traits is None or expects_responses else None,
         sizes=sizes,
     )
     if self_hosted:
@@ -114,6 +114,19 @@ def _expects_responses(entry: Entry | None) -> bool:
 def reads_leaks(env: Mapping[str, str], *, local: bool) -> bool:
     """Return whether to recognise tool calls in the text: the user's setting, else only for a local server."""
     return (env.get("RUNDRY_READ_LEAKS") or ("1" if local else "0")) == "1"
+
+
+def _checks(spec: ModelSpec, at: Endpoint, env: Mapping[str, str]) -> LitellmChecks:
+    return LitellmChecks(
+        partial(check_credentials, spec, at.provider, env),
+        partial(_refuse_without_chat, at) if is_unlisted(at.provider) else None,
+    )
+
+
+async def _refuse_without_chat(at: Endpoint) -> None:
+    from .lanes.via_litellm.lane import LitellmLane
+
+    await LitellmLane(at, RequestFields(at, None), seconds=_FIRST_SLOW).refuse_without_chat()
 
 
 def _effort_note(at: Endpoint, entry: Entry | None, traits: Traits | None) -> list[str]:

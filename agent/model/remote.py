@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -57,6 +57,15 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the server says about the model; None: there is no server."""
 
 
+class LitellmChecks(NamedTuple):
+    """What is checked before the first call of a model that needs litellm. Both raise Refusal."""
+
+    credentials: Callable[[], Awaitable[None]]
+    """Whether litellm could make a call."""
+    chat: Callable[[], Awaitable[None]] | None
+    """Whether litellm has chat models of the provider, after its import; None: it is known to have some."""
+
+
 class RemoteModel:
     """A `protocol.Model` that uses a lane. It never retries; `step` does, visibly and within the budget."""
 
@@ -69,12 +78,12 @@ class RemoteModel:
         name: str,
         timeouts: StallTimeouts,
         read_leaks: bool = False,
-        check: Callable[[], Awaitable[None]] | None = None,
+        checks: LitellmChecks | None = None,
         sizes: SampleSizes | None = None,
     ) -> None:
         """Create a model over the lane.
 
-        `check` raises Refusal if litellm could not make a call. `sizes`: what the server's own tokenizer says about the
+        `checks`: None for a model that does not need litellm. `sizes`: what the server's own tokenizer says about the
         samples, to scale our counts.
         """
         self.name = name
@@ -84,7 +93,7 @@ class RemoteModel:
         self._timeouts = timeouts
         self._read_leaks = read_leaks
         self._fields = lane.fields
-        self._check = check
+        self._checks = checks
         self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None
         self.speeds: Speeds | None = None
@@ -169,8 +178,8 @@ class RemoteModel:
 
         Start to import litellm if the first call needs it.
         """
-        if self._check is not None:
-            await self._check()
+        if self._checks is not None:
+            await self._checks.credentials()
         await check_reachable(self._at, self.name)
         if self.needs_litellm:
             begin_loading()
@@ -178,12 +187,14 @@ class RemoteModel:
     @property
     def needs_litellm(self) -> bool:
         """Whether the first call would have to wait until litellm is imported."""
-        return self._check is not None and not is_loaded()
+        return self._checks is not None and not is_loaded()
 
     async def prepare(self) -> None:
-        """Import litellm if the first call needs it."""
-        if self.needs_litellm:
+        """Import litellm if the first call needs it. Raises Refusal if it has no chat models of the provider."""
+        if self._checks is not None:
             await load_litellm()
+            if self._checks.chat is not None:
+                await self._checks.chat()
 
     def _be_more_patient(self) -> None:
         """Wait twice as long for the first piece of later answers: the same wait would end the same way."""

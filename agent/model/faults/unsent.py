@@ -23,6 +23,8 @@ _NO_CREDENTIALS = re.compile(
 _NO_PACKAGE = re.compile(r"No module named '([\w.]+)'")
 _PACKAGES = {"google": "google-auth", "vertexai": "google-cloud-aiplatform"}
 """Packages whose name differs from their module's."""
+_NO_CHAT = re.compile(r"^Unmapped LLM provider for this endpoint|^LLM Provider NOT provided")
+"""litellm's words where it does not find a service of chats under the provider's name, before anything is sent."""
 _UNSUPPORTED = re.compile(r"does not support parameters: \[([^\]]*)\]")
 _SETTINGS = {"reasoning_effort": "an effort", "tools": "tools", "response_format": "a schema"}
 """What a person calls litellm's parameters."""
@@ -32,10 +34,17 @@ _REFUSALS = frozenset({"Exception", "ValueError"})
 """Exceptions of litellm for a missing or wrong setting; after a request they mean other things too."""
 
 
+def without_chat(at: Endpoint) -> str:
+    """Return the message that litellm reaches no chat model under the name of this provider."""
+    return f"{at.provider} has no chat models: choose a model of another provider with --model (`rundry models`)"
+
+
 def unsent_fault(texts: Sequence[str], names: set[str], at: Endpoint, *, sent: bool) -> ModelFault | None:
     """Return the fault; None if neither words nor classes (`names`) show that the request could not be built."""
     reported = next((t for t in texts if t), "")
     words = " ".join(texts)
+    if not sent and any(_NO_CHAT.search(text) for text in texts):
+        return ModelFault("unknown-model", without_chat(at))
     if package := _NO_PACKAGE.search(words):
         module = package[1].partition(".")[0]
         text = f"{at.provider} needs the Python package {_PACKAGES.get(module, module)}: install it next to rundry"

@@ -98,6 +98,11 @@ def needs_dry_run(provider: str) -> bool:
     return provider in CLOUD or provider in SERVED
 
 
+def is_unlisted(provider: str) -> bool:
+    """Return whether nothing here says what the provider needs, so only litellm knows whether it has chat models."""
+    return not any(provider in table for table in (TRAITS, NEEDS, LOGINS, PACKAGES))
+
+
 async def dry_run(spec: ModelSpec, env: Mapping[str, str]) -> DryRunResult:
     """Let litellm prepare a call in a process without network, up to its first connection."""
     clean = {k: v for k, v in env.items() if not k.startswith("PYTHON")}

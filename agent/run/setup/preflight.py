@@ -43,8 +43,9 @@ async def check_can_begin(spec: RunSpec, process: ProcessContext, tell: Tell) ->
     refuse_missing_key(asked, process.env)
     try:
         model = await with_progress(_open(spec, process), tell, _waits_for(asked), after=_FIRST_LINE_SECONDS)
-        if isinstance(model, RemoteModel) and model.needs_litellm:
-            tell(loading(asked))
+        if isinstance(model, RemoteModel):
+            if model.needs_litellm:
+                tell(loading(asked))
             await model.prepare()
     except BaseException:
         await close_connections()

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 class RequestCapture:
     """Records whether litellm used the network within `capturing`."""
 
-    def __init__(self, at: Endpoint, *, takes_requests: bool = True) -> None:
-        """`takes_requests`: False where litellm has to send every request itself."""
+    def __init__(self, at: Endpoint, *, takes_requests: bool = True, sends: bool = True) -> None:
+        """`takes_requests`: False where litellm has to send every request itself. `sends`: False: nothing is sent."""
         self.at = at
         self.takes_requests = takes_requests
+        self.sends = sends
         self.sent = False
         """Whether litellm sent a request itself."""
 
@@ -44,7 +45,8 @@ _CONVERSATION = frozenset({
 class RequestBuilt(BaseException):
     """Carries a request that is ready. Not an Exception, because litellm and its libraries would wrap it and retry."""
 
-    def __init__(self, outgoing: Outgoing) -> None:
+    def __init__(self, outgoing: Outgoing | None) -> None:
+        """`outgoing`: None for a request that nobody sends."""
         super().__init__("the request is built")
         self.outgoing = outgoing
 
@@ -112,7 +114,9 @@ def _install_checks() -> None:
 
 
 def _check(capture: RequestCapture, url: str, headers: Mapping[str, str], body: bytes) -> None:
-    """Raise ForeignHost if the request holds a key and its host may not get it."""
+    """Raise ForeignHost if the request holds a key and its host may not get it, RequestBuilt if nothing is sent."""
+    if not capture.sends:
+        raise RequestBuilt(None)
     at = capture.at
     if not at.may_reach(url):
         head = "\n".join([url, *(str(value) for value in headers.values())])

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
-from ....protocol import ModelFault, Request
+from ....protocol import Message, ModelFault, Refusal, Request
 from ...answer import Answer, Shown, TooLong
 from ...faults.raised import fault_of_litellm
+from ...faults.unsent import without_chat
 from ...litellm_use.environment import only_variables
 from ...litellm_use.library import litellm, load_litellm
 from ...pricing.table import find
@@ -118,6 +119,18 @@ class LitellmLane:
                 return built.outgoing
             except ForeignHost as foreign:
                 raise foreign_host(foreign.url, self._at) from None
+
+    async def refuse_without_chat(self) -> None:
+        """Raise Refusal if litellm knows no chat model under the provider's name. It builds a request; none is sent."""
+        request = Request(messages=[Message(role="user", text="hi")], max_tokens=16)
+        capture = RequestCapture(self._at, sends=False)
+        await load_litellm()
+        try:
+            await self._call(self._arguments(request, Answer(max_tokens=16)), capture)
+        except Exception as e:  # of any class, as in `_open`
+            fault = fault_of_litellm(e, self._at, sent=False, in_stream=False)
+            if fault.text == without_chat(self._at):
+                raise Refusal(fault.text) from e
 
     async def _read(self, wrapper: Untyped, answer: Answer, timer: Timer) -> AsyncGenerator[Shown, None]:
         """Yield the answer from litellm's own stream."""
