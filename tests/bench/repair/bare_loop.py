@@ -50,7 +50,11 @@ def main(program: str, base: str, model: str, check: str, seconds: str) -> int:
             f"{program} has a bug:\n\n```python\n{original}\n```\n\nThe tests print:\n\n{failure}\n\n"
             f"Write the whole of {program} with the bug fixed, in one code block."
         )
-        text = answer(base, model, prompt, min(1.0, tries / 4), 300 + len(original) // 2, left)
+        try:
+            text = answer(base, model, prompt, min(1.0, tries / 4), 300 + len(original) // 2, left)
+        except OSError as e:
+            print(f"no answer: {e}")
+            break
         tries += 1
         if found := BLOCK.findall(text):
             path.write_text(found[-1])

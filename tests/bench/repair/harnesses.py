@@ -12,6 +12,8 @@ from pathlib import Path
 from fakes.rundry import RUNDRY
 
 CHECK = "python -m pytest -q -x --timeout 10"
+PYTHON = os.path.normpath(sys.executable)
+"""This Python, without `..`: a harness may hide the folder on the way from what it starts."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _rundry(job: Job) -> list[str]:
 
 def _bare(job: Job) -> list[str]:
     script = str(Path(__file__).with_name("bare_loop.py"))
-    return [sys.executable, script, job.program, job.base, job.model, CHECK, str(job.seconds)]
+    return [PYTHON, script, job.program, job.base, job.model, CHECK, str(job.seconds)]
 
 
 def _aider(job: Job) -> list[str]:
@@ -85,7 +87,7 @@ HARNESSES = (
 def environment(job: Job, home: Path) -> dict[str, str]:
     """Return the variables of a harness: an empty home, and the server's address for those that read it there."""
     return {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "PATH": os.pathsep.join([str(Path(PYTHON).parent), os.environ.get("PATH", os.defpath)]),
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TERM": "dumb",

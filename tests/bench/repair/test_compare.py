@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,24 +51,24 @@ def row_of(tmp_path: Path, tasks: Path, code: str, base: str = "http://127.0.0.1
     return compare.measure(harness(tmp_path, code), Task(tasks / "half"), base, SMALL, seconds, log)
 
 
-def test_rundry_and_the_bare_loop_repair_a_program_and_a_second_start_repeats_nothing(
-    tmp_path: Path, tasks: Path, capsys: pytest.CaptureFixture[str]
-):
-    out = tmp_path / "rows.jsonl"
+def test_rundry_and_the_bare_loop_repair_a_program_and_a_second_start_repeats_nothing(tmp_path: Path, tasks: Path):
+    out, root = tmp_path / "rows.jsonl", Path(__file__).parents[2]
     with ScriptedServer(then=answer(RIGHT), models=[SMALL]) as server:
         asked = ["--tasks", str(tasks), "--base", server.base_url, "--model", SMALL, "--out", str(out)]
-        assert compare.main([*asked, "--harness", "bare,rundry", "--seconds", "60"]) == 0
-        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        python = os.path.relpath(os.path.normpath(sys.executable), root)  # as a person types it
+        command = [python, "-m", "bench", "repair", *asked, "--harness", "bare,rundry", "--seconds", "60"]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stdout + done.stderr
         requests = len(server.requests)
         assert compare.main([*asked, "--harness", "bare,rundry"]) == 0
         assert len(server.requests) == requests
-    assert out.read_text().count("\n") == 2
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["harness"] for row in rows] == ["bare", "rundry"]
     for row in rows:
         assert row["solved"] and row["claimed"] and row["exit"] == 0 and not row["other_edits"], row
         assert row["requests"] == 1 and row["read"] > 10 and row["written"] > 5, row
     assert (tasks / "half/half.py").read_text() == WRONG
-    assert "| bare | 1 | 1 | 1 | 1 | 0 | 0 |" in capsys.readouterr().out
+    assert "| bare | 1 | 1 | 1 | 1 | 0 | 0 |" in done.stdout
 
 
 def test_a_wrong_answer_is_neither_solved_nor_claimed(tmp_path: Path, tasks: Path):
