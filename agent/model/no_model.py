@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from ..protocol import FREE, Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
+from ..protocol import FREE, EditFormat, Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
 
 NO_MODEL = "none"
 """Model name in the spec of a run that does not need a model."""
@@ -34,6 +34,9 @@ class NoModel:
         """Raise ModelFault, because there is no model."""
         raise ModelFault("unknown-model", "this run has no model: name one with --model")
         yield  # makes this an async generator, as the protocol requires
+
+    def remember_format(self, form: EditFormat) -> None:
+        """Do nothing: no run uses this model."""
 
     async def probe(self) -> None:
         """Do nothing: this model is always reachable."""

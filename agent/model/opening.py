@@ -20,13 +20,13 @@ from .learned import Learned, learned
 from .litellm_use.credentials import check_credentials, is_unlisted, refuse_missing_key
 from .litellm_use.library import begin_loading
 from .naming import find_model, listed_model
+from .own_server import OwnServer
 from .pricing.prices import price_of
 from .pricing.table import Entry, find
 from .remote import Lane, LitellmChecks, ModelFacts, RemoteModel
 from .request_fields import RequestFields
 from .server_tokenizer import ask_tokenizer
 from .servers import NoServer, ServerInfo, ask_server, show_ollama
-from .speeds import Speeds
 from .traits import CUSTOM_SERVER, TRAITS, Traits, is_self_hosted, traits_of
 
 ASSUMED_WINDOW = 131_072
@@ -76,7 +76,7 @@ async def open_model(spec: ModelSpec, env: Mapping[str, str], *, timeouts: Stall
         sizes=sizes,
     )
     if self_hosted:
-        opened.speeds = Speeds(opened.server, at.model, env, facts.served)
+        opened.own_server = OwnServer(opened.server, at.model, env, facts.served)
     opened.notes += effort_note or fields.remembered_notes()
     if not opened.limits_output:
         opened.notes.append(

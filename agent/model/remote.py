@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from ..protocol import Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
+from ..protocol import EditFormat, Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
 from .lanes.timer import StallTimeouts, Timer
@@ -21,9 +21,9 @@ from .reachability import check_reachable
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
+    from .own_server import OwnServer
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
-    from .speeds import Speeds
 
 
 class Lane(Protocol):
@@ -96,8 +96,8 @@ class RemoteModel:
         self._checks = checks
         self._counter = Counter(at.model, sizes)
         self._loading: asyncio.Future[int] | None = None
-        self.speeds: Speeds | None = None
-        """Measures a server that the user runs."""
+        self.own_server: OwnServer | None = None
+        """What is learned about a server that the user runs."""
         self.notes: list[str] = []
         """Notes for the person before the first call, one line each."""
 
@@ -149,7 +149,7 @@ class RemoteModel:
     def served(self) -> ServedFacts | None:
         """What the server says about the model; None: there is no server (the scripted model)."""
         served = self.facts.served
-        return served if served is None or self.speeds is None else self.speeds.known(served)
+        return served if served is None or self.own_server is None else self.own_server.known(served)
 
     @property
     def price(self) -> Price | None:
@@ -172,6 +172,11 @@ class RemoteModel:
     def count_text(self, text: str) -> int:
         """Count the tokens of a text."""
         return self._counter.text(text)
+
+    def remember_format(self, form: EditFormat) -> None:
+        """Let later runs with this model on this server begin in this edit format, if it is the user's own."""
+        if self.own_server is not None:
+            self.own_server.remember_format(form)
 
     async def probe(self) -> None:
         """Raise Refusal if the server cannot be reached, the key is missing or the model is unknown.
@@ -221,8 +226,8 @@ class RemoteModel:
                 assumed = f"the budget now assumes answers of up to {self.max_output:,} tokens"
                 fault.text = f"{assumed}; {fault.text}"
             raise
-        if self.speeds is not None and answer.usage:
-            self.speeds.measure(answer.usage.part().tokens, timer, time.monotonic())
+        if self.own_server is not None and answer.usage:
+            self.own_server.measure(answer.usage.part().tokens, timer, time.monotonic())
         if self._fields is not None:
             await self._fields.answered()
         for part in answer.end(self._at.maker):

@@ -9,6 +9,7 @@ import msgspec
 
 from .budget import Price, Tokens
 from .messages import Message, Opaque, ToolCall, ToolSpec
+from .spec import EditFormat
 
 FaultKind = Literal[
     "rate-limit",  # 429; retryable
@@ -202,6 +203,10 @@ class Model(Protocol):
 
     def stream(self, request: Request) -> AsyncIterator[Part]:
         """Stream the answer. Raises ModelFault. Closing the iterator closes the connection immediately."""
+        ...
+
+    def remember_format(self, form: EditFormat) -> None:
+        """Let later runs with this model on this server begin in this edit format, if it is the user's own server."""
         ...
 
     async def probe(self) -> None:

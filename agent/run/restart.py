@@ -48,6 +48,8 @@ async def restart(run: LiveRun, decision: Restart) -> None:
         run.ctx.events.record(restarted)
         if goes_on:
             run.ctx.events.record(Prompted(kind="again", text=said))
+    if is_first:
+        run.ctx.models.current.remember_format(decision.format)
     if undone is not None:
         run.ctx.files.mark_changed()
     run.ctx.stalls.forget(None)

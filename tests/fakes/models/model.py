@@ -60,6 +60,7 @@ class ScriptedModel:
         self.sees_images, self.served, self.limits_output = sees_images, served, limits_output
         self._bill = bill
         self.requests: list[Request] = []
+        self.remembered = ""
         self.closed_early = 0
         """Streams that their reader left before the end."""
         self.billed = Tokens()
@@ -74,6 +75,9 @@ class ScriptedModel:
 
     def count_text(self, text: str) -> int:
         return len(split(text))
+
+    def remember_format(self, form: str) -> None:
+        self.remembered = form
 
     async def probe(self) -> None:
         return

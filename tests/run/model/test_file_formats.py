@@ -369,4 +369,5 @@ async def test_a_model_that_writes_code_instead_of_calls_gets_a_file_format(calc
     assert outcome.reason == "done", run.story()
     assert [bool(request.tools) for request in run.model.requests] == [True, True, False, False]
     assert "called no tool" in run.of("restarted")[0]["why"]
+    assert run.model.remembered == "functions"
     assert [m.role for m in run.model.requests[2].messages] == ["system", "user"]

@@ -1,4 +1,4 @@
-"""Measure how fast a server reads prompts and writes answers, and remember it for later runs with the model there."""
+"""Learn about a model on the user's own server: how fast it reads and writes, and the edit format that suits it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from .learned import learn
 
 if TYPE_CHECKING:
-    from ..protocol import ServedFacts, Tokens
+    from ..protocol import EditFormat, ServedFacts, Tokens
     from .lanes.timer import Timer
 
 _LEAST_READ, _LEAST_WRITTEN = 48, 24
@@ -19,13 +19,14 @@ _CHANGE = 0.25
 """By which share a speed has to change before it is remembered again."""
 
 
-class Speeds:
-    """The newest speeds of one model on one server, in tokens per second; None: not measured."""
+class OwnServer:
+    """What is learned about one model there, and remembered for later runs."""
 
     def __init__(self, server: str, model: str, env: Mapping[str, str], served: ServedFacts | None) -> None:
         """`model`: the name on the wire. `served`: what was remembered before."""
         self._server, self._model, self._env = server, model, env
         self.read = None if served is None else served.read_speed
+        """Tokens per second, newest measurement; None: not measured."""
         self.write = None if served is None else served.write_speed
         self._remembered = self.read, self.write
 
@@ -50,6 +51,10 @@ class Speeds:
         if _differs(self.read, before[0]) or _differs(self.write, before[1]):
             self._remembered = self.read, self.write
             learn(self._server, self._model, self._env, read_speed=self.read, write_speed=self.write)
+
+    def remember_format(self, form: EditFormat) -> None:
+        """Let later runs begin in this edit format."""
+        learn(self._server, self._model, self._env, edit_format=form)
 
 
 def _differs(new: float | None, old: float | None) -> bool:
