@@ -14,6 +14,7 @@ from rundry.agent import (
     Answer,
     Command,
     Decide,
+    EditFormat,
     GateMode,
     ImageRef,
     Journal,
@@ -28,6 +29,7 @@ from rundry.agent import (
     Rewind,
     RundryError,
     Say,
+    SetEditFormat,
     SetGateMode,
     SetLimit,
     Shell,
@@ -296,6 +298,16 @@ class RunController:
             self.state = self.start.preview()
         else:
             self.put(SetGateMode(mode=mode, unsandboxed_ok=unsandboxed_ok, settle=settle))
+
+    def set_edit_format(self, form: EditFormat) -> None:
+        """Choose how the model edits files, from its next answer on. Raises RundryError."""
+        if not self.begun and self.start is not None:
+            self.start.set_edit_format(form)
+            self.state = self.start.preview()
+        elif self.status.is_orphaned:
+            raise RundryError("the run has no runner: resume it, then choose the edit format")
+        else:
+            self.put(SetEditFormat(format=form))
 
     def set_check(self, command: str | None) -> None:
         """Set the check that decides when the next task is done; None: no check. Raises RundryError."""

@@ -26,6 +26,7 @@ from ..protocol import (
     StallLimits,
     UserError,
     Verify,
+    edit_format_misfit,
 )
 from .handoff_models import escalate_of, tiers_of
 from .limits import FIELDS, default_budget
@@ -109,12 +110,12 @@ def _for_loop(spec: RunSpec, settings: Settings, branch: Branch) -> RunSpec:
         mcp=_servers(settings),
         commit=commits(settings, loop),
         commit_hooks=commit_hooks(settings, loop),
-        edit_format=_edit_format(settings, loop),
         restarts=settings.get("restarts", int),
     )
     require_pass_loop_fits(settings, made)
     tries = goal_tries_of(settings, made)
-    return made if tries is None else msgspec.structs.replace(made, tries=tries, commit=False)
+    made = made if tries is None else msgspec.structs.replace(made, tries=tries, commit=False)
+    return msgspec.structs.replace(made, edit_format=_edit_format(settings, made))
 
 
 def _stalls(settings: Settings) -> StallLimits:
@@ -183,27 +184,16 @@ def _chosen_loop(settings: Settings, *, headless: bool) -> LoopKind:
     return LoopKind.GOAL if headless or _predicates(settings).exist else LoopKind.CHAT
 
 
-def _edit_format(settings: Settings, loop: LoopKind) -> EditFormat:
+def _edit_format(settings: Settings, spec: RunSpec) -> EditFormat:
     """Return the edit format. Raises UserError for a file format in a run that does not fit it."""
-    asked, wanted = settings["edit_format"], _predicates(settings)
-    option, form = f"--edit-format {asked.value}", cast(EditFormat, asked.value)
-    if form == BY_TOOLS:
-        return form
-    misfits = {
-        "--require": wanted.require,
-        "--schema": wanted.schema,
-        "--until-py": wanted.until_py,
-        "--commit": settings["commit"].value,
-        "--tries": settings["tries"].source == "flag",
-    }
-    misfit = next((name for name, value in misfits.items() if value), None)
-    if loop is LoopKind.GOAL and misfit is None and (wanted.until or (form != AUTO_FORMAT and wanted.until_file)):
+    asked = settings["edit_format"]
+    form = cast(EditFormat, asked.value)
+    misfit = None if form == BY_TOOLS else edit_format_misfit(spec, form)
+    if misfit is None:
         return form
     if asked.source != "flag" or form == AUTO_FORMAT:
         return BY_TOOLS
-    if misfit is not None:
-        raise UserError(f"{option} does not work with {misfit}: leave one of them out")
-    raise UserError(f"{option} needs a check: give one with --until CMD")
+    raise UserError(f"--edit-format {misfit}")
 
 
 def _predicates(settings: Settings) -> Predicates:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..protocol import (
+    AUTO_FORMAT,
     BY_TOOLS,
     NO_BASE,
     AnswerFile,
@@ -13,6 +14,7 @@ from ..protocol import (
     CheckFinished,
     EditFormat,
     EditFormatChosen,
+    EditFormatOffered,
     Event,
     FileChanged,
     FileFormat,
@@ -26,6 +28,7 @@ from ..protocol import (
     Said,
     Stamped,
     StepFinished,
+    StepStarted,
     ToolFinished,
     Undone,
     WheelGiven,
@@ -96,6 +99,12 @@ class Answers:
     """Number of answers before a person or another model gave the run a new chance."""
     over: int = 0
     """Number of answers that the run has dealt with: by a restart, or because the files changed in another way."""
+    is_automatic: bool = False
+    """Whether the program may choose the format."""
+    is_offered: bool = False
+    """Whether the person was offered a file format, in a chat."""
+    has_reason: bool = False
+    """Whether a person rejected an edit of the newest step with a reason, which the model should answer."""
     restart: Restarted | None = None
     """What the next answer begins with; None: with the files as they are."""
     restarts: int = 0
@@ -134,8 +143,9 @@ class Answers:
     def apply(self, stamped: Stamped) -> None:
         """Fold the next event of the types in `ANSWER_EVENTS`."""
         newest = self.newest
+        self._note_reason(stamped.event)
         match stamped.event:
-            case EditFormatChosen() | AnswerRead() | Restarted() as event:
+            case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered() as event:
                 self._apply_own(event, stamped.seq)
             case Undone(by=by, kept=kept):
                 if newest is not None:
@@ -158,11 +168,23 @@ class Answers:
                 if newest is not None:
                     self._apply_to(newest, stamped.event)
 
-    def _apply_own(self, event: EditFormatChosen | AnswerRead | Restarted, seq: int) -> None:
-        """Fold an event that only a run in a file format has."""
+    def _note_reason(self, event: Event) -> None:
         match event:
-            case EditFormatChosen(format=form):
-                self.format, self.restart = form, None
+            case StepStarted():
+                self.has_reason = False
+            case ProposalDecided(decision="reject", by=by, reason=reason) if by != "policy" and reason:
+                self.has_reason = True
+            case _:
+                pass
+
+    def _apply_own(self, event: EditFormatChosen | AnswerRead | Restarted | EditFormatOffered, seq: int) -> None:
+        """Fold an event about file formats."""
+        match event:
+            case EditFormatChosen(format=form, by=by):
+                self.format, self.restart = BY_TOOLS if form == AUTO_FORMAT else form, None
+                self.is_automatic = form == AUTO_FORMAT if by == "person" else self.is_automatic
+            case EditFormatOffered():
+                self.is_offered = True
             case AnswerRead() as read:
                 answer = Answer(read.number, read.format, self.format, read.base, read.path, seq)
                 answer.problem, answer.same_as = read.problem, read.same_as
@@ -218,6 +240,7 @@ def passed_in(checks: Iterable[CheckFinished]) -> int:
 ANSWER_EVENTS = frozenset[type[Event]](
     (
         EditFormatChosen,
+        EditFormatOffered,
         AnswerRead,
         Restarted,
         Undone,
@@ -232,6 +255,7 @@ ANSWER_EVENTS = frozenset[type[Event]](
         PredicateJudged,
         ProposalDecided,
         ToolFinished,
+        StepStarted,
         StepFinished,
     )
 )

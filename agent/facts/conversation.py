@@ -86,13 +86,15 @@ class Conversation:
     def _apply_event(self, event: Event, seq: int) -> None:
         match event:
             case Prompted(kind="system", text=text):
-                self.messages.append(Message(role="system", text=text))
+                self._set_system(Message(role="system", text=text))
             case Prompted(kind="file" | "again", text=text):
                 self._end_answer()
                 self._rebuild(Message(role="user", text=text), seq)
-            case Prompted(text=text, images=images) | Said(text=text, images=images):
-                if isinstance(event, Said):
-                    self.said.append(seq)
+            case Prompted(text=text, images=images, path=path):
+                self._end_answer()
+                self.messages.append(Message(role="user", text=text, images=images, path=path))
+            case Said(text=text, images=images):
+                self.said.append(seq)
                 self._end_answer()
                 self.messages.append(Message(role="user", text=text, images=images))
             case ToolCalled(by="person") | ToolFinished(by="person"):
@@ -111,9 +113,9 @@ class Conversation:
                 self.opaque = OpaqueRef(maker=maker, sha=sha, tokens=tokens)
             case ReplyFinished(calls=calls):
                 self._end_answer(with_calls=calls > 0)
-            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments):
+            case ToolCalled(call_id=call_id, tool=tool, arguments=arguments, from_text=from_text):
                 raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-                self._add_call(ToolCall(call_id, tool, raw))
+                self._add_call(ToolCall(call_id, tool, raw, from_text))
             case ToolFinished(call_id=call_id, result=result):
                 self._add_result(Message(role="tool", text=result, call_id=call_id))
             case Interrupted(what="model"):
@@ -150,6 +152,13 @@ class Conversation:
                 self._cut(None, 0, seq)
             case PassStarted():
                 pass
+
+    def _set_system(self, message: Message) -> None:
+        """Set the system prompt. A later one, for another edit format, replaces it: many templates accept only one."""
+        if self.messages and self.messages[0].role == "system":
+            self.messages[0] = message
+        else:
+            self.messages.append(message)
 
     def unanswered(self) -> list[ToolCall]:
         """Return the calls of the last answer that have no result yet."""
@@ -231,7 +240,7 @@ class Conversation:
         self._place(seq)
         old = list(zip(self.messages, self.seqs, strict=True))
         systems = [each for each in old if each[0].role == "system"]
-        kept = [*systems[-1:], *(each for each in old if each[1] in self.said and each[0].role == "user")]
+        kept = [*systems, *(each for each in old if each[1] in self.said and each[0].role == "user")]
         self.messages = [*(message for message, _ in kept), newest]
         self.seqs = [*(at for _, at in kept), seq]
         self.cuts.clear()

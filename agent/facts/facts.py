@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..protocol import (
+    AUTO_FORMAT,
+    BY_TOOLS,
     CallAdmitted,
     Event,
     FinderSpec,
@@ -85,7 +87,8 @@ class RunFacts(Conversations):
 
     def __post_init__(self) -> None:
         if not hasattr(self, "budget"):  # otherwise it was read from a checkpoint
-            self.answers.format = self.spec.edit_format
+            self.answers.format = BY_TOOLS if self.spec.edit_format == AUTO_FORMAT else self.spec.edit_format
+            self.answers.is_automatic = self.spec.edit_format == AUTO_FORMAT
             self.finder = FinderFacts.of(self.spec.finder) if self.spec.finder is not None else None
             self.pass_facts = passing_of(self.spec)
         Conversations.__post_init__(self)

@@ -34,6 +34,8 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Why the change does not fit the file's current content, in one line; the proposal then opens in conflict."""
     edited: bool = False
     """Whether `after` is the person's own text, which they approved already."""
+    from_text: bool = False
+    """The program made the change of code in a chat's answer, so only a person approves it."""
     landed: str | None = None
     """The command that already made this change: approving keeps the change, and nothing is written."""
 

@@ -109,6 +109,8 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
+    if draft.from_text:
+        why.append("it was made of code in an answer: such a change waits in every mode")
     return list(dict.fromkeys(why))
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from ..protocol import Again, Decision, Finish, Reason, Wait, Work
+import msgspec
+
+from ..protocol import FILE_FORMATS, Again, Decision, Finish, Reason, Wait, Work
 from ..stops.stall.hint import stall_hint
 from .shared.state import LoopState, common_end, is_silent
 
 
 def decide(state: LoopState) -> Decision:
-    """Run steps until the model has answered, then wait for the next message."""
+    """Run steps until the model has answered, then wait for the next message.
+
+    In a file format each answer is whole: also if it made an edit, the person speaks next.
+    """
     facts = state.facts
     match common_end(state):
         case Finish(reason=Reason.BUDGET) as end:
-            return end
+            return msgspec.structs.replace(end, wrap_up=facts.answers.format not in FILE_FORMATS)
         case Finish() | Wait():
             return Wait(None, "message")
         case None:
             pass
+    if facts.answers.format in FILE_FORMATS and facts.reply is not None and not facts.answers.has_reason:
+        return Wait(None, "message")
     has_message = any(m.role == "user" for m in facts.main.messages)
     if not has_message or is_silent(facts) or facts.interrupted:
         return Wait(None, "message")

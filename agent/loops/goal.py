@@ -39,7 +39,7 @@ def decide(state: LoopState) -> Decision:
         return ended
     if facts.finish is not None and not facts.spec.predicates.exist:
         return Finish(reason=Reason.ANSWERED, detail="a cited finish was accepted")
-    if facts.answers.format in FILE_FORMATS:
+    if facts.answers.format in FILE_FORMATS or facts.answers.newest is not None:
         return restarts.decide(state)
     of_question = _end_of_question(facts) if facts.spec.answers_in_text else None
     if found := of_question or restarts.start_over(state) or common_end(state):

@@ -13,6 +13,7 @@ import msgspec
 from ..facts.answers import passed_in
 from ..protocol import (
     BY_TOOLS,
+    FILE_FORMATS,
     NO_BASE,
     Again,
     Decision,
@@ -56,6 +57,9 @@ def decide(state: LoopState) -> Decision:
     newest = facts.answers.newest
     if newest is None:
         return _too_late(facts) or Again([Work()])
+    if facts.answers.format not in FILE_FORMATS:  # the person chose tools after this answer
+        kept = passed_in(facts.answers.start.values())
+        return Restart(why="tools from here on", base=NO_BASE, format=BY_TOOLS, since=newest.seq, kept=kept)
     planned = _next(facts.answers, newest, facts.spec.restarts)
     if isinstance(planned, str):
         hands_over = facts.spec.on_stall == "handoff" or (facts.spec.on_stall is None and state.watched)

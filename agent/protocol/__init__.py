@@ -41,6 +41,7 @@ from .commands import (
     RemoveRule as RemoveRule,
     Rewind as Rewind,
     Say as Say,
+    SetEditFormat as SetEditFormat,
     SetGateMode as SetGateMode,
     SetLimit as SetLimit,
     Shell as Shell,
@@ -84,6 +85,7 @@ from .events.answers import (
     AnswerFile as AnswerFile,
     AnswerRead as AnswerRead,
     EditFormatChosen as EditFormatChosen,
+    EditFormatOffered as EditFormatOffered,
     Restarted as Restarted,
 )
 from .events.base import (
@@ -389,6 +391,7 @@ from .outcome import (
 from .spec import (
     AUTO_FORMAT as AUTO_FORMAT,
     BY_TOOLS as BY_TOOLS,
+    CHAT_FORMATS as CHAT_FORMATS,
     CONSTRAINED as CONSTRAINED,
     EDIT_FORMATS as EDIT_FORMATS,
     EFFORTS as EFFORTS,
@@ -414,6 +417,8 @@ from .spec import (
     StallLimits as StallLimits,
     TierKind as TierKind,
     Verify as Verify,
+    edit_format_misfit as edit_format_misfit,
+    edit_format_named as edit_format_named,
 )
 from .text.durations import (
     duration as duration,

@@ -10,7 +10,7 @@ import msgspec
 from .events.base import snake
 from .events.person import PERSON
 from .messages import ImageRef
-from .spec import GateMode, ModelSpec, Rule
+from .spec import EditFormat, GateMode, ModelSpec, Rule
 
 ConflictVerdict = Literal[
     "again",  # the model reads the file and repeats its change
@@ -131,6 +131,12 @@ class SetGateMode(_Command, frozen=True, kw_only=True):
     """As in `Decide`."""
 
 
+class SetEditFormat(_Command, frozen=True, kw_only=True):
+    """Choose how the model edits files, from its next answer on; `auto`: the program chooses."""
+
+    format: EditFormat
+
+
 class AddRule(_Command, frozen=True, kw_only=True):
     """Add a rule to the gate for the rest of the run, also after a resume. Only rules that deny can be added."""
 
@@ -248,6 +254,7 @@ Command = (
     | SetLimit
     | SwitchModel
     | SetGateMode
+    | SetEditFormat
     | AddRule
     | RemoveRule
     | TakeWheel

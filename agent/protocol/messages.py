@@ -15,6 +15,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     tool: str
     arguments: str
     """The JSON text as the model wrote it; it may be invalid."""
+    from_text: bool = False
+    """The program made it of code in a chat's answer: a person decides in every mode of the gate."""
 
 
 class Opaque(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +68,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """Opaque parts, in an assistant message."""
     images: list[ImageRef] = []
     """Attached images, in a user message."""
+    path: str = ""
+    """The file that this user message shows; empty: it is another message."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

@@ -25,6 +25,8 @@ AUTO_FORMAT: EditFormat = "auto"
 BY_TOOLS: EditFormat = "tools"
 EDIT_FORMATS: tuple[EditFormat, ...] = (AUTO_FORMAT, BY_TOOLS, *FILE_FORMATS)
 CONSTRAINED: FileFormat = "constrained"
+CHAT_FORMATS: tuple[FileFormat, ...] = tuple(form for form in FILE_FORMATS if form != CONSTRAINED)
+"""The file formats of a chat. The schema of the other one leaves no room for an answer in words."""
 EffortLevel = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 """How much a model should reason."""
 EFFORTS: tuple[EffortLevel, ...] = get_args(EffortLevel)
@@ -301,3 +303,34 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
         """The user's folder: the workspace, or the folder that the workspace is a worktree of."""
         passes = self.interval or self.improve
         return (passes.branch.worktree_of if passes is not None else None) or self.workspace
+
+
+def edit_format_named(name: str) -> EditFormat | None:
+    """Return the edit format with this name; None: there is none."""
+    by_name: dict[str, EditFormat] = {form: form for form in EDIT_FORMATS}
+    return by_name.get(name)
+
+
+def edit_format_misfit(spec: RunSpec, form: EditFormat) -> str | None:
+    """Return why the model of this run cannot edit in this format, in words for the person; None: it can."""
+    if spec.loop is LoopKind.CHAT:
+        if form in FILE_FORMATS and form not in CHAT_FORMATS:
+            usable = f"{', '.join(CHAT_FORMATS[:-1])} or {CHAT_FORMATS[-1]}"
+            return f"{form} needs a check (--until CMD), because its answers are only JSON: a chat can use {usable}"
+        return None
+    wanted = spec.predicates
+    if spec.loop is not LoopKind.GOAL:
+        return f"{spec.loop.a_run} edits with tools: only a chat and a goal run with a check have other edit formats"
+    if form == BY_TOOLS:
+        return None
+    if not (wanted.until or (form != AUTO_FORMAT and wanted.until_file)):
+        return f"{form} needs a check: give one with --until CMD"
+    excluding = {
+        "--require": wanted.require,
+        "--schema": wanted.schema,
+        "--until-py": wanted.until_py,
+        "--commit": spec.commit,
+        "--tries": spec.tries,
+    }
+    option = next((name for name, value in excluding.items() if value), None)
+    return None if option is None else f"{form} does not work with {option}: start the run without one of them"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _MOST_TRIED = 5
 """Lines about what was tried before a new start."""
 _SAID = 80
+UNDONE = "The edits of your answers were undone, because the check failed. From now on, edit files with your tools."
 
 
 async def restart(run: LiveRun, decision: Restart) -> None:
@@ -29,7 +30,9 @@ async def restart(run: LiveRun, decision: Restart) -> None:
     After a kill it can be repeated.
     """
     goes_on = decision.format == BY_TOOLS
-    said = _start_over_prompt(run.facts, decision) if goes_on else ""
+    said = ""
+    if goes_on:
+        said = _start_over_prompt(run.facts, decision) if run.facts.answers.newest is None else UNDONE
     undone = await (_reverted_since(run, decision.since) if goes_on else _reverted(run))
     restarted = Restarted(
         number=run.facts.answers.restarts + 1,

@@ -8,21 +8,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from ..gate.draft import read_file_state
-from ..protocol import CONSTRAINED, FILE_FORMATS, AnswerFile, AnswerRead, FileFormat, Message, ToolCall
+from ..protocol import CONSTRAINED, AnswerFile, AnswerRead, FileFormat, Message, Prompted, ToolCall
 from ..workspace.errors import PathRefused, UnreadableFile
-from ..workspace.files.states import why_not_editable
 from ..workspace.ignore import Ignore
 from .checks.feedback import feedback, unconfirmed_feedback
 from .edit_formats.merging import same_program
 from .edit_formats.reading import Reading, ShownFile, is_complete, read_answer
-from .edit_formats.words import FILE_HEAD, first_failure, last_line, message
+from .edit_formats.words import first_failure, last_line, message
+from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
     from ..facts.answers import Answer
@@ -31,13 +30,9 @@ if TYPE_CHECKING:
     from ..stops.guard import Guard
     from ..workspace.paths import Workspace
 
-TOOLS = ("write_file",)
-"""Tools into which an answer can be turned."""
 NO_FILE = "there is no text file here that may be edited: create one, or use --edit-format tools"
 _BY_NAME = 2
 """Rating of `_names` from which on a text mentions the file by name."""
-_MOST_PER_TOKEN = 6
-"""Characters per token at most: a file with one long line is cut."""
 _MOST_FILES = 5_000
 _MOST_TEXT = 100_000
 """Characters of a guarded file that are searched for names of other files."""
@@ -51,18 +46,10 @@ _MORE_OUTPUT = 200
 """Tokens of an answer besides twice the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSpace:
-    """The part of the window that the shown file may use."""
+class FileEdits(TextEdits):
+    """The edits of a goal run in a file format."""
 
-    tokens: Sequence[tuple[float | None, int]]
-    """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
-    count: Callable[[str], int]
-    """Counts the tokens of a text."""
-
-
-class FileEdits:
-    """The edits of one run in a file format."""
+    has_tries = True
 
     def __init__(
         self,
@@ -73,8 +60,8 @@ class FileEdits:
         denial_of: Callable[[str, str], str | None],
     ) -> None:
         """`denial_of` returns the user's rule that denies a path to a tool, or None."""
-        self._workspace, self._journal, self._facts, self._guard = workspace, journal, facts, guard
-        self._denial_of = denial_of
+        super().__init__(workspace, facts, denial_of)
+        self._journal, self._guard = journal, guard
         self._shown = ShownFile("", "")
         self._base: Answer | None = None
         """The answer whose text was shown; None: the files as they are."""
@@ -82,15 +69,12 @@ class FileEdits:
         """The shown file's text in the workspace when it was shown."""
         self.format: FileFormat = CONSTRAINED
         """The format in which the file was shown: that of the run, or the one that fits the file better."""
-        self.share: float | None = None
-        """Share of the window for the project's instructions next to the shown file; None: the usual share."""
-        self.most_tokens = 0
-        """Longest answer that is asked for."""
+        self._longest = 0
 
     @property
-    def is_active(self) -> bool:
-        """Whether the run uses a file format now."""
-        return self._facts.answers.format in FILE_FORMATS
+    def longest(self) -> int:
+        """Tokens of the longest answer that is asked for."""
+        return self._longest
 
     @property
     def asks_for_json(self) -> bool:
@@ -103,15 +87,23 @@ class FileEdits:
         restart = self._facts.answers.restart
         return 0.0 if restart is None else restart.temperature
 
-    def show(self, space: FileSpace) -> str | None:
+    def show(self, space: FileSpace) -> list[Prompted] | None:
         """Return the message of the next try, with the file; None: there is no file to edit."""
+        shown = self._show(space)
+        return None if shown is None else [Prompted(kind="file", text=shown)]
+
+    def as_sent(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages as they are sent to a model without tools."""
+        return one_turn(messages)
+
+    def _show(self, space: FileSpace) -> str | None:
         answers = self._facts.answers
         form = cast(FileFormat, answers.format)
         self._base = answers.base if answers.base is not None and self.is_untouched(answers.base) else None
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
             self._shown, self._on_disk = ShownFile(missing[0], "", is_new=True), None
-            self.format, self.most_tokens = form, _NEW
+            self.format, self._longest = form, _NEW
             return self._message(f"There is no file `{missing[0]}` yet.")
         self.share = None
         for path in self._ranked():
@@ -122,7 +114,7 @@ class FileEdits:
             self._shown, self._on_disk = ShownFile(path, text, is_part=is_part), self._text(path)
             tokens = space.count(text)
             self.format = _fitting(form, self._shown, tokens)
-            self.most_tokens = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
+            self._longest = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
             return self._message(excerpt)
         return None
 
@@ -157,7 +149,7 @@ class FileEdits:
             files=[] if same else [self._kept(path, text) for path, text in files],
             notes=reading.notes,
         )
-        return read, [] if same else [_call(path, text) for path, text in files]
+        return read, [] if same else [call_of(path, text) for path, text in files]
 
     def is_untouched(self, answer: Answer) -> bool:
         """Return whether the files of an answer are as they were when it was read, so its text may replace them."""
@@ -230,18 +222,6 @@ class FileEdits:
             return False
         return not state.exists or not state.data
 
-    def _text(self, path: str) -> str | None:
-        """Return the text, or None if it is not editable text or a rule of the user denies it to the model."""
-        if self._denial_of("read_file", path):
-            return None
-        try:
-            state = read_file_state(self._workspace, path)
-            if not state.exists or not state.data or why_not_editable(state):
-                return None
-            return state.text().replace("\r\n", "\n").replace("\r", "\n")
-        except (PathRefused, UnreadableFile):
-            return None
-
     def _ranked(self) -> list[str]:
         """Return the editable files, most likely first: by the check's output, the task, and the tests.
 
@@ -294,34 +274,14 @@ class FileEdits:
 
     def _excerpt(self, path: str, text: str, space: FileSpace) -> tuple[str, bool]:
         """Return the whole text, or as much as fits around the line that the check names; and whether it is a part."""
-        fence = "````" if "```" in text else "```"
-        head, closing = f"{FILE_HEAD}{path}`", fence if text.endswith("\n") else f"\n{fence}"
         tokens = space.count(text)
         for share, most in space.tokens:
             if tokens <= most:
                 self.share = share
-                return f"{head}:\n{fence}\n{text}{closing}", False
+                return whole_excerpt(path, text), False
         self.share, most = space.tokens[-2]
-        lines = text.splitlines(keepends=True)
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", outputs)
-        middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
-        first, last = _around([space.count(line) for line in lines], middle, most)
-        shown = "".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN]
-        return f"{head}, lines {first + 1} to {last + 1} of {len(lines)}:\n{fence}\n{shown}\n{fence}", True
-
-
-def one_turn(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with neighbours of one side joined, because not every template accepts two in a row."""
-    out: list[Message] = []
-    for one in messages:
-        if out and out[-1].role == one.role == "user":
-            before = out.pop()
-            text, images = f"{before.text}\n\n{one.text}", [*before.images, *one.images]
-            out.append(Message(role="user", text=text, images=images))
-        else:
-            out.append(one)
-    return out
+        return part_excerpt(path, text, most, space.count, outputs), True
 
 
 def _fitting(form: FileFormat, shown: ShownFile, tokens: int) -> FileFormat:
@@ -336,23 +296,6 @@ def _fitting(form: FileFormat, shown: ShownFile, tokens: int) -> FileFormat:
 
 def _repeated(number: int) -> str:
     return f"It is the same program as that of answer {number}, which did not pass the check."
-
-
-def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
-    """Return the first and last line around the middle whose sizes add up to at most `most`."""
-    first = last = middle
-    size = sizes[middle]
-    while True:
-        below = last + 1 < len(sizes) and size + sizes[last + 1] <= most
-        if below:
-            last += 1
-            size += sizes[last]
-        above = first > 0 and size + sizes[first - 1] <= most
-        if above:
-            first -= 1
-            size += sizes[first]
-        if not below and not above:
-            return first, last
 
 
 def _names(path: str, text: str) -> int:
@@ -371,7 +314,3 @@ def _names(path: str, text: str) -> int:
 
 def _occurs(name: str, text: str) -> bool:
     return name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-
-
-def _call(path: str, text: str) -> ToolCall:
-    return ToolCall("", "write_file", msgspec.json.encode({"path": path, "content": text}).decode())

@@ -24,13 +24,15 @@ from ..tools.tool_table import tool_specs
 from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .detect_stalls import detect_stalls
-from .file_edits import NO_FILE, TOOLS, FileEdits
+from .file_edits import NO_FILE
 from .fitting.next_prompt import file_space, note_shortened, window_too_small
 from .folder_instructions import send_folder_instructions
+from .format_offer import offer_format
 from .mcp_lists import review_lists
 from .model_call.call import Failed, call, prepare
 from .model_call.reading_speed import measure_reading
 from .resources.activity import PersonInterrupted
+from .text_edits import TOOLS, TextEdits
 from .tool_calls.command_changes import record_background_changes
 from .unused_code import nudge_about_code
 
@@ -93,7 +95,7 @@ async def perform(
 
 
 async def _before_step(
-    ctx: RunContext, work: Work, own: Sequence[ToolSpec], edits: FileEdits | None, done: int
+    ctx: RunContext, work: Work, own: Sequence[ToolSpec], edits: TextEdits | None, done: int
 ) -> list[ToolSpec] | WorkResult:
     """Prepare what the model is shown, and return the tools of the step, or why the work ends before it.
 
@@ -104,7 +106,8 @@ async def _before_step(
         shown = await asyncio.to_thread(edits.show, file_space(ctx.facts, ctx.models))
         if shown is None:
             return WorkResult(work=work.work, steps=done, fault=NO_FILE)
-        ctx.events.record(Prompted(kind="file", text=shown))
+        for file in shown:
+            ctx.events.record(file)
         return []
     has_servers = work.work is None and work.tools is None and bool(ctx.tools.mcp.clients)
     try:
@@ -138,7 +141,7 @@ async def _step(
     specs: Sequence[ToolSpec],
     fitted: Fitted,
     grant: Grant,
-    edits: FileEdits | None,
+    edits: TextEdits | None,
     on_ending: OnEnding | None,
 ) -> CallResults | WorkResult:
     """Run one step and record it from start to end."""
@@ -160,8 +163,10 @@ async def _step(
         )
         if outcome.left_open:
             return WorkResult(work=work.work, steps=1, handoff=outcome.handoff)
+        for note in () if edits is None else edits.notes:
+            record(note)
         runs = "check"
-        if edits is not None:
+        if edits is not None and edits.has_tries:
             await _check_candidate(ctx, outcome, record)
             return _handed_off(ctx.quotas, work, outcome) or outcome
         stall = await _check_after_step(ctx, work, reply, outcome, record)
@@ -210,12 +215,14 @@ async def _check_after_step(
     """Run checks and detectors after the step. Returns what a detector found."""
     if notes := await record_background_changes(ctx, record):
         record(Prompted(kind="background", text="\n".join(notes)))
-    if reply.finish == "length" and reply.calls:
+    if reply.finish == "length" and reply.calls and not reply.calls[0].from_text:
         record(Prompted(kind="note", text=CUT_CALLS.format(count=len(reply.calls))))
     if work.work is None and not reply.calls and reply.finish == "stop":
         nudge = await nudge_about_code(ctx, reply.text)
         if nudge is not None:
             record(Prompted(kind="nudge", text=nudge))
+    if work.work is None and not reply.calls:
+        await offer_format(ctx, record)
     await send_folder_instructions(ctx, outcome, record, work.work)
     await ctx.fingerprint.refresh()
     claim = not reply.calls or outcome.ended_with == "finish"

@@ -34,8 +34,10 @@ async def nudge_about_code(ctx: RunContext, text: str) -> str | None:
     The file is named next to the code, or it is the only one that has a definition of the code. Files that decide
     whether the goal is met are never named.
     """
-    facts = ctx.facts
-    if not facts.spec.predicates.exist or facts.answers.format != BY_TOOLS or ("```" not in text and "~~~" not in text):
+    facts, answers = ctx.facts, ctx.facts.answers
+    if not facts.spec.predicates.exist or answers.is_automatic or answers.format != BY_TOOLS:
+        return None
+    if "```" not in text and "~~~" not in text:
         return None
     path = await asyncio.to_thread(_file_of, ctx, text)
     if path is None:

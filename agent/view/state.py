@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ..facts.common.common_facts import CommonFacts
 from ..protocol import (
+    BY_TOOLS,
     Budget,
     CallAdmitted,
     CheckFinished,
+    EditFormat,
     FinderSpec,
     GateMode,
     HandoffOpened,
@@ -119,6 +121,10 @@ class Shown:
     """The first step of the open pass; None: there is no open pass."""
     running_tries: dict[str, str] = field(default_factory=dict[str, str])
     """Work to `try 2 of 3`, for tries that have not ended."""
+    edit_format: EditFormat = BY_TOOLS
+    """How the model edits files."""
+    edit_format_why: str = ""
+    """The reason, in words."""
     restarts: int = 0
     """How often the run started over after an answer in a file format."""
     most_restarts: int | None = None

@@ -165,3 +165,11 @@ def test_constrained_edits_need_a_check_to_work_towards(folder: Path) -> None:
     assert spec_of(folder, config="edit_format = 'constrained'").edit_format == "tools"
     with pytest.raises(UserError, match="--until"):
         spec_of(folder, edit_format="constrained")
+
+
+def test_a_chat_gets_the_edit_format_that_the_person_gives_and_chooses_none_by_itself(folder: Path) -> None:
+    assert spec_of(folder).edit_format == "auto"
+    assert spec_of(folder, edit_format="whole").edit_format == "whole"
+    assert spec_of(folder, config="edit_format = 'blocks'").edit_format == "blocks"
+    with pytest.raises(UserError, match="--edit-format whole does not work with --require"):
+        spec_of(folder, edit_format="whole", until=("true",), require=("search",))

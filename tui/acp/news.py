@@ -8,6 +8,7 @@ from rundry.agent import (
     CommandRefused,
     ConversationCut,
     EditFormatChosen,
+    EditFormatOffered,
     Event,
     Fault,
     HandoffClosed,
@@ -16,6 +17,7 @@ from rundry.agent import (
     McpServerChanged,
     ModelSwitched,
     Paused,
+    Prompted,
     ProposalDecided,
     Restarted,
     RuleAdded,
@@ -49,7 +51,7 @@ def news_lines(event: Event) -> list[str]:
             return [f"Handed to you: {reason}", f"Next: {action}", "`/handoff` shows the whole record."]
         case Fault(kind=kind, text=text, retry_in=again):
             return [f"{kind}: {text}" + ("" if again is None else f" (again in {duration(again)})")]
-        case EditFormatChosen() | AnswerRead() | Restarted():
+        case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered():
             return [words] if (words := answer_words(event)) else []
         case StallDetected():
             what, signature, done = stall_words(event)
@@ -89,6 +91,8 @@ def _changes(event: Event) -> list[str]:
 
 def _from_now_on(event: Event) -> list[str]:
     match event:
+        case Prompted(kind="unused", text=text):
+            return [text]
         case ModelSwitched(model=model):
             return [f"the model is {model} from now on"]
         case LimitsChanged(limits=limits):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rundry.agent import (
+    EDIT_FORMATS,
     EFFORTS,
     AddItem,
     AddLens,
@@ -24,6 +25,7 @@ from rundry.agent import (
     Pause,
     RunState,
     Say,
+    SetEditFormat,
     SetGateMode,
     SetLimit,
     SkipItem,
@@ -36,6 +38,7 @@ from rundry.agent import (
     Unqueue,
     UserError,
     Wake,
+    edit_format_named,
 )
 
 from ..setup.limits import parse_limit
@@ -249,6 +252,15 @@ def _gate(given: Given, state: RunState) -> list[Command]:
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed, settle=True)]
 
 
+def _format(given: Given, state: RunState) -> list[Command]:
+    del state
+    name = _named(given)[0]
+    form = edit_format_named(name)
+    if form is None:
+        raise UserError(f"format {name!r}: use {', '.join(EDIT_FORMATS[:-1])} or {EDIT_FORMATS[-1]}")
+    return [SetEditFormat(format=form)]
+
+
 def _deny(given: Given, state: RunState) -> list[Command]:
     from ..deciding.rule import parse_deny
 
@@ -299,6 +311,7 @@ VERBS: Mapping[str, Verb] = {
         "[N | step N | file PATH...]", "undo changes: the last N, since a step, or of files", _undo, after_end=True
     ),
     "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
+    "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }
 """All verbs, in the order of the help."""

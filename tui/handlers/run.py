@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rundry.agent import (
+    EDIT_FORMATS,
     EFFORTS,
     AddRule,
     GateMode,
@@ -19,6 +20,7 @@ from rundry.agent import (
     Unpause,
     Unqueue,
     Wake,
+    edit_format_named,
     held_words,
 )
 
@@ -65,6 +67,7 @@ class RunHandlers:
             "step": self._step,
             "limit": self._limit,
             "effort": self._effort,
+            "format": self._format,
             "stop": self._stop,
             "wake": self._wake,
             "queue": self._queue,
@@ -165,6 +168,18 @@ class RunHandlers:
         if argument not in EFFORTS:
             raise RundryError(f"/effort {argument}: use {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}")
         self._controller.switch_model(self._controller.reader.with_effort(argument), asks=False)
+
+    def _format(self, argument: str) -> None:
+        controller = self._controller
+        form = edit_format_named(argument)
+        if argument and form is None:
+            names = f"{', '.join(EDIT_FORMATS[:-1])} or {EDIT_FORMATS[-1]}"
+            raise RundryError(f"/format {argument}: use {names}")
+        if form is not None:
+            controller.set_edit_format(form)
+        if form is None or not controller.begun:
+            state = controller.state
+            self._prompt.tell(f"edit format: {state.edit_format}; {one_line(state.edit_format_why)}")
 
     def _stop(self, argument: str) -> None:
         if argument in self._controller.state.background:

@@ -20,6 +20,7 @@ from rundry.agent import (
     DependenciesFound,
     DependenciesRecorded,
     EditFormatChosen,
+    EditFormatOffered,
     Fault,
     HandoffOpened,
     ItemDuplicate,
@@ -280,7 +281,7 @@ def _notes(event: object) -> Iterator[str]:
             yield from shortening_lines(event)
         case ContextTrimmed():
             yield f"{trim_words(event)}  {short(event.dropped_tokens)} tokens"
-        case EditFormatChosen() | AnswerRead() | Restarted():
+        case EditFormatChosen() | AnswerRead() | Restarted() | EditFormatOffered():
             yield from filter(None, [answer_words(event)])
         case StallDetected():
             what, signature, done = stall_words(event)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rundry.agent import (
         Command,
+        EditFormat,
         Journal,
         Judge,
         Merge,
@@ -130,6 +131,10 @@ class Start(Protocol):
 
     def set_check(self, command: str | None) -> None:
         """Use this command as the only check; None: no check. Raises UserError, and then changes nothing."""
+        ...
+
+    def set_edit_format(self, form: EditFormat) -> None:
+        """Use this edit format. Raises UserError, and then changes nothing."""
         ...
 
     async def survey(self) -> Survey:

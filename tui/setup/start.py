@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from rundry.agent import (
+    EditFormat,
     LoopKind,
     ModelSpec,
     RundryError,
@@ -20,6 +21,7 @@ from rundry.agent import (
     Survey,
     UserError,
     ViewState,
+    edit_format_misfit,
     is_left_to_parent,
     list_runs,
     load_settings,
@@ -87,6 +89,17 @@ class Setup:
             self._flags["until"], self._has_no_check, self.settings = before
             raise
 
+    def set_edit_format(self, form: EditFormat) -> None:
+        """Use this edit format for the run. Raises UserError for one that does not fit it; then nothing is changed."""
+        before = self._flags.get("edit_format"), self.settings
+        self._flags["edit_format"] = form
+        try:
+            self.settings = self._load()
+            self._spec("-", ModelSpec(name="none"))
+        except UserError:
+            self._flags["edit_format"], self.settings = before
+            raise
+
     def _refuse_what_never_holds(self) -> None:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""
         spec = self._spec("-", ModelSpec(name="none"))
@@ -152,6 +165,8 @@ class Setup:
             budget=spec.budget,
             gate_mode=spec.gate.mode,
             goals=list(spec.predicates.until),
+            edit_format=spec.edit_format,
+            edit_format_why=_why(spec),
             model=model.name if model is not None else "",
             effort=(model.effort if model is not None else None) or "",
         )
@@ -179,6 +194,13 @@ class Setup:
             prints_answer=self._prints_answer,
             worktrees=self.folder.parent / "worktrees",
         )
+
+
+def _why(spec: RunSpec) -> str:
+    """Return why a run that did not begin has its edit format."""
+    if spec.edit_format == "auto":
+        return "tools, until you choose another" if spec.loop is LoopKind.CHAT else "chosen when the run starts"
+    return edit_format_misfit(spec, "auto") or "you chose it"
 
 
 def demo_flags(flags: Mapping[str, object]) -> tuple[str, dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Events of a run in a file format: the format, what each answer gave, and starting over."""
+"""Events of file formats: the format, what each answer gave, starting over, and the offer of a format."""
 
 from __future__ import annotations
 
@@ -69,5 +69,13 @@ class Restarted(EventBase, frozen=True, kw_only=True):
     """With tools: the tests that pass in the state from which the run starts over."""
 
 
-AnswersEvent = EditFormatChosen | AnswerRead | Restarted
+class EditFormatOffered(EventBase, frozen=True, kw_only=True):
+    """In a chat the model writes code instead of calls, so the person is offered a file format. Nothing changes."""
+
+    format: FileFormat
+    answers: int
+    """Number of answers whose code would be an edit."""
+
+
+AnswersEvent = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered
 """The events of this module."""

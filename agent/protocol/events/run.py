@@ -11,7 +11,7 @@ from ..finder import FinderSpec, RepeatSpec
 from ..handoff import HandoffRecord
 from ..loops import FixSpec, ImproveSpec, IntervalSpec, PacedSpec, ParentRef
 from ..outcome import ChildOutcome, FindingCounts, Reason
-from ..spec import EffortLevel, GateMode, LoopKind, ModelSpec, Rule, TierKind
+from ..spec import BY_TOOLS, EditFormat, EffortLevel, GateMode, LoopKind, ModelSpec, Rule, TierKind
 from .base import EventBase, WaitsFor
 
 SandboxKind = Literal["bubblewrap", "landlock", "seatbelt"]
@@ -68,6 +68,10 @@ class RunStarted(EventBase, frozen=True, kw_only=True):
     improve: ImproveSpec | None = None
     restarts: int | None = None
     """How often the run may start over (`--restarts`); None: no limit."""
+    edit_format: EditFormat = BY_TOOLS
+    """How the model edits files at the start."""
+    edit_format_why: str = ""
+    """The reason, in words for the person."""
     notes: list[str] = []
     """Notes for the person at the start, one line each, for example a dropped limit or ignored configuration."""
 

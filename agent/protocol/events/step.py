@@ -24,6 +24,8 @@ MessageKind = Literal[
     PromptKind,
     "system",
     "file",  # the message of a try in a file format: it replaces the conversation after what the person said
+    "attached",  # a file that a message of the person names, in a chat in a file format
+    "unused",  # why code of an answer in a chat was not used
     "guard",
     "wrap_up",
     "instructions",
@@ -207,6 +209,8 @@ class ToolCalled(EventBase, frozen=True, kw_only=True):
     """The parsed arguments, or the raw text if it is not JSON."""
     repaired: bool = False
     by: CalledBy = "model"
+    from_text: bool = False
+    """The program made the call of code in a chat's answer: a person decides in every mode of the gate."""
 
 
 class ToolFinished(EventBase, frozen=True, kw_only=True):
@@ -276,6 +280,8 @@ class Prompted(EventBase, frozen=True, kw_only=True):
     text: str
     images: list[ImageRef] = []
     """The person's images, in the task of a pass."""
+    path: str = ""
+    """With `attached`: the file, relative to the workspace."""
 
 
 class StallDetected(EventBase, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from ...protocol import (
     RemoveRule,
     Rewind,
     Say,
+    SetEditFormat,
     SetGateMode,
     SetLimit,
     Shell,
@@ -53,7 +54,7 @@ from ...protocol import (
 from ..setup.attachments import refuse_images
 from .compacting import compact
 from .control import act, return_control, take_control
-from .reconfigure import OpenModel, add_rule, remove_rule, set_limit, set_mode, switch_model
+from .reconfigure import OpenModel, add_rule, remove_rule, set_edit_format, set_limit, set_mode, switch_model
 from .rewind import rewind
 from .shell import interrupt_shells, run_for_person
 from .undo import undo
@@ -78,16 +79,10 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             return _take_message(run, command_id, command)
         case Pause() | Unpause() | StepOnce() | Interrupt() | Stop():
             return _control_pace(run, command)
-        case SetLimit(name=name, value=value):
-            return set_limit(run, name, value)
         case SwitchModel(model=model, ask_above=ask_above):
             return await switch_model(run, model, open_model, ask_above=ask_above)
-        case SetGateMode():
-            return set_mode(run, command)
-        case AddRule(rule=rule):
-            return add_rule(run.ctx.events, run.ctx.gate, rule)
-        case RemoveRule(rule=rule):
-            return remove_rule(run.ctx.events, run.ctx.gate, run.facts, rule)
+        case SetLimit() | SetGateMode() | SetEditFormat() | AddRule() | RemoveRule():
+            return _change_setting(run, command)
         case Wake():
             return _wake(run.sleeper, run.ctx.activity)
         case Judge() | Merge() | AddItem() | SkipItem() | AddLens():
@@ -96,6 +91,20 @@ async def handle_command(run: LiveRun, command_id: int, command: Command, open_m
             return await _act_for_user(run, command_id, command)
         case _:
             assert_never(command)
+
+
+def _change_setting(run: LiveRun, command: SetLimit | SetGateMode | SetEditFormat | AddRule | RemoveRule) -> str | None:
+    match command:
+        case SetLimit(name=name, value=value):
+            return set_limit(run, name, value)
+        case SetGateMode():
+            return set_mode(run, command)
+        case SetEditFormat(format=form):
+            return set_edit_format(run, form)
+        case AddRule(rule=rule):
+            return add_rule(run.ctx.events, run.ctx.gate, rule)
+        case RemoveRule(rule=rule):
+            return remove_rule(run.ctx.events, run.ctx.gate, run.facts, rule)
 
 
 async def _act_for_user(

@@ -6,12 +6,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...config.limits import read_limit
 from ...gate.rule_lint import rule_problem
 from ...model.remote import RemoteModel
 from ...protocol import (
+    AUTO_FORMAT,
     BUDGET,
     BudgetChanged,
+    EditFormat,
+    EditFormatChosen,
     GateMode,
     GateModeChanged,
     LimitsChanged,
@@ -20,6 +25,7 @@ from ...protocol import (
     ModelQuoted,
     ModelSpec,
     ModelSwitched,
+    Prompted,
     Rule,
     RuleAdded,
     RuleRemoved,
@@ -29,10 +35,13 @@ from ...protocol import (
     Tokens,
     UserError,
     bill,
+    edit_format_misfit,
     misfit,
 )
 from ...protocol.tools.traits import TOOL_TRAITS
+from ...step.edit_formats.choice import CHOSEN, choose_format
 from ...step.model_call.images_shown import with_accepted_images
+from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
 from ...tools.tool_table import tool_specs
 from ..setup.small_window import refuse_window
@@ -154,6 +163,25 @@ def model_switched(
         prompt_tokens=tokens,
         cold_usd=usd,
     )
+
+
+def set_edit_format(run: LiveRun, form: EditFormat) -> str | None:
+    """Choose the edit format from the next answer on. Returns None, or why this run cannot use it."""
+    spec, answers, record = run.facts.spec, run.facts.answers, run.ctx.events.record
+    if run.facts.ended is not None:
+        return "the run has ended: resume it, then choose the edit format"
+    if misfit := edit_format_misfit(spec, form):
+        return misfit
+    if form == (AUTO_FORMAT if answers.is_automatic else answers.format):
+        return f"the edit format is {form} already"
+    used, why = choose_format(msgspec.structs.replace(spec, edit_format=form), run.ctx.models.current)
+    with run.ctx.events.together():
+        if system_prompt(spec, used) != system_prompt(spec, answers.format):
+            record(Prompted(kind="system", text=system_prompt(spec, used)))
+        record(EditFormatChosen(format=form, why=CHOSEN, by="person"))
+        if form == AUTO_FORMAT:
+            record(EditFormatChosen(format=used, why=why))
+    return None
 
 
 def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:

@@ -24,6 +24,7 @@ from ...protocol import (
 )
 from ...protocol.text.counts import plural
 from ...step.checks.verify import verify
+from ...step.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.command_changes import check_lost_command
 from ...tools.parse import parse_arguments
@@ -114,7 +115,9 @@ async def _answer(
 def _is_stale(ctx: RunContext, call: ToolCall) -> bool:
     """Return whether a call writes an answer over a file that somebody changed since the answer was read."""
     newest, edits = ctx.facts.answers.newest, ctx.edits
-    if newest is None or edits is None or not newest.files or ctx.facts.requests.waiting_for(call.call_id) is not None:
+    if newest is None or not isinstance(edits, FileEdits) or not newest.files:
+        return False
+    if ctx.facts.requests.waiting_for(call.call_id) is not None:
         return False
     return not newest.is_written and not edits.is_untouched(newest)
 
@@ -188,6 +191,7 @@ async def _write(run: LiveRun, call: ToolCall, opened: ProposalOpened, record: R
     if draft is None:
         _finish(call, "not done: the approved content is not in the journal.", record)
         return None
+    draft = msgspec.structs.replace(draft, from_text=call.from_text)
     if target.is_file() and target.read_bytes() == draft.after:
         return _note_written(run, call, opened, after, record)
     ruling = _ruling_of(run.facts, call, approved(draft, by="person"))

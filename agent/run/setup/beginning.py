@@ -10,6 +10,7 @@ import msgspec
 
 from ...loops.shared.state import LoopState, suspect_handoff
 from ...protocol import (
+    AUTO_FORMAT,
     BUDGET,
     FILE_FORMATS,
     Budget,
@@ -65,6 +66,7 @@ class Beginning:
 def begin(run: LiveRun, beginning: Beginning) -> None:
     """Record the first events: the run, the system prompt, the task."""
     ctx, spec = run.ctx, run.facts.spec
+    form, why = choose_format(spec, ctx.models.current)
     ctx.events.record(
         RunStarted(
             run_id=spec.run_id,
@@ -94,6 +96,8 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             paced=spec.paced,
             improve=spec.improve,
             restarts=spec.restarts,
+            edit_format=form,
+            edit_format_why=why,
             notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, ctx.journal.path, ctx.clock.now())],
         )
     )
@@ -107,7 +111,7 @@ def _record_prompts(run: LiveRun) -> None:
     """Record the edit format if the program chose it, the system prompt and the task."""
     ctx, spec = run.ctx, run.facts.spec
     form, why = choose_format(spec, ctx.models.current)
-    if form in FILE_FORMATS and why:
+    if form in FILE_FORMATS and spec.edit_format == AUTO_FORMAT:
         ctx.events.record(EditFormatChosen(format=form, why=why))
     if run.finder is None and run.children is None:
         ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))

@@ -26,7 +26,7 @@ from ...stops.quota import OVER_QUOTA, Quotas
 from ...workspace.git.hooks import CommitHooks
 from ...workspace.snapshots.snapshots import Snapshots
 from ..confirming.dependencies import Dependencies
-from .tree_tools import file_edits, tool_context
+from .tree_tools import text_edits, tool_context
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -149,7 +149,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         headless=inputs.order.is_headless,
         commits=git.commits,
         hooks=git.hooks,
-        edits=file_edits(tree, journal, facts, tools),
+        edits=text_edits(tree, journal, facts, tools),
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...config.finder.recipes import EVERY_FILE
 from ...mcp.servers import no_servers
+from ...protocol import LoopKind
+from ...step.chat_edits import ChatEdits
 from ...step.file_edits import FileEdits
 from ...stops.guard import Guard, default_guard, guard_of_items
 from ...tools.context import ToolContext
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...step.resources.usage import Usage
+    from ...step.text_edits import TextEdits
     from ...step.tool_calls.background import Background
 
 
@@ -64,8 +67,10 @@ def tool_context(
     )
 
 
-def file_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext) -> FileEdits:
+def text_edits(tree: Tree, journal: Journal, facts: RunFacts, tools: ToolContext) -> TextEdits:
     """Return what shows files to a model, and makes edits of its answers, in a file format."""
+    if facts.spec.loop is LoopKind.CHAT:
+        return ChatEdits(tree.workspace, facts, tools.denial_of)
     return FileEdits(tree.workspace, journal, facts, tree.guard, tools.denial_of)
 
 

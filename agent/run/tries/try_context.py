@@ -15,7 +15,7 @@ from ...step.resources.tree import Tree
 from ...step.tool_calls.background import Background
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.snapshots import Snapshots
-from ..setup.tree_tools import file_edits, guard_of, tool_context
+from ..setup.tree_tools import guard_of, text_edits, tool_context
 
 if TYPE_CHECKING:
     from ...protocol import PassStarted
@@ -112,6 +112,6 @@ def _with_tree(
         stall_ends=lambda: "stop",
         commits=None,
         hooks=None,
-        edits=file_edits(tree, ctx.journal, facts, tools),
+        edits=text_edits(tree, ctx.journal, facts, tools),
         work=work,
     )

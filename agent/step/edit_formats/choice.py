@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import AUTO_FORMAT, BY_TOOLS, FILE_FORMATS, EditFormat, FileFormat
+from ...protocol import (
+    AUTO_FORMAT,
+    BY_TOOLS,
+    FILE_FORMATS,
+    EditFormat,
+    FileFormat,
+    LoopKind,
+    edit_format_misfit,
+)
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -15,22 +23,31 @@ FIRST: FileFormat = "functions"
 _REMEMBERED: dict[str, EditFormat] = {BY_TOOLS: BY_TOOLS, **{form: form for form in FILE_FORMATS}}
 """Formats by the name under which they are remembered."""
 _CODE_ANSWERS = 2
+CHOSEN = "you chose it"
 SMALL = 9_000_000_000
 """Weights below which a model writes code more reliably than it calls tools (docs/decisions/0038)."""
 
 
 def writes_code_only(facts: RunFacts) -> bool:
     """Return whether the model answered twice with code and never made a call that worked, so a file format fits it."""
-    if facts.spec.edit_format != AUTO_FORMAT or any(action.ok for action in facts.actions):
-        return False
+    return len(code_answers(facts)) >= _CODE_ANSWERS
+
+
+def code_answers(facts: RunFacts) -> list[str]:
+    """Return the answers with code and without a call; none if the person chose the format or a call worked."""
+    if not facts.answers.is_automatic or any(action.ok for action in facts.actions):
+        return []
     said = [message for message in facts.main.messages if message.role == "assistant" and "```" in message.text]
-    return sum(not message.calls for message in said) >= _CODE_ANSWERS
+    return [message.text for message in said if not message.calls]
 
 
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
-    """Return the format of a run with this model, and the reason in words for the person; empty: the user chose it."""
+    """Return the format of a run with this model, and the reason in words for the person."""
     if spec.edit_format != AUTO_FORMAT:
-        return spec.edit_format, ""
+        misfit = edit_format_misfit(spec, AUTO_FORMAT)
+        return spec.edit_format, CHOSEN if misfit is None else misfit
+    if spec.loop is LoopKind.CHAT:
+        return BY_TOOLS, "a chat uses tools until you choose another format"
     served = model.served
     if served is not None and (remembered := _REMEMBERED.get(served.edit_format or "")) is not None:
         return remembered, f"it worked best with {model.name} on this server"

@@ -20,15 +20,15 @@ OLD, NEW = ("old_text", "find", "search", "old_string", "old_str", "old"), (
 )  # fmt: skip
 """Names of the fields of an edit in JSON, the first of which is asked for."""
 _CONTENT = ("content", "contents", "file_text", "text")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n`]*)\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_BLOCK = re.compile(
+FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})([^\n`]*)\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
     r"^[ \t]*<{5,9}[^<\n]*\n(.*?)^[ \t]*={5,9}[ \t]*\n(.*?)^[ \t]*>{5,9}",
     re.DOTALL | re.MULTILINE,
 )
 """An edit. After the first marker models write SEARCH, ORIGINAL, HEAD, or the name of the file."""
 _MARKER = re.compile(r"^[ \t]*(?:<{5,9}|>{5,9})[^<>\n]*\n", re.MULTILINE)
 _HUNK = re.compile(r"^@@[^\n]*\n((?:[ +\-\\][^\n]*(?:\n|\Z)|\n)+)", re.MULTILINE)
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ELIDED = re.compile(
     r"^\s*(?:(?:#|//|--|;|%|/\*|<!--)\s*\.\.\.|\.\.\.\s*(?:rest|existing|remain|unchanged|same|other)"
     r"|(?:#|//|--|/\*|<!--)\s*(?:rest of|existing|remaining|unchanged|same as|other) )",
@@ -72,11 +72,13 @@ class Reading:
     """What was kept or left out, one line each."""
     is_same: bool = False
     """The answer repeats the file as it is."""
+    is_other: bool = False
+    """The code is not that of the file."""
 
 
 def read_answer(form: FileFormat, said: str, shown: ShownFile) -> Reading:
     """Read an answer. Another format than the one that was asked for is accepted if it leaves no doubt."""
-    said = _THOUGHT.sub("", said).replace("\r\n", "\n")
+    said = THOUGHT.sub("", said).replace("\r\n", "\n")
     readers = [_by_blocks, _by_diff, _by_json, _by_fence]
     if form == CONSTRAINED:
         readers = [_by_json, _by_blocks, _by_diff, _by_fence]
@@ -90,6 +92,12 @@ def read_answer(form: FileFormat, said: str, shown: ShownFile) -> Reading:
     return found[0] if found else Reading(None, "It contains no code in the form that was asked for.")
 
 
+def read_block(block: str, shown: ShownFile) -> Reading | None:
+    """Read one block of an answer as an edit of its file; None: it has no code. JSON is never an edit here."""
+    found = [_judged(one, shown) for reader in (_by_blocks, _by_diff, _by_fence) if (one := reader(block, shown))]
+    return next((one for one in found if one.text is not None), found[0] if found else None)
+
+
 def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
     """Return whether the answer so far already is a candidate to which nothing more has to be added.
 
@@ -97,10 +105,10 @@ def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
     """
     if form not in ("whole", "functions") or "```" in shown.text:
         return False
-    fences = [match for match in _FENCE.finditer(said) if match[3].strip()]
+    fences = [match for match in FENCE.finditer(said) if match[3].strip()]
     if not fences:
         return False
-    if _is_closed(fences[-1]):
+    if is_closed(fences[-1]):
         return said.rstrip().endswith("```") and read_answer(form, said, shown).text is not None
     if not shown.is_python or not said.endswith("\n"):
         return False
@@ -133,7 +141,7 @@ def _judged(reading: Reading, shown: ShownFile) -> Reading:
 
 
 def _by_blocks(said: str, shown: ShownFile) -> Reading | None:
-    edits = [(match[1].removesuffix("\n"), match[2].removesuffix("\n")) for match in _BLOCK.finditer(said)]
+    edits = [(match[1].removesuffix("\n"), match[2].removesuffix("\n")) for match in BLOCK.finditer(said)]
     return _replaced(edits, shown) if edits else None
 
 
@@ -173,7 +181,7 @@ def _by_json(said: str, shown: ShownFile) -> Reading | None:
 
 
 def _by_fence(said: str, shown: ShownFile) -> Reading | None:
-    matches = [match for match in _FENCE.finditer(said) if match[3].strip()]
+    matches = [match for match in FENCE.finditer(said) if match[3].strip()]
     fences = [match[3] for match in matches]
     if shown.is_python and not fences and (merged := merge(said, shown.text)) is not None:
         return Reading(merged.text, notes=merged.notes)  # code without a fence
@@ -181,7 +189,7 @@ def _by_fence(said: str, shown: ShownFile) -> Reading | None:
         return None
     if shown.is_new:
         whole = max(matches, key=lambda match: len(match[3]))
-        return Reading(whole[3]) if _is_closed(whole) else Reading(None, "It was cut off before the end of its block.")
+        return Reading(whole[3]) if is_closed(whole) else Reading(None, "It was cut off before the end of its block.")
     if shown.is_python:
         text, notes, merged_any = shown.text, list[str](), False
         for match in matches:
@@ -194,26 +202,28 @@ def _by_fence(said: str, shown: ShownFile) -> Reading | None:
     whole = max(fences, key=len)
     if shown.is_python and parsed(textwrap.dedent(whole)) is None:
         return Reading(whole)
-    if not _is_closed(matches[-1]):
+    if not is_closed(matches[-1]):
         return Reading(None, "It was cut off before the end of its block.")
     if shown.is_part:
         return Reading(None, f"Only a part of {shown.path} was shown, so the whole file cannot be replaced.")
     is_certain = not shown.is_python and shown.text.count("\n") < _SHORT
     if not is_certain and _likeness(whole, shown.text) < _LIKE:
-        return Reading(None, f"The code in it is not {shown.path}, and has none of its definitions.")
+        problem = f"The code in it is not {shown.path}, and has none of its definitions."
+        return Reading(None, problem, is_other=True)
     return Reading(whole if shown.text.endswith("\n") or not shown.text else whole.removesuffix("\n"))
 
 
 def _definitions(fence: re.Match[str]) -> str:
     """Return the Python text of a block; of one without its end, what is before a text or example that follows."""
     lines = _MARKER.sub("", fence[3]).split("\n")
-    if not _is_closed(fence) and parsed(textwrap.dedent(fence[3])) is None:
+    if not is_closed(fence) and parsed(textwrap.dedent(fence[3])) is None:
         cuts = [at for at, line in enumerate(lines) if _AFTER_DEFINITIONS.match(line)]
         lines = lines[: cuts[-1]] if cuts else lines
     return "\n".join(lines)
 
 
-def _is_closed(fence: re.Match[str]) -> bool:
+def is_closed(fence: re.Match[str]) -> bool:
+    """Return whether a match of `FENCE` has its end."""
     return fence[0].rstrip().endswith(fence[1]) and fence.end() > fence.end(3)
 
 

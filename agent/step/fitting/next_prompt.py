@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ...stops.margin import expected, most_counted
 from ..edit_formats.words import LONGEST_WISH, first_failure
-from ..file_edits import FileEdits, FileSpace, one_turn
 from ..model_call.images_shown import with_accepted_images
+from ..text_edits import FileSpace, TextEdits
 from .context import Fitted, fit
 from .fixed import Fixed, FixedLimits, shorten_fixed
 from .smallest import needed_room, output_room, prompt_room, smallest_window
@@ -37,7 +37,7 @@ def fit_prompt(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    edits: FileEdits | None = None,
+    edits: TextEdits | None = None,
     *,
     most: int | None = None,
 ) -> Fitted:
@@ -52,7 +52,7 @@ def fit_prompt(
         room = min(room, int(refused * _BELOW_REFUSED))
 
     def count(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        return model.count(messages if edits is None else one_turn(messages), tools)
+        return model.count(messages if edits is None else edits.as_sent(messages), tools)
 
     def fit_into(room: int) -> Fitted:
         return fit(
@@ -73,7 +73,7 @@ def fit_prompt(
 
 
 def fixed_limits(
-    ctx: RunContext, work: str | None, tools: Sequence[ToolSpec], edits: FileEdits | None = None
+    ctx: RunContext, work: str | None, tools: Sequence[ToolSpec], edits: TextEdits | None = None
 ) -> FixedLimits:
     """Return what the fixed part of a prompt has to keep, and how long it may be."""
     is_slow = edits is None and seconds_to_read(ctx, work, tools) > MOST_SECONDS
@@ -95,7 +95,7 @@ def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]
 
 
 def window_too_small(
-    facts: RunFacts, models: ModelsInUse, edits: FileEdits | None, work: str | None, tools: Sequence[ToolSpec]
+    facts: RunFacts, models: ModelsInUse, edits: TextEdits | None, work: str | None, tools: Sequence[ToolSpec]
 ) -> str:
     """Return the message that even the shortest prompt does not fit, with the smallest window that works."""
     conversation = facts.conversation(work)

@@ -105,7 +105,7 @@ def _shorter_call(call: ToolCall, share: float) -> ToolCall:
         arguments = call.arguments
     fields = cast("dict[str, object]", arguments) if isinstance(arguments, dict) else {"shortened": arguments}
     cut = msgspec.json.encode(_scaled(fields, share)).decode()
-    return ToolCall(call.call_id, call.tool, cut) if len(cut) < len(call.arguments) else call
+    return msgspec.structs.replace(call, arguments=cut) if len(cut) < len(call.arguments) else call
 
 
 def _scaled(value: object, share: float) -> object:

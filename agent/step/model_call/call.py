@@ -29,7 +29,6 @@ from ...stops.margin import Margin, expected
 from ...stops.reserve import Reserve
 from ...stops.surcharge import with_surcharge
 from ..edit_formats.words import SCHEMA
-from ..file_edits import FileEdits, one_turn
 from ..fitting.next_prompt import fit_prompt, window_too_small
 from ..resources.activity import PersonInterrupted
 from ..resources.ancestors import with_run_id
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from ..resources.context import RunContext
     from ..resources.models_in_use import ModelsInUse
     from ..resources.prompt_limits import PromptLimits
+    from ..text_edits import TextEdits
 
 TRIMS = 3
 """How often a prompt is halved that the provider refuses as too long."""
@@ -68,7 +68,7 @@ def prepare(
     ctx: RunContext,
     work: str | None,
     tools: Sequence[ToolSpec],
-    edits: FileEdits | None = None,
+    edits: TextEdits | None = None,
     *,
     wrap_up: bool = False,
 ) -> tuple[Fitted, Grant | Exhausted]:
@@ -78,7 +78,7 @@ def prepare(
 
 
 def admit_call(
-    ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False, edits: FileEdits | None = None
+    ctx: RunContext, prompt_tokens: int, *, wrap_up: bool = False, retry: bool = False, edits: TextEdits | None = None
 ) -> Grant | Exhausted:
     """Ask the budget of the run, and those of all runs above it, for a call with a prompt of this size."""
     reserve = ctx.usage.reserve()
@@ -92,11 +92,11 @@ def admit_call(
     return found
 
 
-def _longest(ctx: RunContext, edits: FileEdits | None) -> int | None:
+def _longest(ctx: RunContext, edits: TextEdits | None) -> int | None:
     """Return the tokens of the longest answer, if the model or the edit format limits it."""
     if not ctx.models.current.limits_output:
         return ctx.models.current.max_output
-    limits = [ctx.models.current.max_output, None if edits is None else edits.most_tokens]
+    limits = [ctx.models.current.max_output, None if edits is None else edits.longest]
     return min((limit for limit in limits if limit is not None), default=None)
 
 
@@ -144,7 +144,7 @@ async def call(
     grant: Grant,
     *,
     purpose: Purpose = "step",
-    edits: FileEdits | None = None,
+    edits: TextEdits | None = None,
 ) -> CallResult:
     """Return the reply to the fitted conversation. Every attempt is admitted separately. Raises PersonInterrupted.
 
@@ -177,7 +177,7 @@ class _Attempts:
     tools: Sequence[ToolSpec]
     record: Record
     wrap_up: bool
-    edits: FileEdits | None
+    edits: TextEdits | None
     may_ask: bool
     forbids_calls: bool
 
@@ -261,7 +261,7 @@ async def _attempt(
     record: Record,
     fitted: Fitted,
     grant: Grant,
-    edits: FileEdits | None,
+    edits: TextEdits | None,
     *,
     forbids_calls: bool,
 ) -> Reply | ModelFault:
@@ -271,7 +271,7 @@ async def _attempt(
     """
     stream = Stream(ctx, record, fitted, grant, edits)
     request = Request(
-        messages=fitted.messages if edits is None else one_turn(fitted.messages),
+        messages=fitted.messages if edits is None else edits.as_sent(fitted.messages),
         tools=fitted.fixed.tools,
         forbids_calls=forbids_calls,
         schema=SCHEMA if edits is not None and edits.asks_for_json else None,

@@ -37,9 +37,9 @@ from .charging import charged_for
 if TYPE_CHECKING:
     from ...journal.stream_redactor import StreamRedactor
     from ...stops.budget import Grant
-    from ..file_edits import FileEdits
     from ..fitting.context import Fitted
     from ..resources.context import RunContext
+    from ..text_edits import TextEdits
 
 FLUSH_SECONDS = 1 / 30
 """Seconds between two writes of text to the journal: one event for each token costs seven times as much."""
@@ -58,7 +58,7 @@ class Stream:
     """One attempt at a model call: it merges and records the parts of the answer, and charges what it cost."""
 
     def __init__(
-        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, edits: FileEdits | None = None
+        self, ctx: RunContext, record: Record, fitted: Fitted, grant: Grant, edits: TextEdits | None = None
     ) -> None:
         """`edits` makes calls of the answer's text, in a file format."""
         self._ctx, self._record, self._fitted, self._grant = ctx, record, fitted, grant
@@ -83,7 +83,8 @@ class Stream:
             self._keep(opaque, usage)
         if self._edits is not None:
             read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
-            self._record(read)
+            if read is not None:
+                self._record(read)
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 

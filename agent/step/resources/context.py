@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
     from ..checks.guarded import Guarded
-    from ..file_edits import FileEdits
     from ..model_call.outages import Outages
+    from ..text_edits import TextEdits
     from ..tool_calls.background import Background
     from ..tool_calls.call_results import CallResults, GateResult, OnEnding
     from ..tool_calls.commits import Commits
@@ -120,7 +120,7 @@ class RunContext:
     """Set by `--commit`."""
     hooks: CommitHooks | None = None
     """Set by `--commit-hooks`."""
-    edits: FileEdits | None = None
+    edits: TextEdits | None = None
     """Shows files to the model and makes edits of its answers, while the run has a file format."""
     hook_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a hook of the spec runs; tries share it with their run."""

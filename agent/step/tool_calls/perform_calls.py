@@ -65,7 +65,7 @@ class GatedCalls:
         A call that ends the work comes last. If a proposal stays open, its call and those after it have no result.
         Raises PersonInterrupted at the end.
         """
-        named = [ToolCall(f"call_{step}_{i}", call.tool, call.arguments) for i, call in enumerate(calls, 1)]
+        named = [msgspec.structs.replace(call, call_id=f"call_{step}_{i}") for i, call in enumerate(calls, 1)]
         made, outcome = _parsed(ctx, named, names), CallResults(work, on_ending)
         if len(made) == 1 and made[0].effect == "end":
             _end_immediately(ctx, made[0], record, outcome)
@@ -143,7 +143,13 @@ async def _together(ctx: RunContext, batch: Sequence[ParsedCall], record: Record
 
 def _called(one: ParsedCall) -> ToolCalled:
     arguments = one.parsed.raw if one.parsed.error is None or one.parsed.raw is not None else one.call.arguments
-    return ToolCalled(call_id=one.call.call_id, tool=one.call.tool, arguments=arguments, repaired=one.parsed.repaired)
+    return ToolCalled(
+        call_id=one.call.call_id,
+        tool=one.call.tool,
+        arguments=arguments,
+        repaired=one.parsed.repaired,
+        from_text=one.call.from_text,
+    )
 
 
 def _finish(one: ParsedCall, result: ToolResult, seconds: float, record: Record, outcome: CallResults) -> None:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import NO_BASE, AnswerRead, EditFormatChosen, Restarted, Undone
+from ...protocol import NO_BASE, AnswerRead, EditFormatChosen, EditFormatOffered, Restarted, Undone
 from .blocks import note
 
 if TYPE_CHECKING:
     from ...protocol import Stamped
     from ..state import ViewState
 
-Answered = EditFormatChosen | AnswerRead | Restarted
-ANSWERS = (EditFormatChosen, AnswerRead, Restarted)
+Answered = EditFormatChosen | AnswerRead | Restarted | EditFormatOffered
+ANSWERS = (EditFormatChosen, AnswerRead, Restarted, EditFormatOffered)
 """The events of this module."""
 
 
 def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
-    """Add the line of the event, if it has one, and count the restarts."""
-    if isinstance(event, Restarted):
-        state.restarts = event.number
+    """Add the line of the event, if it has one; keep the format and the number of restarts."""
+    match event:
+        case Restarted(number=number, format=form, why=why):
+            state.restarts = number
+            if form != state.edit_format:
+                state.edit_format, state.edit_format_why = form, why
+        case EditFormatChosen(format=form, why=why):
+            state.edit_format, state.edit_format_why = form, why
+        case AnswerRead() | EditFormatOffered():
+            pass
     if words := answer_words(event):
         note(state, stamped, words, detail="\n".join(event.notes) if isinstance(event, AnswerRead) else "")
 
@@ -27,6 +34,8 @@ def show_answers(state: ViewState, stamped: Stamped, event: Answered) -> None:
 def answer_words(event: Answered) -> str:
     """Return the line about an event; empty: there is nothing to say, because the change itself is shown."""
     match event:
+        case EditFormatOffered(format=form):
+            return f"the model writes code and calls no tool: /format {form} makes edits of it, each for you to decide"
         case EditFormatChosen(format=form, why=why):
             return f"edit format: {form}; {why}"
         case AnswerRead(problem=problem) if problem:

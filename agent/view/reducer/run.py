@@ -116,6 +116,7 @@ def _started(state: ViewState, stamped: Stamped, event: RunStarted) -> None:
     clock = event.interval or event.repeat
     state.every = clock.every if clock is not None else None
     state.improve, state.most_restarts = event.improve, event.restarts
+    state.edit_format, state.edit_format_why = event.edit_format, event.edit_format_why
     state.child_count, state.parent = len(event.fix.targets) if event.fix is not None else 0, event.parent
     if event.task:
         add(state, stamped, "task", text=event.task)

@@ -165,12 +165,16 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
         case ImagesRefused(model=model, shas=shas):
             if not shas and model == state.model:
                 state.sees_images = False
+        case Prompted(kind="unused", text=text):
+            note(state, stamped, text)
         case Prompted():
             # the transcript already shows the task and a failed check; the system prompt is not shown
             if event.kind not in ("system", "task", "check"):
                 title = _PROMPT_TITLES.get(event.kind, f"sent to the model: {event.kind}")
                 if event.kind == "instructions":
                     title = f"loaded {event.text.partition(':')[0].replace('The', 'the', 1)}"
+                if event.kind == "attached":
+                    title = f"showed {event.path} to the model"
                 block = add(state, stamped, "prompted", title=title)
                 block.detail = event.text
         case StallDetected():

@@ -114,8 +114,10 @@ def _drafted(
     if opened is not None and is_file_change(opened):
         stored = stored_draft(opened, ctx.workspace, ctx.journal.blob)
         if stored is not None and digest_of(stored, None) == opened.digest:
-            return stored, opened
+            return msgspec.structs.replace(stored, from_text=call.from_text), opened
     draft = draft_of(call.tool, arguments, ctx.tools)
+    if isinstance(draft, FileDraft):
+        draft = msgspec.structs.replace(draft, from_text=call.from_text)
     if opened is None:
         return draft, None
     if isinstance(draft, (CommandDraft, McpDraft)) and digest_of(draft, ctx.sandbox.kind) == opened.digest:
