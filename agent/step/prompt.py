@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
-from ..protocol import FILE_FORMATS, SKILL, EditFormat, LoopKind, RunSpec, Skill
+from ..protocol import FILE_FORMATS, SKILL, EditFormat, FileFormat, LoopKind, RunSpec, Skill
 from ..protocol.extensions.headings import INSTRUCTIONS_HEADING, SKILLS_HEADING, SKILLS_PART
 from ..system.plain_files import read_plain
-from .edit_formats.words import chat_wish
 
 _LARGEST = 64_000_000
 """Bytes of the largest instructions file that is read. The limit below applies to its text."""
@@ -114,7 +114,7 @@ def system_prompt(spec: RunSpec, form: EditFormat | None = None) -> str:
     if used not in FILE_FORMATS:
         parts = [_BASE.format(workspace=spec.workspace)]
     elif spec.loop is LoopKind.CHAT:
-        parts = [_IN_CHAT.format(wish=chat_wish(used))]
+        parts = [_IN_CHAT.format(wish=_chat_wish(used))]
     else:
         parts = [_BY_FILES]
     prompt = "" if is_by_files else spec.loop.traits.prompt
@@ -128,6 +128,23 @@ def system_prompt(spec: RunSpec, form: EditFormat | None = None) -> str:
     if given := instructions(spec):
         parts.append(given)
     return "\n\n".join(parts)
+
+
+def _chat_wish(form: FileFormat) -> str:
+    """Return how a model writes changes in a chat, for its system prompt."""
+    above = "write the path of the file on a line of its own, and below it"
+    match form:
+        case "functions":
+            return f"{above} the complete new text of each function that you change, in one fenced block"
+        case "whole":
+            return f"{above} the whole new text of the file, in one fenced block"
+        case "blocks" | "constrained":
+            return (
+                f"{above} one or more edits, each exactly in this form:\n<<<<<<< SEARCH\n"
+                "lines as they are in the file\n=======\nthe new lines\n>>>>>>> REPLACE\n"
+            )
+        case _:
+            assert_never(form)
 
 
 def skill_list(skills: Sequence[Skill]) -> str:

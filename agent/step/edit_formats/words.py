@@ -62,23 +62,6 @@ def wish(form: FileFormat, shown: ShownFile) -> str:
             assert_never(form)
 
 
-def chat_wish(form: FileFormat) -> str:
-    """Return how a model writes changes in a chat, for its system prompt."""
-    above = "write the path of the file on a line of its own, and below it"
-    match form:
-        case "functions":
-            return f"{above} the complete new text of each function that you change, in one fenced block"
-        case "whole":
-            return f"{above} the whole new text of the file, in one fenced block"
-        case "blocks" | "constrained":
-            return (
-                f"{above} one or more edits, each exactly in this form:\n<<<<<<< SEARCH\n"
-                "lines as they are in the file\n=======\nthe new lines\n>>>>>>> REPLACE\n"
-            )
-        case _:
-            assert_never(form)
-
-
 def language(path: str) -> str:
     """Return the word after the fence for a file."""
     ending = path.rpartition(".")[2] if "." in path else ""

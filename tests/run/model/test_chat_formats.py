@@ -141,7 +141,7 @@ async def test_two_blocks_for_one_file_are_one_change_of_exactly_the_bytes_at_th
     assert opened["after"] == run.of("file_changed")[0]["after"]
 
 
-async def test_an_anchor_that_occurs_twice_is_no_edit_and_both_the_person_and_the_model_read_why(
+async def test_an_anchor_that_occurs_twice_edits_nothing_and_both_the_person_and_the_model_read_why(
     chat: Make, tmp_path: Path
 ):
     answer = "<<<<<<< SEARCH\n    return\n=======\n    return 1\n>>>>>>> REPLACE\n"
@@ -159,7 +159,7 @@ async def test_a_new_file_is_made_where_its_path_is_alone_above_the_block(chat: 
     assert (tmp_path / "project/calc/extra.py").read_text() == "def triple(a):\n    return 3 * a\n", run.story()
 
 
-async def test_a_path_outside_of_the_workspace_is_no_edit(chat: Make, tmp_path: Path):
+async def test_a_path_outside_of_the_workspace_edits_nothing(chat: Make, tmp_path: Path):
     answer = "../outside.py\n```python\nx = 1\n```\n/etc/hosts.py\n```python\nx = 1\n```\n"
     run = await talk(chat(say(answer), task="write x"))
     assert not run.of("proposal_opened") and not (tmp_path / "outside.py").exists(), run.story()
