@@ -316,7 +316,7 @@ def edit_format_misfit(spec: RunSpec, form: EditFormat) -> str | None:
     if spec.loop is LoopKind.CHAT:
         if form in FILE_FORMATS and form not in CHAT_FORMATS:
             usable = f"{', '.join(CHAT_FORMATS[:-1])} or {CHAT_FORMATS[-1]}"
-            return f"{form} needs a check (--until CMD), because its answers are only JSON: a chat can use {usable}"
+            return f"{form} needs a check (--until CMD): a chat uses {usable}"
         return None
     wanted = spec.predicates
     if spec.loop is not LoopKind.GOAL:

@@ -21,7 +21,7 @@ MAIN_ACTIONS: tuple[Action, ...] = (
     Action("model", "Switch model", "", "f7", takes="[NAME]", hint="model"),
     Action("sessions", "Open session", "resume, watch, fork, export, delete", "f3", hint="sessions"),
     Action("effort", "Set effort", "how much the model reasons", takes="low | medium | high"),
-    Action("format", "Set edit format", "auto, tools, functions, whole, blocks, constrained", takes="[NAME]"),
+    Action("format", "Set edit format", "how the model edits files", takes="[NAME]"),
     Action("stop", "Stop run", "or `now`, or a background command", "f8", takes="[now | NAME]", hint="stop"),
     Action("handoff", "Show hand-off", "reason, attempts, what is left", "ctrl+r", hint="hand-off"),
     Action("child", "Open child run", "the running one; {fold} on its entry", "alt+c", takes="[N]", hint="child run"),

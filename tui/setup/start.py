@@ -91,14 +91,9 @@ class Setup:
 
     def set_edit_format(self, form: EditFormat) -> None:
         """Use this edit format for the run. Raises UserError for one that does not fit it; then nothing is changed."""
-        before = self._flags.get("edit_format"), self.settings
-        self._flags["edit_format"] = form
-        try:
-            self.settings = self._load()
-            self._spec("-", ModelSpec(name="none"))
-        except UserError:
-            self._flags["edit_format"], self.settings = before
-            raise
+        if misfit := edit_format_misfit(self._spec("-", ModelSpec(name="none")), form):
+            raise UserError(misfit)
+        self.set("edit_format", form)
 
     def _refuse_what_never_holds(self) -> None:
         """Raise UserError for a check or a loop that cannot work, before the run is created."""

@@ -261,7 +261,7 @@ async def test_the_person_chooses_a_format_in_a_chat_and_goes_back_to_tools(chat
 @pytest.mark.parametrize(
     ("form", "more", "why"),
     [
-        ("constrained", {}, "because its answers are only JSON: a chat can use functions, whole or blocks"),
+        ("constrained", {}, "constrained needs a check (--until CMD): a chat uses functions, whole or blocks"),
         ("auto", {}, "the edit format is auto already"),
         ("whole", {"loop": LoopKind.GOAL, "predicates": Predicates(until=["false"], require=["search"])}, "--require"),
         ("whole", {"loop": LoopKind.GOAL, "predicates": Predicates(until=["false"], schema="s.json")}, "--schema"),
