@@ -50,6 +50,8 @@ class Answer:
         """None: the provider did not give a reason."""
         self.usage = Usage()
         """What the provider has reported so far."""
+        self.usage_so_far = Usage()
+        """What a server that reports in each piece has counted up to the newest one. It does not show an end."""
         self.pieces = 0
         """Number of pieces that arrived, without those that only keep the connection alive."""
         self.opaque: dict[str, Any] = {}
@@ -105,8 +107,8 @@ class Answer:
         if self.opaque and not cut:
             yield OpaquePart(Opaque(maker=maker, data=self.opaque))
         yield from (CallPart(call) for call in calls)
-        if self.usage:
-            yield self.usage.part()
+        if usage := self.usage_so_far | self.usage:
+            yield usage.part()
         yield EndPart(self._finish_kind(bool(calls)), truncated_call=cut)
 
     def _finish_kind(self, has_calls: bool) -> Literal["stop", "tool_calls", "length", "empty", "refusal"]:

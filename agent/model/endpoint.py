@@ -61,8 +61,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Hosts that may get a request with the key, as in `key_rule.Access.hosts`."""
     params: dict[str, Any] = {}
     """Additional request fields from the user."""
+    reports_usage: bool = False
+    """Whether the server reports the usage so far with each piece of an answer, if it is asked to (vLLM)."""
     reports_reading: bool = False
-    """Whether the server reports how far it has read the prompt if a request asks for it (llama.cpp's server)."""
+    """Whether the server reports how far it has read the prompt, and its counts of tokens with each piece, if a request
+    asks for it (llama.cpp's server)."""
     headers: dict[str, str] = {}
     """Additional headers of each request, with the values of their variables."""
     header_secrets: tuple[str, ...] = ()

@@ -210,7 +210,9 @@ async def _ask(
         info = await ask_server(at.api_base, key=at.key, headers=at.headers, local=at.local)
     except NoServer:
         return at, None  # `probe` reports it
-    return msgspec.structs.replace(at, api_base=info.api_base, reports_reading=info.kind == "llama.cpp"), info
+    return msgspec.structs.replace(
+        at, api_base=info.api_base, reports_reading=info.kind == "llama.cpp", reports_usage=info.kind == "vllm"
+    ), info
 
 
 def _bypass_proxy(at: Endpoint) -> None:

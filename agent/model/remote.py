@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from ..protocol import EditFormat, Message, ModelFault, Part, Price, Request, ServedFacts, ToolSpec
+from ..protocol import EditFormat, Message, ModelFault, Part, Price, PromptReadPart, Request, ServedFacts, ToolSpec
 from .answer import Answer, Shown
 from .counting import Counter
 from .lanes.timer import StallTimeouts, Timer
@@ -217,11 +217,14 @@ class RemoteModel:
         try:
             async with aclosing(self._lane.stream(request, answer, timer)) as shown:
                 async for part in shown:
+                    if answer.usage_so_far.output and not isinstance(part, PromptReadPart):
+                        yield answer.usage_so_far.part()
                     yield part
         except ModelFault as fault:
             if fault.kind == "timeout" and fault.status is None:
                 self._be_more_patient()
-            fault.usage = answer.usage.part() if answer.usage else None
+            usage = answer.usage_so_far | answer.usage
+            fault.usage = usage.part() if usage else None
             if limited and not self.limits_output:
                 assumed = f"the budget now assumes answers of up to {self.max_output:,} tokens"
                 fault.text = f"{assumed}; {fault.text}"

@@ -19,12 +19,13 @@ OUTPUT_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_to
 CHAT, RESPONSES = "/chat/completions", "/responses"
 """The endpoints of OpenAI's two APIs. A server that refuses a model at one of them is asked at the other."""
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_WEAKER: dict[str, Any] = {
-    "response_format": {"type": "json_object"},
-    "text.format": {"type": "json_object"},
-    "format": "json",
+_WEAKER: dict[str, tuple[str, Any]] = {
+    "response_format": ("json_object", {"type": "json_object"}),
+    "text.format": ("json_object", {"type": "json_object"}),
+    "format": ("json_object", "json"),
+    "stream_options": ("include_usage", {"include_usage": True}),
 }
-"""What is sent instead of a JSON Schema to a server that knows only JSON."""
+"""What is sent instead, and its name: JSON instead of a JSON Schema, the usage at the end instead of in each piece."""
 _TABLES = ("options", "output_config", "reasoning", "text")
 """Fields whose own fields are refused one by one."""
 REFUSALS: frozenset[FaultKind] = frozenset({"bad-request", "unknown-model", "server"})
@@ -163,7 +164,7 @@ class RequestFields:
             if instead == _RENAMED.get(name):
                 name = instead
             elif instead and name in _WEAKER:
-                return name, _WEAKER[name]
+                return name, _WEAKER[name][1]
             else:
                 return None
         return name, value
@@ -194,7 +195,8 @@ class RequestFields:
             if is_too_large and (most := largest_accepted(words, value)) is not None:
                 return str(most)
             return "" if other in self.refused else other
-        return "json_object" if before is None and name in _WEAKER and value != _WEAKER[name] else ""
+        weaker, instead = _WEAKER.get(name, ("", value))
+        return weaker if before is None and value != instead else ""
 
     def _take_back(self, words: str) -> None:
         """Send fields again whose absence made no difference: the server repeats the same words."""

@@ -105,7 +105,10 @@ class CallPart(msgspec.Struct, frozen=True):
 
 
 class UsagePart(msgspec.Struct, frozen=True):
-    """What the provider reported about the call, yielded second to last. Missing if it reported nothing."""
+    """What the provider reported about the call, yielded second to last. Missing if it reported nothing.
+
+    A server that reports in each piece (llama.cpp, vLLM) also gives the figures so far before each; the last counts.
+    """
 
     tokens: Tokens
     """Input or output is 0 if the provider did not report it."""

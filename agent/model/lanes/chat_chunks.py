@@ -11,6 +11,7 @@ import msgspec
 
 from ...protocol import PromptReadPart
 from ..usage import Usage, as_mapping, cost_in, figure
+from .chat_request import USAGE_SO_FAR
 from .events import BrokenStream, ErrorInStream, EventStream, decode
 from .reasoning_details import merge_detail
 
@@ -77,6 +78,14 @@ class _Reading(msgspec.Struct):
     processed: Any = None
 
 
+class _Timings(msgspec.Struct):
+    """llama.cpp's `timings`, in tokens (tools/server/README.md)."""
+
+    cache_n: Any = None
+    prompt_n: Any = None
+    predicted_n: Any = None
+
+
 class Chunk(msgspec.Struct):
     """The fields of one event that are used here."""
 
@@ -89,6 +98,7 @@ class Chunk(msgspec.Struct):
     code: Any = None
     x_groq: _XGroq | None = None
     prompt_progress: _Reading | None = None
+    timings: _Timings | None = None
 
 
 class ChatReader:
@@ -126,12 +136,21 @@ class ChatReader:
         given = self._answer.finish is not None or self._answer.usage.has_tokens
         return given or (self.done and not self._any)
 
+    @property
+    def _reports_usage_so_far(self) -> bool:
+        return self._answer.sent.get("stream_options") == USAGE_SO_FAR
+
     def _read(self, event: bytes) -> Iterator[Shown]:
         chunk = decode(event, _decoder)
         if chunk.error or chunk.object == "error":
             raise ErrorInStream(chunk.error or {"message": chunk.message, "code": chunk.code})
-        for usage in (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None):
-            self._answer.usage |= chat_usage(usage)
+        if chunk.timings is not None:
+            self._answer.usage_so_far |= _usage_by(chunk.timings)
+        if chunk.choices and self._reports_usage_so_far:
+            self._answer.usage_so_far |= chat_usage(chunk.usage)
+        else:
+            for usage in (chunk.usage, chunk.x_groq.usage if chunk.x_groq else None):
+                self._answer.usage |= chat_usage(usage)
         if chunk.cost is not None:  # OpenCode Zen reports the cost in a last chunk of its own
             self._answer.usage |= Usage(usd=cost_in({"cost": chunk.cost}))
         if chunk.prompt_progress is not None:
@@ -199,6 +218,12 @@ class ChatReader:
 @cache
 def _decoder() -> msgspec.json.Decoder[Chunk]:
     return msgspec.json.Decoder(Chunk)
+
+
+def _usage_by(timings: _Timings) -> Usage:
+    cached = figure({"n": timings.cache_n}, "n")
+    read, written = figure({"n": timings.prompt_n}, "n"), figure({"n": timings.predicted_n}, "n")
+    return Usage(prompt=cached + read, cached=cached, output=written)
 
 
 def _read_so_far(reading: _Reading) -> Iterator[Shown]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..endpoint import Endpoint
     from ..traits import Traits
 
+FINAL_USAGE = {"include_usage": True}
+USAGE_SO_FAR = {"include_usage": True, "continuous_usage_stats": True}
+"""Asks vLLM for the usage so far in each piece (`StreamOptions` in vLLM's entrypoints/openai)."""
 _NOT_RECORDED = "(not recorded)"
 """Placeholder for the reasoning of another model's answer, for providers that require some."""
 
@@ -30,9 +33,10 @@ def chat_body(request: Request, at: Endpoint, traits: Traits) -> dict[str, Any]:
         **at.temperature(request),
     }
     if traits.asks_usage:
-        body["stream_options"] = {"include_usage": True}
+        body["stream_options"] = USAGE_SO_FAR if at.reports_usage else FINAL_USAGE
     if at.reports_reading:
         body["return_progress"] = True
+        body["timings_per_token"] = True
     if request.tools:
         body["tools"] = tools_to_wire(request.tools)
         if request.forbids_calls and not at.wants_cache_marks:  # Claude's cached messages depend on the choice

@@ -88,5 +88,5 @@ async def _measure(ctx: RunContext) -> None:
     except ModelFault:
         pass  # the step that follows meets the same fault, and shows it
     finally:
-        own, reported = Tokens(tokens, _ANSWER_TOKENS), usage[0] if usage else None
+        own, reported = Tokens(tokens, _ANSWER_TOKENS), usage[-1] if usage else None
         record(charged_for(own, reported, grant, model, is_cut=reported is None))

@@ -67,6 +67,8 @@ class Stream:
         """The stream was ended before its end, because the answer was complete."""
         self.began = False
         self._charged = False
+        self._usage: UsagePart | None = None
+        """What the provider has reported so far."""
         self._reply = Reply()
         self._reasoning = ""
         self._read: PromptReadPart | None = None
@@ -76,11 +78,11 @@ class Stream:
 
     async def run(self, request: Request) -> Reply:
         """Return the whole reply, charged and recorded. Raises ModelFault; what had arrived by then is recorded."""
-        end, usage, opaque = await self._receive(self._ctx.models.current.stream(request))
-        self.charge(usage, is_cut=self._is_ended and not self._ctx.models.current.local)
+        end, opaque = await self._receive(self._ctx.models.current.stream(request))
+        self.charge(None, is_cut=self._is_ended and not self._ctx.models.current.local)
         self._reply.finish = "length" if end and end.truncated_call else end.finish if end else "stop"
         if opaque is not None and self._edits is None:
-            self._keep(opaque, usage)
+            self._keep(opaque, self._usage)
         if self._edits is not None:
             read, self._reply.calls = await asyncio.to_thread(self._edits.read, self._reply.text)
             if read is not None:
@@ -88,10 +90,9 @@ class Stream:
         self._record(ReplyFinished(finish=self._reply.finish, calls=len(self._reply.calls)))
         return self._reply
 
-    async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, UsagePart | None, Opaque | None]:
-        """Record the parts as they arrive. Returns the end, the usage and the provider's own data, if they came."""
+    async def _receive(self, parts: AsyncIterator[Part]) -> tuple[EndPart | None, Opaque | None]:
+        """Record the parts as they arrive. Returns the end and the provider's own data, if they came."""
         end: EndPart | None = None
-        usage: UsagePart | None = None
         opaque: Opaque | None = None
         reading = GrowingPauses(self._record_reading)
         try:
@@ -99,6 +100,9 @@ class Stream:
                 if isinstance(part, PromptReadPart):
                     self._read = part
                     reading.changed()
+                    continue
+                if isinstance(part, UsagePart):
+                    self._usage = part
                     continue
                 reading.stop()
                 self.began = True
@@ -122,8 +126,6 @@ class Stream:
                         opaque = parts_of_maker
                     case CallPart(call=made):
                         self._reply.calls.append(made)
-                    case UsagePart():
-                        usage = part
                     case EndPart():
                         end = part
         finally:
@@ -133,7 +135,7 @@ class Stream:
             close = getattr(parts, "aclose", None)
             if close is not None:
                 await close()
-        return end, usage, opaque
+        return end, opaque
 
     def _record_reading(self) -> None:
         if self._read is not None:
@@ -149,6 +151,8 @@ class Stream:
     def charge(self, reported: UsagePart | None, *, is_cut: bool = False) -> None:
         """Charge what the provider reported, or an estimate from what arrived. A second call does nothing.
 
+        `reported`: what a fault reports; None: what arrived with the stream.
+
         `is_cut`: the answer was not complete, so that the report may not be final.
         """
         if self._charged:
@@ -158,7 +162,7 @@ class Stream:
         calls = "".join(call.tool + call.arguments for call in self._reply.calls)
         arrived = model.count_text(self._reply.text + self._reasoning + calls)
         own = Tokens(self._fitted.tokens, arrived)
-        self._record(charged_for(own, reported, self._grant, model, is_cut=is_cut))
+        self._record(charged_for(own, reported or self._usage, self._grant, model, is_cut=is_cut))
 
 
 class Merger:

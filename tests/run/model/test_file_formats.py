@@ -5,6 +5,7 @@ is taken back before the next try.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -17,7 +18,20 @@ from fakes.project import CHECK, make_project
 from fakes.turns import Turn, say
 
 from rundry.agent import list_runs, report
-from rundry.agent.protocol import Budget, Decide, GateMode, Part, Predicates, Request, Rule, ServedFacts, Unpause
+from rundry.agent.protocol import (
+    Budget,
+    Decide,
+    GateMode,
+    Part,
+    Predicates,
+    Request,
+    Rule,
+    ServedFacts,
+    TextPart,
+    Tokens,
+    Unpause,
+    UsagePart,
+)
 from rundry.tui.cli.lists import print_runs
 from rundry.tui.cli.reports import print_report
 
@@ -371,3 +385,40 @@ async def test_a_model_that_writes_code_instead_of_calls_gets_a_file_format(calc
     assert "called no tool" in run.of("restarted")[0]["why"]
     assert run.model.remembered == "functions"
     assert [m.role for m in run.model.requests[2].messages] == ["system", "user"]
+
+
+async def test_an_answer_that_is_complete_before_its_end_is_charged_as_the_server_counted_it(calc: Make):
+    class Counting(ScriptedModel):
+        """A server that reports its counts with each piece. What follows the code would never end."""
+
+        async def stream(self, request: Request) -> AsyncIterator[Part]:
+            self.requests.append(request)
+            words = re.findall(r"\S+|\s+", BOTH.text + "And so on. " * 500)
+            for number, word in enumerate(words, 1):
+                yield UsagePart(Tokens(321, number, cached=300))
+                yield TextPart(word)
+            raise AssertionError("nobody ended it")
+
+    run = calc(budget=Budget(steps=8, tokens=20_000))
+    run.model = Counting()
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    (charged,) = run.of("charged")
+    pieces = len(re.findall(r"\S+|\s+", BOTH.text.rstrip()))
+    assert (charged["tokens_in"], charged["tokens_cached"]) == (321, 300)
+    assert charged["tokens_out"] == pieces
+    assert not charged.get("estimated") and not charged.get("held_tokens")
+
+
+async def test_without_counts_of_the_server_such_an_answer_is_estimated_with_a_margin(calc: Make):
+    class Silent(ScriptedModel):
+        async def stream(self, request: Request) -> AsyncIterator[Part]:
+            self.requests.append(request)
+            yield TextPart(BOTH.text)
+            raise AssertionError("nobody ended it")
+
+    run = calc(budget=Budget(steps=8, tokens=20_000))
+    run.model = Silent()
+    assert (await run.run()).reason == "done", run.story()
+    (charged,) = run.of("charged")
+    assert charged["estimated"] and charged["held_tokens"] > 0
