@@ -62,7 +62,7 @@ def differences(recording: Recording, parts: list[Any], text: str, reasoning: st
 
 def _usage(expected: dict[str, Any], parts: list[Any]) -> list[str]:
     tokens = expected["tokens"]
-    got = next((p.tokens for p in parts if isinstance(p, UsagePart)), None)
+    got = next((p.tokens for p in reversed(parts) if isinstance(p, UsagePart)), None)
     if not tokens or not (tokens.get("i") or tokens.get("o")):
         return []
     if got is None:
