@@ -273,15 +273,22 @@ class FileEdits(TextEdits):
         return found
 
     def _excerpt(self, path: str, text: str, space: FileSpace) -> tuple[str, bool]:
-        """Return the whole text, or as much as fits around the line that the check names; and whether it is a part."""
-        tokens = space.count(text)
-        for share, most in space.tokens:
-            if tokens <= most:
-                self.share = share
-                return whole_excerpt(path, text), False
-        self.share, most = space.tokens[-2]
+        """Return the whole text, or the parts that the check is about; and whether it is less than the whole.
+
+        A part is shown if the text does not fit, or if the server would read it for too long.
+        """
+        tokens, limit = space.count(text), space.quickly_read
+        self.share, most = next(((share, most) for share, most in space.tokens if tokens <= most), space.tokens[-2])
+        most = most if limit is None else min(most, limit)
+        if tokens <= most:
+            return whole_excerpt(path, text), False
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        return part_excerpt(path, text, most, space.count, outputs), True
+        return part_excerpt(path, text, most, space.count, outputs, self._test_text(outputs)), True
+
+    def _test_text(self, outputs: str) -> str:
+        """Return the text of the guarded files that the output of a check names."""
+        found = (self._text(path) for path in self._all_files() if self._guard.matches(path) and _names(path, outputs))
+        return "\n".join(text[:_MOST_TEXT] for text in found if text is not None)
 
 
 def _fitting(form: FileFormat, shown: ShownFile, tokens: int) -> FileFormat:

@@ -25,7 +25,7 @@ from ..view.reducer.titles import stall_name
 from .checks.verify import verify
 from .detect_stalls import detect_stalls
 from .file_edits import NO_FILE
-from .fitting.next_prompt import file_space, note_shortened, window_too_small
+from .fitting.next_prompt import file_space, note_shortened, reading_speed, window_too_small
 from .folder_instructions import send_folder_instructions
 from .format_offer import offer_format
 from .mcp_lists import review_lists
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from .resources.recorder import Recorder
     from .tool_calls.call_results import CallResults, OnEnding
 
+_LONG = 4_000
+"""Characters of a message with a file from which on it matters how fast the server reads."""
 CUT_CALLS = (
     "Your answer was too long and was cut off: the first {count} of its calls were run, "
     "the rest were not. Send fewer or shorter calls in one answer."
@@ -101,23 +103,30 @@ async def _before_step(
 
     The tools of MCP servers are offered only in the run's own conversation.
     """
-    if edits is not None:
-        await ctx.fingerprint.take()
-        shown = await asyncio.to_thread(edits.show, file_space(ctx.facts, ctx.models))
-        if shown is None:
-            return WorkResult(work=work.work, steps=done, fault=NO_FILE)
-        for file in shown:
-            ctx.events.record(file)
-        return []
     has_servers = work.work is None and work.tools is None and bool(ctx.tools.mcp.clients)
     try:
-        await measure_reading(ctx)
-        if not has_servers:
-            return [*own]
-        await review_lists(ctx, ctx.events.bound(None, None))
+        if edits is None:
+            await measure_reading(ctx)
+        else:
+            shown = await _show_files(ctx, edits)
+            return [] if shown else WorkResult(work=work.work, steps=done, fault=NO_FILE)
+        if has_servers:
+            await review_lists(ctx, ctx.events.bound(None, None))
     except PersonInterrupted:
         return WorkResult(work=work.work, steps=done, interrupted=True)
-    return [*own, *ctx.tools.mcp.specs()]
+    return [*own, *ctx.tools.mcp.specs()] if has_servers else [*own]
+
+
+async def _show_files(ctx: RunContext, edits: TextEdits) -> bool:
+    """Send the messages that show files. Returns False if there is no file to edit. Raises PersonInterrupted."""
+    await ctx.fingerprint.take()
+    shown = await asyncio.to_thread(edits.show, file_space(ctx))
+    if shown is not None and sum(len(one.text) for one in shown) > _LONG and reading_speed(ctx.models.current) is None:
+        await measure_reading(ctx)
+        shown = await asyncio.to_thread(edits.show, file_space(ctx))
+    for file in shown or ():
+        ctx.events.record(file)
+    return shown is not None
 
 
 def _continue_message(work: Work) -> str:

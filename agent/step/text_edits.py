@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -15,6 +13,7 @@ from ..gate.draft import read_file_state
 from ..protocol import FILE_FORMATS, Message, ToolCall
 from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.files.states import why_not_editable
+from .edit_formats.excerpt import choose_lines
 from .edit_formats.words import FILE_HEAD
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ class FileSpace:
     """For each share of the instructions (see `shorten_fixed`): the tokens that it leaves, largest first."""
     count: Callable[[str], int]
     """Counts the tokens of a text."""
+    quickly_read: int | None = None
+    """Tokens that the server reads without a long wait; None: it is fast, or its speed is unknown."""
 
 
 class TextEdits(ABC):
@@ -108,32 +109,17 @@ def whole_excerpt(path: str, text: str) -> str:
     return f"{FILE_HEAD}{path}`:\n{fence}\n{text}{end}{fence}"
 
 
-def part_excerpt(path: str, text: str, most: int, count: Callable[[str], int], output: str = "") -> str:
-    """Return as many lines of a file as `most` tokens hold, around the line that the output of a check names."""
+def part_excerpt(
+    path: str, text: str, most: int, count: Callable[[str], int], output: str = "", tests: str = ""
+) -> str:
+    """Return the lines of a file that the output of a check and the tests are about, at most `most` tokens."""
     fence = "````" if "```" in text else "```"
     lines = text.splitlines(keepends=True)
-    named = re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", output)
-    middle = min(max(int(named[-1]) - 1 if named else 0, 0), len(lines) - 1)
-    first, last = _around([count(line) for line in lines], middle, most)
-    shown = "".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN]
-    return f"{FILE_HEAD}{path}`, lines {first + 1} to {last + 1} of {len(lines)}:\n{fence}\n{shown}\n{fence}"
-
-
-def _around(sizes: Sequence[int], middle: int, most: int) -> tuple[int, int]:
-    """Return the first and last line around the middle whose sizes add up to at most `most`."""
-    first = last = middle
-    size = sizes[middle]
-    while True:
-        below = last + 1 < len(sizes) and size + sizes[last + 1] <= most
-        if below:
-            last += 1
-            size += sizes[last]
-        above = first > 0 and size + sizes[first - 1] <= most
-        if above:
-            first -= 1
-            size += sizes[first]
-        if not below and not above:
-            return first, last
+    parts = choose_lines(path, text, output, tests, count=count, most=most)
+    named = ", ".join(f"{first + 1} to {last + 1}" for first, last in parts)
+    shown = ["".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN].rstrip("\n") for first, last in parts]
+    blocks = "\n".join(f"{fence}\n{one}\n{fence}" for one in shown)
+    return f"{FILE_HEAD}{path}`, lines {named} of {len(lines)}:\n{blocks}"
 
 
 def one_turn(messages: Sequence[Message]) -> list[Message]:

@@ -135,3 +135,12 @@ def test_programs_that_do_the_same_in_a_test_run_are_the_same():
     assert same_program(one) == same_program('def f(x):\n    """Doc."""\n    return x  # note\n')
     assert same_program(one) != same_program('def f(x):\n    """\n    >>> f(1)\n    1\n    """\n    return x\n')
     assert same_program(one) != same_program("def f(x):\n    return -x\n")
+
+
+def test_decorators_that_the_answer_leaves_out_are_kept():
+    old = "class Game:\n    @property\n    def score(self):\n        return 0\n\n    @staticmethod\n    def new():\n        pass\n"
+    merged = merge("class Game:\n    def score(self):\n        return 1\n", old)
+    assert merged is not None and merged.text == old.replace("return 0", "return 1")
+    assert "the decorators of score were kept" in merged.notes
+    changed = merge("@cached_property\ndef score(self):\n    return 1\n", old)
+    assert changed is not None and "@cached_property" in changed.text and "@property" not in changed.text

@@ -24,7 +24,7 @@ class Merged:
 def merge(new: str, original: str) -> Merged | None:
     """Merge the definitions of `new` into `original`, by their names. Lines end with a line feed alone.
 
-    A definition of the same name is replaced, and keeps its docstring if the new one has none. A class keeps the
+    A definition of the same name is replaced, and keeps its docstring and its decorators if the new one has none. A class keeps the
     methods that the new one does not have; a method that stands alone goes to the one class that has it. New functions,
     constants and imports are added if a changed definition uses them. None: one of the texts is not Python, nothing in
     `new` has a name of the file, or a name that changes is defined more than once.
@@ -145,6 +145,9 @@ class _Merger:
                 at = first - _first_line(new)
                 lines[at:at] = self.old_lines[kept.lineno - 1 : kept.end_lineno]
                 self.notes.append(f"the docstring of {new.name} was kept")
+            if old.decorator_list and not new.decorator_list:
+                lines[:0] = self.old_lines[_first_line(old) - 1 : old.lineno - 1]
+                self.notes.append(f"the decorators of {new.name} were kept")
         start = _first_line(old) - 1
         self.is_certain &= _has_own_lines(old, self.old_lines) and _has_own_lines(new, self.new_lines)
         if not self.replaced or (old.col_offset == 0 and start < self._first):

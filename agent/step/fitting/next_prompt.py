@@ -87,11 +87,16 @@ def fixed_limits(
 def seconds_to_read(ctx: RunContext, work: str | None, tools: Sequence[ToolSpec]) -> float:
     """Return the seconds in which the server reads the first prompt of this conversation; 0: its speed is unknown."""
     model = ctx.models.current
-    speed = None if model.served is None or not model.served.self_hosted else model.served.read_speed
+    speed = reading_speed(model)
     messages = ctx.facts.conversation(work).current()
     system = next((m.text for m in messages if m.role == "system"), "")
     seconds = model.count(messages, tools) / speed if speed else 0.0
     return ctx.prompts.seconds_to_read(model.name, system, len(tools), seconds)
+
+
+def reading_speed(model: Model) -> float | None:
+    """Return the tokens per second that a server of the user's own reads; None: unknown, or not their own."""
+    return None if model.served is None or not model.served.self_hosted else model.served.read_speed
 
 
 def window_too_small(
@@ -115,9 +120,9 @@ def smallest_for(model: Model, room: int) -> int:
     return smallest_window(room, max_output=short)
 
 
-def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
+def file_space(ctx: RunContext) -> FileSpace:
     """Return the tokens for the file that is shown to the model in a file format."""
-    model, conversation = models.current, facts.main
+    model, facts, conversation = ctx.models.current, ctx.facts, ctx.facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
     users = [i for i, m in enumerate(messages) if m.role == "user"]
@@ -133,7 +138,8 @@ def file_space(facts: RunFacts, models: ModelsInUse) -> FileSpace:
         )
         return max(_LEAST_FILE, int(room - min(newest, room * _CHECK_SHARE)))
 
-    return FileSpace([(share, left(share)) for share in _SHARES], model.count_text)
+    quickly_read = ctx.prompts.quickly_read(model.name, reading_speed(model), MOST_SECONDS)
+    return FileSpace([(share, left(share)) for share in _SHARES], model.count_text, quickly_read)
 
 
 def note_shortened(ctx: RunContext, fixed: Fixed, work: str | None, tools: Sequence[ToolSpec], record: Record) -> None:

@@ -17,6 +17,7 @@ class PromptLimits:
         self._shortenings: set[tuple[object, ...]] = set()
         self._measured: set[str] = set()
         self._seconds: dict[tuple[str, str, int], float] = {}
+        self._quickly_read: dict[str, int] = {}
         self._images = 0
         self.offered: Sequence[ToolSpec] = ()
         """The tools of the newest step in the run's own conversation."""
@@ -46,6 +47,14 @@ class PromptLimits:
         the beginning is shortened: the server has it in its cache.
         """
         return self._seconds.setdefault((model, system, tools), seconds)
+
+    def quickly_read(self, model: str, speed: float | None, seconds: float) -> int | None:
+        """Return the tokens that the server reads in this time, at its first known speed, so that later tries are shown
+        the same part of a file.
+        """
+        if speed is not None:
+            self._quickly_read.setdefault(model, int(speed * seconds))
+        return self._quickly_read.get(model)
 
     def more_images(self, images: int) -> int:
         """Return how many more images are replaced by text than in the last call."""
