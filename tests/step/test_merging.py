@@ -138,7 +138,8 @@ def test_programs_that_do_the_same_in_a_test_run_are_the_same():
 
 
 def test_decorators_that_the_answer_leaves_out_are_kept():
-    old = "class Game:\n    @property\n    def score(self):\n        return 0\n\n    @staticmethod\n    def new():\n        pass\n"
+    old = "class Game:\n    @property\n    def score(self):\n        return 0\n\n    @staticmethod\n    def new():\n"
+    old += "        pass\n"
     merged = merge("class Game:\n    def score(self):\n        return 1\n", old)
     assert merged is not None and merged.text == old.replace("return 0", "return 1")
     assert "the decorators of score were kept" in merged.notes
