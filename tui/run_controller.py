@@ -69,7 +69,7 @@ class RunController:
         self.reader = RunReader(link, start)
         self.begun = link.journal is not None
         self._expected: tuple[ModelSpec, bool] | None = None
-        """The model for which the runner was told to prepare, and whether the user was typing."""
+        """The model for which the runner prepares, and whether the user was typing."""
         self.extensions = RunExtensions(lambda: self.root, start.extensions if start is not None else None)
         self.is_stopping = False
         """This view sent a stop, and the run has not ended yet."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from .budget import Price, Tokens
 from .messages import Message, Opaque, ToolCall, ToolSpec
-from .spec import EditFormat
+
+if TYPE_CHECKING:
+    from .spec import EditFormat
 
 FaultKind = Literal[
     "rate-limit",  # 429; retryable

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from fakes.providers.wires import KEY, WIRES, Said
 
-from rundry.agent.model.learned import Learned, learned
+from rundry.agent.model.learned import learned
 from rundry.agent.protocol import EndPart, ModelFault
 
 SCHEMA = {"type": "object", "properties": {"temperature": {"type": "string"}}, "required": ["temperature"]}
@@ -245,7 +245,7 @@ async def test_what_a_server_refused_is_known_in_the_next_run(strict, tmp_path, 
     await negotiate(asked)
     base = server.base
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
-    assert learned(base, "fake", env) == Learned(refused={"stream_options": "", "max_tokens": "max_completion_tokens"})
+    assert learned(base, "fake", env).refused == {"stream_options": "", "max_tokens": "max_completion_tokens"}
     before = len(server.bodies)
     again = await opened(base, "fake", context=100_000)
     assert await negotiate(again) == []

@@ -25,9 +25,9 @@ def merge(new: str, original: str) -> Merged | None:
     """Merge the definitions of `new` into `original`, by their names. Lines end with a line feed alone.
 
     A definition of the same name is replaced, and keeps its docstring and decorators if the new one has none. A class
-    keeps the methods that the new one does not have; a method that stands alone goes to the one class that has it. New functions,
-    constants and imports are added if a changed definition uses them. None: one of the texts is not Python, nothing in
-    `new` has a name of the file, or a name that changes is defined more than once.
+    keeps the methods that the new one does not have; a method that stands alone goes to the one class that has it. New
+    functions, constants and imports are added if a changed definition uses them. None: one of the texts is not Python,
+    nothing in `new` has a name of the file, or a name that changes is defined more than once.
     """
     new_tree, old_tree = parsed(textwrap.dedent(new)), parsed(original)
     if new_tree is None or old_tree is None:

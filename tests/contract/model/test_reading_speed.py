@@ -19,7 +19,7 @@ from rundry.agent.protocol import CallAdmitted, Charged, StepStarted
 
 
 class Reader(threading.Thread):
-    """A server like llama.cpp's with a large model, which reads so many tokens per second.
+    """A server like llama.cpp's with a large model. `speed`: tokens per second that it reads.
 
     A time is only waited for in the tiny call, so that the test is short.
     """
@@ -120,7 +120,7 @@ def test_a_slow_server_is_measured_once_and_gets_brief_tools(home: Home, project
     assert slow.measured == 2 and "would read everything in" in again.stderr, "it is remembered"
 
 
-def test_the_tiny_calls_are_charged_and_are_no_steps(home: Home, project: Path, serve: Any):
+def test_the_tiny_calls_are_charged_and_do_not_count_as_steps(home: Home, project: Path, serve: Any):
     ran = run(home, project, serve(60.0))
     with closing(Journal.open(home.journals()[0])) as journal:
         events = list(journal.read())

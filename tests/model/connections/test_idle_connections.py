@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 
+from rundry.agent.model.endpoint import NO_KEY, Endpoint
 from rundry.agent.model.server_tokenizer import ask_tokenizer
 from rundry.agent.model.servers import ServerInfo
 from rundry.agent.protocol import Message, ModelFault, Request
@@ -105,7 +106,7 @@ def _chats(server: Server) -> int:
     return sum("chat" in request for request in server.requests)
 
 
-async def test_a_server_that_closes_after_a_second_of_idling_is_asked_again_at_once(opened, serving):
+async def test_a_server_that_closes_after_a_second_of_idling_is_asked_again_immediately(opened, serving):
     serving.append(server := Server(idle=1.0))
     asked = await opened(f"{server.base}/v1", context=4096)
     await asked.ask()
@@ -145,9 +146,11 @@ async def test_the_repeat_uses_a_new_connection_although_others_are_kept(opened,
 
 async def test_a_small_request_to_a_server_is_repeated_too(opened, serving):
     serving.append(server := Server(closes_at=2, path="/tokenize"))
-    asked = await opened(f"{server.base}/v1", context=4096)
+    await opened(f"{server.base}/v1", context=4096)
+    base = f"{server.base}/v1"
+    at = Endpoint(provider="openai", model="fake", api_base=base, key=NO_KEY, key_names=(), local=True)
     info = ServerInfo(kind="llama.cpp", api_base=f"{server.base}/v1")
-    sizes = await ask_tokenizer(info, asked.model._at)
+    sizes = await ask_tokenizer(info, at)
     assert sizes is not None
     assert sizes.text == 3
 

@@ -1,4 +1,4 @@
-"""Names of litellm that are no services of chats: the person is told so before a run and in a call."""
+"""Providers of litellm without chat models: a run with one is refused before it starts, and so is a call."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str, 
 
 
 @pytest.mark.parametrize("name", SPEECH_SEARCH_AND_TOOLS)
-def test_a_name_without_chat_models_is_said_to_have_none(seen, name):
+def test_a_name_without_chat_models_is_refused(seen, name):
     message = f"{name} has no chat models: choose a model of another provider with --model (`rundry models`)"
     assert seen[name][:2] == (message, message)
 
 
 @pytest.mark.parametrize("name", OF_CHATS)
-def test_a_name_with_chat_models_is_not_said_to_have_none(seen, name):
+def test_a_name_with_chat_models_is_accepted(seen, name):
     assert "no chat models" not in "".join(seen[name][:2])
 
 
