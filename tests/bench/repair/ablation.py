@@ -3,9 +3,9 @@
     cd tests && python -m bench.repair.ablation --tasks FOLDER --base URL --model NAME --out rows.jsonl
 
 FOLDER holds a folder for each task in which `python -m pytest` fails; TASKS names the ones that are used. First all
-formats run; then, for the two that repaired most, one other factor changes at a time. A row is written as soon as a
-trial ends, and a trial whose row exists is not repeated, so the script can be stopped and started again. With
-`--table`, nothing runs: the rows become a table.
+formats run; then, for the two that repaired most, one other factor changes at a time; then the same with another seed.
+A row is written as soon as a trial ends, and a trial whose row exists is not repeated, so the script can be stopped and
+started again. With `--table`, nothing runs: the rows become a table.
 
 A trial's seconds are counted, not measured: tokens that were read and written at fixed speeds, and the time of checks.
 So a row says the same on a busy machine.
@@ -195,10 +195,13 @@ def trial(server: Server, task: Task, setting: Setting, seed: int) -> dict[str, 
 
 
 def planned(rows: list[dict[str, Any]]) -> Iterator[tuple[Setting, str, int]]:
-    """Yield the trials in order: all formats, then the other factors of the two best formats."""
-    yield from ((Setting(form=form), task, seed) for seed in SEEDS for task in TASKS for form in FORMATS)
-    best = sorted(FORMATS, key=lambda form: _score(rows, Setting(form=form)), reverse=True)[:2]
-    yield from ((one, task, seed) for seed in SEEDS for task in TASKS for form in best for one in others(form))
+    """Yield the trials in order: for each seed all formats, then the other factors of the formats that were the two
+    best with the first seed.
+    """
+    for seed in SEEDS:
+        yield from ((Setting(form=form), task, seed) for task in TASKS for form in FORMATS)
+        best = sorted(FORMATS, key=lambda form: _score(rows, Setting(form=form), SEEDS[0]), reverse=True)[:2]
+        yield from ((one, task, seed) for task in TASKS for form in best for one in others(form))
 
 
 def _key(setting: dict[str, Any], task: str, seed: int) -> tuple[str, str, int]:
@@ -209,8 +212,8 @@ def _of(rows: list[dict[str, Any]], setting: Setting) -> list[dict[str, Any]]:
     return [row for row in rows if row["setting"] == asdict(setting)]
 
 
-def _score(rows: list[dict[str, Any]], setting: Setting) -> tuple[int, float]:
-    found = _of(rows, setting)
+def _score(rows: list[dict[str, Any]], setting: Setting, seed: int) -> tuple[int, float]:
+    found = [row for row in _of(rows, setting) if row["seed"] == seed]
     return sum(row["solved"] for row in found), -sum(row["seconds"] for row in found)
 
 
