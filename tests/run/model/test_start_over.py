@@ -12,7 +12,7 @@ from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
 from fakes.turns import call
 
-from rundry.agent.protocol import Budget, GateMode, ModelSpec
+from rundry.agent.protocol import Budget, GateMode, ModelSpec, Predicates, Verify
 
 Make = Callable[..., Driven]
 READ = call("read_file", path="calc/core.py")
@@ -95,3 +95,9 @@ async def test_after_a_command_changed_a_file_nothing_is_taken_back(stuck: Make,
     await run.run()
     assert not run.of("restarted") and not run.of("undone"), run.story()
     assert "# note" in core(project) and "return a * b" in core(project)
+
+
+async def test_edits_that_no_check_has_judged_are_not_taken_back(stuck: Make, project: Path):
+    run = stuck(ADD, predicates=Predicates(until=[CHECK], verify=Verify.ON_CLAIM))
+    await run.run()
+    assert not run.of("restarted") and "return a + b" in core(project), run.story()
