@@ -21,6 +21,7 @@ from ..protocol import (
     HandoffClosed,
     ModelSwitched,
     PredicateJudged,
+    PromptVariant,
     ProposalDecided,
     Restarted,
     Rewound,
@@ -130,6 +131,11 @@ class Answers:
         """The answer whose text the next one gets; None: it gets the files as they are."""
         number = NO_BASE if self.restart is None else self.restart.base
         return self.answer(number) if number else None
+
+    @property
+    def variant(self) -> PromptVariant:
+        """How the next answer is asked for."""
+        return "output" if self.restart is None else self.restart.variant
 
     def answer(self, number: int) -> Answer:
         """Return the answer with this number."""

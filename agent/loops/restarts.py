@@ -21,6 +21,7 @@ from ..protocol import (
     Finish,
     GateMode,
     LoopKind,
+    PromptVariant,
     Reason,
     Restart,
     Work,
@@ -45,6 +46,7 @@ _USELESS = 3
 """Answers in a row without a new program, after which the next format is tried."""
 _WARM = 2
 """Values of the temperature that are skipped if another format of this kind was tried."""
+_VARIANTS: Sequence[PromptVariant] = ("output", "test", "cause")
 _EACH_BEST = 2
 """How often the answers begin from one best state."""
 
@@ -122,10 +124,19 @@ def _next(answers: Answers, newest: Answer, most: int | None) -> Restart | str:
         if other is None:
             return f"the last {_USELESS} answers brought no new program, in each format"
         why = f"{_said_of(newest)}; {other} instead of {form}"
-        return Restart(why=why, base=NO_BASE, format=other, temperature=_temperature(answers, other))
-    return Restart(
-        why=_said_of(newest), base=_base(answers, newest), format=form, temperature=_temperature(answers, form)
-    )
+        return _try(answers, why, NO_BASE, other)
+    return _try(answers, _said_of(newest), _base(answers, newest), form)
+
+
+def _try(answers: Answers, why: str, base: int, form: FileFormat) -> Restart:
+    temperature = _temperature(answers, form)
+    return Restart(why=why, base=base, format=form, temperature=temperature, variant=_variant(answers))
+
+
+def _variant(answers: Answers) -> PromptVariant:
+    """Return how the next answer is asked for: in another way after each answer without a new program."""
+    tried = answers.all[max(answers.since, answers.heard) :]
+    return _VARIANTS[sum(not _is_new(one) for one in tried) % len(_VARIANTS)]
 
 
 def _temperature(answers: Answers, form: FileFormat) -> float:

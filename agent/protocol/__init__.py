@@ -86,6 +86,7 @@ from .events.answers import (
     AnswerRead as AnswerRead,
     EditFormatChosen as EditFormatChosen,
     EditFormatOffered as EditFormatOffered,
+    PromptVariant as PromptVariant,
     Restarted as Restarted,
 )
 from .events.base import (

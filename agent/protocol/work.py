@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from .budget import Exhausted, LimitName
+from .events.answers import PromptVariant
 from .events.finder import WorkKind
 from .events.passes import Sleeping
 from .events.step import PromptKind
@@ -100,6 +101,7 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True):
     """The answer whose text the next one gets; `NO_BASE`: the files as they are."""
     format: EditFormat
     temperature: float = 0.0
+    variant: PromptVariant = "output"
     since: int = 0
     """With tools: the position in the journal after which edits are taken back."""
     kept: int = 0

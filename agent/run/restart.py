@@ -40,6 +40,7 @@ async def restart(run: LiveRun, decision: Restart) -> None:
         base=decision.base,
         format=decision.format,
         temperature=decision.temperature,
+        variant=decision.variant,
         kept=decision.kept,
     )
     is_first = not goes_on and run.facts.answers.format not in FILE_FORMATS

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..facts.answers import Answer
     from ..facts.facts import RunFacts
     from ..journal.journal import Journal
+    from ..protocol import CheckFinished
     from ..stops.guard import Guard
     from ..workspace.paths import Workspace
 
@@ -42,6 +43,8 @@ _WHOLE = 1_500
 """Tokens of a file from which on only the changed part is asked for."""
 _NEW = 4_000
 """Tokens of an answer with a new file."""
+_TEST = 600
+"""Tokens of a failing test at most."""
 _MORE_OUTPUT = 200
 """Tokens of an answer besides twice the file."""
 
@@ -104,7 +107,7 @@ class FileEdits(TextEdits):
         if missing:
             self._shown, self._on_disk = ShownFile(missing[0], "", is_new=True), None
             self.format, self._longest = form, _NEW
-            return self._message(f"There is no file `{missing[0]}` yet.")
+            return self._message(f"There is no file `{missing[0]}` yet.", space)
         self.share = None
         for path in self._ranked():
             text = self._base_text(path)
@@ -115,14 +118,17 @@ class FileEdits(TextEdits):
             tokens = space.count(text)
             self.format = _fitting(form, self._shown, tokens)
             self._longest = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
-            return self._message(excerpt)
+            return self._message(excerpt, space)
         return None
 
-    def _message(self, excerpt: str) -> str:
+    def _message(self, excerpt: str, space: FileSpace) -> str:
         answers = self._facts.answers
         last = answers.present[-1] if answers.present else None
         problem = last.problem if last is not None else ""
-        return message(self.format, self._shown, excerpt, self._failure(), self._tried(), problem)
+        variant = answers.variant
+        failure = (self._failing_test(space) if variant == "test" else "") or self._failure()
+        tried = self._tried()
+        return message(self.format, self._shown, excerpt, failure, tried, problem, asks_cause=variant == "cause")
 
     def is_complete(self, said: str) -> bool:
         """Return whether the answer so far is a candidate to which nothing more has to be added."""
@@ -197,11 +203,32 @@ class FileEdits(TextEdits):
         verdicts, base = self._facts.verdicts, self._base
         if base is None and verdicts.is_unconfirmed and verdicts.confirmation is not None:
             return unconfirmed_feedback(verdicts.confirmation)
-        checks = self._facts.answers.start if base is None else base.checks
-        failing = [check for check in map(checks.get, self._facts.spec.predicates.until) if check and not check.passed]
-        parts = [feedback(msgspec.structs.replace(check, output=first_failure(check.output))) for check in failing]
+        parts = [
+            feedback(msgspec.structs.replace(check, output=first_failure(check.output))) for check in self._red_checks()
+        ]
         unmet = {j.name: j.detail for j in verdicts.predicates.values() if not j.passed} if base is None else base.unmet
         return "\n\n".join([*parts, *(f"Not met yet: {name}: {detail}" for name, detail in unmet.items())])
+
+    def _failing_test(self, space: FileSpace) -> str:
+        """Return the test that the output of a red check names most clearly; empty: it names none that may be shown.
+
+        It takes the place of the output: where that misleads a model, the test alone often does not.
+        """
+        for check in self._red_checks():
+            named = [(_names(path, check.output), path, text) for path, text in self._tests(check.output)]
+            if named:
+                _, path, text = max(named)
+                if space.count(text) <= _TEST:
+                    shown = whole_excerpt(path, text)
+                else:
+                    shown = part_excerpt(path, text, _TEST, space.count, check.output)
+                return f"The check `{check.command}` has not passed yet, because of a test in this file. {shown}"
+        return ""
+
+    def _red_checks(self) -> list[CheckFinished]:
+        """Return the verdicts on the base that are red."""
+        checks = self._facts.answers.start if self._base is None else self._base.checks
+        return [check for check in map(checks.get, self._facts.spec.predicates.until) if check and not check.passed]
 
     def _tried(self) -> list[str]:
         """Return what the answers to the present files led to, without that of the base."""
@@ -229,12 +256,7 @@ class FileEdits(TextEdits):
         """
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
         files = self._all_files()
-        test_texts = [
-            text[:_MOST_TEXT]
-            for path in files
-            if self._guard.matches(path) and _names(path, outputs)
-            if (text := self._text(path)) is not None
-        ]
+        test_texts = [text[:_MOST_TEXT] for _, text in self._tests(outputs)]
         known = self._facts.touched()
         task, reds = self._facts.spec.task, self._reds()
         scored: list[tuple[bool, int, int, bool, str]] = []
@@ -283,12 +305,13 @@ class FileEdits(TextEdits):
         if tokens <= most:
             return whole_excerpt(path, text), False
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        return part_excerpt(path, text, most, space.count, outputs, self._test_text(outputs)), True
+        tests = "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
+        return part_excerpt(path, text, most, space.count, outputs, tests), True
 
-    def _test_text(self, outputs: str) -> str:
-        """Return the text of the guarded files that the output of a check names."""
-        found = (self._text(path) for path in self._all_files() if self._guard.matches(path) and _names(path, outputs))
-        return "\n".join(text[:_MOST_TEXT] for text in found if text is not None)
+    def _tests(self, outputs: str) -> list[tuple[str, str]]:
+        """Return the paths and texts of the guarded files that the output of a check names."""
+        named = (path for path in self._all_files() if self._guard.matches(path) and _names(path, outputs))
+        return [(path, text) for path in named if (text := self._text(path)) is not None]
 
 
 def _fitting(form: FileFormat, shown: ShownFile, tokens: int) -> FileFormat:

@@ -13,6 +13,11 @@ NO_BASE = 0
 """As the number of a base: the files as they are, and not the text of an answer."""
 
 
+PromptVariant = Literal["output", "test", "cause"]
+"""What a try shows of the failing check: its output; the failing test instead; or its output, and the model first says
+the cause."""
+
+
 class EditFormatChosen(EventBase, frozen=True, kw_only=True):
     """From now on the model edits files in this format."""
 
@@ -65,6 +70,8 @@ class Restarted(EventBase, frozen=True, kw_only=True):
     format: EditFormat
     temperature: float = 0.0
     """Of the next answer in a file format."""
+    variant: PromptVariant = "output"
+    """How the next answer in a file format is asked for."""
     kept: int = 0
     """With tools: the tests that pass in the state from which the run starts over."""
 

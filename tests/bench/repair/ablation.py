@@ -201,7 +201,8 @@ def planned(rows: list[dict[str, Any]]) -> Iterator[tuple[Setting, str, int]]:
     for seed in SEEDS:
         yield from ((Setting(form=form), task, seed) for task in TASKS for form in FORMATS)
         best = sorted(FORMATS, key=lambda form: _score(rows, Setting(form=form), SEEDS[0]), reverse=True)[:2]
-        yield from ((one, task, seed) for task in TASKS for form in best for one in others(form))
+        changed = [one for pair in zip(*map(others, best), strict=True) for one in pair]
+        yield from ((one, task, seed) for one in changed for task in TASKS)
 
 
 def _key(setting: dict[str, Any], task: str, seed: int) -> tuple[str, str, int]:
