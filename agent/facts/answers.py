@@ -134,7 +134,7 @@ class Answers:
 
     @property
     def variant(self) -> PromptVariant:
-        """How the next answer is asked for."""
+        """What the next answer is shown of the failing check."""
         return "output" if self.restart is None else self.restart.variant
 
     def answer(self, number: int) -> Answer:

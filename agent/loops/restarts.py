@@ -42,11 +42,11 @@ _ORDER: Sequence[FileFormat] = ("functions", "constrained", "whole", "blocks")
 """
 _COPIES = ("functions", "whole")
 """Formats in which the model writes code out again, so that it can repeat the file as it is."""
-_USELESS = 3
+_USELESS = 4
 """Answers in a row without a new program, after which the next format is tried."""
 _WARM = 2
 """Values of the temperature that are skipped if another format of this kind was tried."""
-_VARIANTS: Sequence[PromptVariant] = ("output", "test", "cause")
+_VARIANTS: Sequence[PromptVariant] = ("output", "test")
 _EACH_BEST = 2
 """How often the answers begin from one best state."""
 
@@ -134,9 +134,9 @@ def _try(answers: Answers, why: str, base: int, form: FileFormat) -> Restart:
 
 
 def _variant(answers: Answers) -> PromptVariant:
-    """Return how the next answer is asked for: in another way after each answer without a new program."""
-    tried = answers.all[max(answers.since, answers.heard) :]
-    return _VARIANTS[sum(not _is_new(one) for one in tried) % len(_VARIANTS)]
+    """Return what the next answer is shown: the output and the failing test take turns."""
+    tried = len(answers.all) - max(answers.since, answers.heard)
+    return _VARIANTS[tried % len(_VARIANTS)]
 
 
 def _temperature(answers: Answers, form: FileFormat) -> float:

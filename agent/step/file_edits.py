@@ -125,10 +125,8 @@ class FileEdits(TextEdits):
         answers = self._facts.answers
         last = answers.present[-1] if answers.present else None
         problem = last.problem if last is not None else ""
-        variant = answers.variant
-        failure = (self._failing_test(space) if variant == "test" else "") or self._failure()
-        tried = self._tried()
-        return message(self.format, self._shown, excerpt, failure, tried, problem, asks_cause=variant == "cause")
+        failure = (self._failing_test(space) if answers.variant == "test" else "") or self._failure()
+        return message(self.format, self._shown, excerpt, failure, self._tried(), problem)
 
     def is_complete(self, said: str) -> bool:
         """Return whether the answer so far is a candidate to which nothing more has to be added."""

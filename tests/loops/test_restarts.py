@@ -102,7 +102,7 @@ class Story:
         undone = [Undone(changes=1, by="restart")] if self.facts.answers.all[-1].is_written else []
         number = self.facts.answers.restarts + 1
         self.tell(*undone, Restarted(number=number, why=found.why, base=found.base, format=found.format,
-                                     temperature=found.temperature))  # fmt: skip
+                                     temperature=found.temperature, variant=found.variant))  # fmt: skip
         assert isinstance(self.decide(), Again | Finish)
         return found
 
@@ -124,14 +124,24 @@ def test_a_better_answer_gets_one_more_try_on_its_text_and_a_worse_one_does_not(
 
 def test_temperatures_rise_faster_without_a_new_program_and_each_kind_of_format_begins_cold():
     story, seen = Story(), list[tuple[str, float]]()
-    for outcome in (0, 0, None, None, None, None, 0, None, None, None, None):
+    for outcome in (0, 0, None, None, None, None, None, 0, None, None, None, None, None):
         story.answer(outcome)
         planned = story.restart()
         seen.append((planned.format, planned.temperature))
     assert seen[:4] == [("functions", 0.4), ("functions", 0.6), ("functions", 1.0), ("functions", 1.0)]
-    assert seen[4:6] == [("constrained", 0.0), ("constrained", 0.6)]
-    assert [form for form, _ in seen[6:]] == ["constrained"] * 3 + ["whole"] * 2
-    assert seen[9:] == [("whole", 0.6), ("whole", 1.0)], "its kind was tried"
+    assert seen[5:7] == [("constrained", 0.0), ("constrained", 0.6)]
+    assert [form for form, _ in seen[7:]] == ["constrained"] * 4 + ["whole"] * 2
+    assert seen[11:] == [("whole", 0.6), ("whole", 1.0)], "its kind was tried"
+
+
+def test_the_output_of_the_check_and_the_failing_test_are_shown_in_turns():
+    story, seen = Story(), list[str]()
+    assert story.facts.answers.variant == "output"
+    for outcome in (0, 0, None, 0):
+        story.answer(outcome)
+        story.restart()
+        seen.append(story.facts.answers.variant)
+    assert seen == ["test", "output", "test", "output"]
 
 
 def test_a_limit_of_restarts_ends_the_run():

@@ -13,9 +13,8 @@ NO_BASE = 0
 """As the number of a base: the files as they are, and not the text of an answer."""
 
 
-PromptVariant = Literal["output", "test", "cause"]
-"""What a try shows of the failing check: its output; the failing test instead; or its output, and the model first says
-the cause."""
+PromptVariant = Literal["output", "test"]
+"""What a try shows of the failing check: its output, or the failing test instead."""
 
 
 class EditFormatChosen(EventBase, frozen=True, kw_only=True):
@@ -71,7 +70,7 @@ class Restarted(EventBase, frozen=True, kw_only=True):
     temperature: float = 0.0
     """Of the next answer in a file format."""
     variant: PromptVariant = "output"
-    """How the next answer in a file format is asked for."""
+    """What the next answer in a file format is shown."""
     kept: int = 0
     """With tools: the tests that pass in the state from which the run starts over."""
 

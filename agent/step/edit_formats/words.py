@@ -19,8 +19,6 @@ SCHEMA: dict[str, Any] = {
 }
 """Of a constrained answer: the cause comes first, so that the model thinks before it writes the edit."""
 FILE_HEAD = "The file `"
-CAUSE = "First write one sentence: what is expected, what happens, and which line is wrong. Then the answer."
-"""Asks for the cause before the code."""
 _MOST_TRIED = 5
 _FAILURE = 1_200
 """Characters of a check's output that are shown, about 400 tokens."""
@@ -74,20 +72,10 @@ LONGEST_WISH = wish("blocks", ShownFile("", ""))
 """For the size of a prompt."""
 
 
-def message(
-    form: FileFormat,
-    shown: ShownFile,
-    excerpt: str,
-    failure: str,
-    tried: Sequence[str],
-    problem: str,
-    *,
-    asks_cause: bool = False,
-) -> str:
+def message(form: FileFormat, shown: ShownFile, excerpt: str, failure: str, tried: Sequence[str], problem: str) -> str:
     """Return the message of one try. All before `failure` is the same for each try on the same files.
 
     `excerpt`: the shown lines with their heading. `problem`: why the last answer could not be used; may be empty.
-    `asks_cause`: whether the answer begins with the cause; the schema of a constrained answer asks for it anyway.
     """
     parts = [excerpt, failure]
     if tried:
@@ -95,8 +83,6 @@ def message(
         parts.append("Changes that were tried did not help; they led to:\n" + "\n".join(f"- {row}" for row in rows))
     if problem:
         parts.append(f"Your last answer could not be used: {problem}")
-    if asks_cause and form != "constrained":
-        parts.append(CAUSE)
     return "\n\n".join(part for part in (*parts, wish(form, shown)) if part)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from rundry.agent.protocol import FILE_FORMATS, EditFormat, FileFormat
 from rundry.agent.step.edit_formats.reading import ShownFile
-from rundry.agent.step.edit_formats.words import CAUSE, FILE_HEAD, message, wish
+from rundry.agent.step.edit_formats.words import FILE_HEAD, message, wish
 
 Variant = Literal["code", "cause", "test"]
 """Answer with code only; first with one sentence on the cause; the failing test instead of its output."""
@@ -16,6 +16,7 @@ SYSTEM = (
     "You change programs so that their checks pass. The tests are right. Change as little as possible, and keep "
     "comments and docstrings."
 )
+_CAUSE = "First write one sentence: what is expected, what happens, and which line is wrong. Then the answer."
 _TEST = 2_400
 
 TOOLS = [
@@ -46,7 +47,7 @@ def first_prompt(
     fails = (
         f"This test fails:\n\n```python\n{test[:_TEST]}```" if variant == "test" else f"Its tests fail:\n\n{failure}"
     )
-    cause = f"{CAUSE}\n\n" if variant == "cause" and form != "constrained" else ""
+    cause = f"{_CAUSE}\n\n" if variant == "cause" and form != "constrained" else ""
     asked = message(as_file_format(form), shown, excerpt, fails, tried, problem)
     kept = asked.removesuffix(wish(as_file_format(form), shown))
     return f"{kept}{cause}{asked_for(form, shown)}"

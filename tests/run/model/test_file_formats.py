@@ -100,6 +100,26 @@ async def test_a_red_answer_is_taken_back_and_the_next_one_is_warmer(calc: Make,
     assert "no repair in 4 answers, 2 programs" in outcome.detail
 
 
+async def test_every_second_answer_gets_the_failing_test_instead_of_the_output(calc: Make, tmp_path: Path):
+    long = "".join(f"\n\ndef test_more_{n}():\n    assert mean([{n}]) == {n}, 'of many'\n" for n in range(200))
+    tests = tmp_path / "project/tests/test_core.py"
+    tests.write_text(tests.read_text() + long)
+    run = calc(WRONG, WORSE, ADD, MEAN)
+    outcome = await run.run()
+    assert outcome.reason == "done", run.story()
+    shown = [request.messages[-1].text for request in run.model.requests]
+    assert "AssertionError" in shown[0] and "def test_add(" not in shown[0]
+    assert "def test_add(" in shown[1] and "AssertionError" not in shown[1]
+    assert len(shown[1]) < 6_000 and "test_more_199" not in shown[1], "a long file of tests is shown in part"
+    assert "AssertionError" in shown[2], "turns"
+
+
+async def test_where_no_test_may_be_shown_the_output_stays(calc: Make):
+    run = calc(WRONG, ADD, MEAN, guard=["none"])
+    await run.run()
+    assert "AssertionError" in run.model.requests[1].messages[-1].text
+
+
 async def test_a_program_that_was_tried_is_not_checked_again(calc: Make, tmp_path: Path):
     run = calc(WRONG, code('def add(a, b):\n    """Add."""\n    return a * b  # times'), ADD, MEAN)
     outcome = await run.run()
@@ -186,7 +206,7 @@ async def test_unusable_answers_lead_to_the_other_formats_and_then_to_the_end(ca
         "whole",
         "blocks",
     ]
-    assert len(run.model.requests) == 12
+    assert len(run.model.requests) == 16
 
 
 async def test_restarts_are_limited_by_their_option(calc: Make):
