@@ -115,7 +115,7 @@ async def test_every_second_answer_gets_the_failing_test_instead_of_the_output(c
 
 
 async def test_where_no_test_may_be_shown_the_output_stays(calc: Make):
-    run = calc(WRONG, ADD, MEAN, guard=["none"])
+    run = calc(WRONG, ADD, MEAN, predicates=Predicates(until=[CHECK], guard=["none"]))
     await run.run()
     assert "AssertionError" in run.model.requests[1].messages[-1].text
 
