@@ -57,6 +57,9 @@ class Answer:
     problem: str = ""
     """Why it changed nothing, in words for the model; empty: it did."""
     same_as: int = 0
+    part: int = 0
+    """The part of the file that was asked for; 0: the file."""
+    parts: int = 0
     digest: str = ""
     files: list[AnswerFile] = field(default_factory=list[AnswerFile])
     checks: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
@@ -134,7 +137,7 @@ class Answers:
 
     @property
     def variant(self) -> PromptVariant:
-        """What the next answer is shown of the failing check."""
+        """How the next answer is asked for."""
         return "output" if self.restart is None else self.restart.variant
 
     def answer(self, number: int) -> Answer:
@@ -195,6 +198,7 @@ class Answers:
                 answer = Answer(read.number, read.format, self.format, read.base, read.path, seq)
                 answer.problem, answer.same_as = read.problem, read.same_as
                 answer.digest, answer.files = read.digest, read.files
+                answer.part, answer.parts = read.part, read.parts
                 self.all.append(answer)
             case Restarted(number=number, format=form):
                 self.over, self.restart, self.restarts, self.format = len(self.all), event, number, form

@@ -47,6 +47,11 @@ _USELESS = 4
 _WARM = 2
 """Values of the temperature that are skipped if another format of this kind was tried."""
 _VARIANTS: Sequence[PromptVariant] = ("output", "test")
+"""They take turns, because a model that one of them misleads may understand the other."""
+_ROUNDS_AFTER = (2, 4, 8)
+"""Numbers of answers after which each part of the file is asked for once."""
+_OF_PARTS = 1.0
+"""The temperature of these answers: colder ones repeat the part as it is (docs/decisions/0038)."""
 _EACH_BEST = 2
 """How often the answers begin from one best state."""
 
@@ -129,20 +134,36 @@ def _next(answers: Answers, newest: Answer, most: int | None) -> Restart | str:
 
 
 def _try(answers: Answers, why: str, base: int, form: FileFormat) -> Restart:
-    temperature = _temperature(answers, form)
-    return Restart(why=why, base=base, format=form, temperature=temperature, variant=_variant(answers))
+    part = _next_part(answers)
+    if part:
+        return Restart(why=why, base=NO_BASE, format=form, temperature=_OF_PARTS, variant="part", part=part)
+    variant = _VARIANTS[len(_whole(answers)) % len(_VARIANTS)]
+    return Restart(why=why, base=base, format=form, temperature=_temperature(answers, form), variant=variant)
 
 
-def _variant(answers: Answers) -> PromptVariant:
-    """Return what the next answer is shown: the output and the failing test take turns."""
-    tried = len(answers.all) - max(answers.since, answers.heard)
-    return _VARIANTS[tried % len(_VARIANTS)]
+def _next_part(answers: Answers) -> int:
+    """Return the part of the file that the next answer is asked for; 0: the file.
+
+    A round asks for each part once. Only if the program chose the format: a person who did wants answers in it.
+    """
+    if not answers.is_automatic:
+        return 0
+    parts = [one for one in answers.all[max(answers.since, answers.heard) :] if one.part]
+    if parts and parts[-1].part < parts[-1].parts:
+        return parts[-1].part + 1
+    rounds = sum(one.part == one.parts for one in parts)
+    return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) == _ROUNDS_AFTER[rounds])
+
+
+def _whole(answers: Answers) -> Sequence[Answer]:
+    """Return the answers to the present files that were asked for the file, and not for a part."""
+    return [one for one in answers.all[max(answers.since, answers.heard) :] if not one.part]
 
 
 def _temperature(answers: Answers, form: FileFormat) -> float:
     """Return the temperature of the next answer in a format: the first one is cold, unless its kind was tried."""
     kind = _COPIES if form in _COPIES else (form,)
-    tried = [one for one in answers.all[max(answers.since, answers.heard) :] if one.asked in kind]
+    tried = [one for one in _whole(answers) if one.asked in kind]
     before = sum(one.asked != form for one in tried)
     here = [one for one in tried if one.asked == form]
     place = len(here) + sum(not _is_new(one) for one in here) + min(before, _WARM)
@@ -151,7 +172,7 @@ def _temperature(answers: Answers, form: FileFormat) -> float:
 
 def _of_format(answers: Answers, form: FileFormat) -> Sequence[Answer]:
     """Return the newest answers since the run changed to this format."""
-    tried = answers.all[max(answers.since, answers.heard) :]
+    tried = _whole(answers)
     first = next((i for i in range(len(tried), 0, -1) if tried[i - 1].asked != form), 0)
     return tried[first:]
 

@@ -102,6 +102,7 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True):
     format: EditFormat
     temperature: float = 0.0
     variant: PromptVariant = "output"
+    part: int = 0
     since: int = 0
     """With tools: the position in the journal after which edits are taken back."""
     kept: int = 0

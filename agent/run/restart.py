@@ -41,6 +41,7 @@ async def restart(run: LiveRun, decision: Restart) -> None:
         format=decision.format,
         temperature=decision.temperature,
         variant=decision.variant,
+        part=decision.part,
         kept=decision.kept,
     )
     is_first = not goes_on and run.facts.answers.format not in FILE_FORMATS

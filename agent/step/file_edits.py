@@ -19,8 +19,9 @@ from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.ignore import Ignore
 from .checks.feedback import feedback, unconfirmed_feedback
 from .edit_formats.merging import same_program
+from .edit_formats.parts import part_is_complete, parts_of, read_part, text_of
 from .edit_formats.reading import Reading, ShownFile, is_complete, read_answer
-from .edit_formats.words import first_failure, last_line, message
+from .edit_formats.words import first_failure, last_line, message, part_message
 from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..protocol import CheckFinished
     from ..stops.guard import Guard
     from ..workspace.paths import Workspace
+    from .edit_formats.excerpt import Lines
 
 NO_FILE = "there is no text file here that may be edited: create one, or use --edit-format tools"
 _BY_NAME = 2
@@ -45,6 +47,8 @@ _NEW = 4_000
 """Tokens of an answer with a new file."""
 _TEST = 600
 """Tokens of a failing test at most."""
+_PART = 60
+"""Tokens of an answer with one part besides twice the part."""
 _MORE_OUTPUT = 200
 """Tokens of an answer besides twice the file."""
 
@@ -73,6 +77,9 @@ class FileEdits(TextEdits):
         self.format: FileFormat = CONSTRAINED
         """The format in which the file was shown: that of the run, or the one that fits the file better."""
         self._longest = 0
+        self._part: Lines | None = None
+        """The part that is asked for; None: the file."""
+        self._parts = 0
 
     @property
     def longest(self) -> int:
@@ -82,7 +89,7 @@ class FileEdits(TextEdits):
     @property
     def asks_for_json(self) -> bool:
         """Whether the server is asked to answer with JSON of the schema."""
-        return self.format == CONSTRAINED
+        return self.format == CONSTRAINED and self._part is None
 
     @property
     def temperature(self) -> float:
@@ -102,6 +109,7 @@ class FileEdits(TextEdits):
     def _show(self, space: FileSpace) -> str | None:
         answers = self._facts.answers
         form = cast(FileFormat, answers.format)
+        self._part, self._parts = None, 0
         self._base = answers.base if answers.base is not None and self.is_untouched(answers.base) else None
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
@@ -118,6 +126,7 @@ class FileEdits(TextEdits):
             tokens = space.count(text)
             self.format = _fitting(form, self._shown, tokens)
             self._longest = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
+            self._choose_part(space)
             return self._message(excerpt, space)
         return None
 
@@ -125,17 +134,32 @@ class FileEdits(TextEdits):
         answers = self._facts.answers
         last = answers.present[-1] if answers.present else None
         problem = last.problem if last is not None else ""
+        if self._part is not None:
+            return part_message(self._shown, excerpt, self._failure(), text_of(self._shown, self._part))
         failure = (self._failing_test(space) if answers.variant == "test" else "") or self._failure()
         return message(self.format, self._shown, excerpt, failure, self._tried(), problem)
 
+    def _choose_part(self, space: FileSpace) -> None:
+        """Set the part of the shown file that is asked for, if the try asks for one."""
+        restart, shown = self._facts.answers.restart, self._shown
+        if restart is None or restart.variant != "part":
+            return
+        outputs = "\n".join(check.output for check in self._red_checks())
+        tests = "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
+        parts = parts_of(shown.path, shown.text, outputs, tests)
+        if 0 < restart.part <= len(parts):
+            self._part, self._parts = parts[restart.part - 1], len(parts)
+            self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
+
     def is_complete(self, said: str) -> bool:
         """Return whether the answer so far is a candidate to which nothing more has to be added."""
-        return is_complete(self.format, said, self._shown)
+        return is_complete(self.format, said, self._shown) if self._part is None else part_is_complete(said)
 
     def read(self, said: str) -> tuple[AnswerRead, list[ToolCall]]:
         """Read an answer. Returns the event that says what it gives, and the calls that make the edit."""
         answers, shown, base = self._facts.answers, self._shown, self._base
-        reading = read_answer(self.format, said, shown)
+        part = self._part
+        reading = read_answer(self.format, said, shown) if part is None else read_part(said, shown, part)
         is_untouched = self._text(shown.path) == self._on_disk and (base is None or self.is_untouched(base))
         if reading.text is not None and not is_untouched:
             reading = Reading(None, f"{shown.path} was changed by somebody else meanwhile.")
@@ -151,6 +175,9 @@ class FileEdits(TextEdits):
             same_as=same,
             digest=digest,
             files=[] if same else [self._kept(path, text) for path, text in files],
+            part=0 if part is None or self._facts.answers.restart is None else self._facts.answers.restart.part,
+            parts=self._parts,
+            line=0 if part is None else part[0] + 1,
             notes=reading.notes,
         )
         return read, [] if same else [call_of(path, text) for path, text in files]
@@ -279,7 +306,7 @@ class FileEdits(TextEdits):
         """Return for each file how many answers to it did not pass the check."""
         found = dict[str, int]()
         for answer in self._facts.answers.present:
-            if answer.is_checked:
+            if answer.is_checked and not answer.part:
                 found[answer.path] = found.get(answer.path, 0) + 1
         return found
 

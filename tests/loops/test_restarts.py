@@ -14,6 +14,8 @@ from rundry.agent.protocol import (
     AnswerRead,
     Budget,
     CheckFinished,
+    EditFormat,
+    EditFormatChosen,
     Event,
     FileChanged,
     Finish,
@@ -47,7 +49,7 @@ def check(passed: int, of: int = 5) -> CheckFinished:
 class Story:
     """Facts of a run in a file format, told event by event as the runner records them."""
 
-    def __init__(self, seconds: float | None = None, most: int | None = None) -> None:
+    def __init__(self, seconds: float | None = None, most: int | None = None, form: EditFormat = "functions") -> None:
         spec = RunSpec(
             run_id="r",
             loop=LoopKind.GOAL,
@@ -57,10 +59,12 @@ class Story:
             gate=GatePolicy(),
             budget=Budget(seconds=seconds),
             predicates=Predicates(until=["pytest"]),
-            edit_format="functions",
+            edit_format=form,
             restarts=most,
         )
         self.facts, self.seq, self.step = RunFacts(spec), 0, 0
+        if form == "auto":
+            self.tell(EditFormatChosen(format="functions", why="a small model"))
         self.tell(check(1))
 
     def tell(self, *events: Event, step: int | None = None) -> None:
@@ -68,7 +72,9 @@ class Story:
             self.seq += 1
             self.facts.apply(Stamped(self.seq, 0.0, step, None, event))
 
-    def answer(self, passed: int | None = None, *, digest: str = "", same_as: int = 0, seconds: float = 10.0) -> None:
+    def answer(
+        self, passed: int | None = None, *, digest: str = "", same_as: int = 0, seconds: float = 10.0, parts: int = 3
+    ) -> None:
         """An answer: a candidate of which this many tests pass, or one that cannot be used (None)."""
         self.step += 1
         answers = self.facts.answers
@@ -83,6 +89,8 @@ class Story:
             same_as=same_as,
             digest=digest or (f"d{number}" if passed is not None else ""),
             files=files,
+            part=0 if answers.restart is None else answers.restart.part,
+            parts=parts if answers.restart is not None and answers.restart.part else 0,
         )
         self.tell(StepStarted(number=self.step), read, step=self.step)
         if passed is not None:
@@ -101,8 +109,16 @@ class Story:
         assert isinstance(found, Restart), found
         undone = [Undone(changes=1, by="restart")] if self.facts.answers.all[-1].is_written else []
         number = self.facts.answers.restarts + 1
-        self.tell(*undone, Restarted(number=number, why=found.why, base=found.base, format=found.format,
-                                     temperature=found.temperature, variant=found.variant))  # fmt: skip
+        restarted = Restarted(
+            number=number,
+            why=found.why,
+            base=found.base,
+            format=found.format,
+            temperature=found.temperature,
+            variant=found.variant,
+            part=found.part,
+        )
+        self.tell(*undone, restarted)
         assert isinstance(self.decide(), Again | Finish)
         return found
 
@@ -142,6 +158,34 @@ def test_the_output_of_the_check_and_the_failing_test_are_shown_in_turns():
         story.restart()
         seen.append(story.facts.answers.variant)
     assert seen == ["test", "output", "test", "output"]
+
+
+def test_after_two_four_and_eight_answers_each_part_is_asked_for_once():
+    story, seen = Story(form="auto"), list[tuple[str, int, float]]()
+    for number in range(15):
+        story.answer(0 if number % 2 else None)
+        planned = story.restart()
+        seen.append((planned.variant, planned.part, planned.temperature))
+        assert planned.base == 0 or not planned.part
+    assert [part for _, part, _ in seen] == [0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 0, 0, 0, 1, 2]
+    assert {warm for _, part, warm in seen if part} == {1.0}
+    assert [variant for variant, part, _ in seen if not part] == ["test", "output"] * 3 + ["test"]
+
+
+def test_a_file_without_parts_is_asked_for_as_a_whole_and_a_person_who_chose_the_format_gets_it_alone():
+    story = Story(form="auto")
+    for _ in range(2):
+        story.answer(0)
+        story.restart()
+    assert story.facts.answers.variant == "part"
+    answers = story.facts.answers
+    answers.restart = None  # as if the file had no parts
+    story.answer(0)
+    assert story.restart().part == 0
+    other = Story(form="functions")
+    for _ in range(8):
+        other.answer(0)
+        assert other.restart().part == 0
 
 
 def test_a_limit_of_restarts_ends_the_run():

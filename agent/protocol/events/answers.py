@@ -13,8 +13,9 @@ NO_BASE = 0
 """As the number of a base: the files as they are, and not the text of an answer."""
 
 
-PromptVariant = Literal["output", "test"]
-"""What a try shows of the failing check: its output, or the failing test instead."""
+PromptVariant = Literal["output", "test", "part"]
+"""How a try asks: it shows the output of the failing check; the failing test instead; or the output, and it asks for
+one part of the file alone."""
 
 
 class EditFormatChosen(EventBase, frozen=True, kw_only=True):
@@ -53,6 +54,12 @@ class AnswerRead(EventBase, frozen=True, kw_only=True):
     digest: str = ""
     """Equal for candidates that are the same program; empty: there is no candidate."""
     files: list[AnswerFile] = []
+    part: int = 0
+    """The number of the part of the file that was asked for, from 1; 0: the file."""
+    parts: int = 0
+    """Number of parts of the file, if one was asked for."""
+    line: int = 0
+    """The first line of that part, from 1."""
     notes: list[str] = []
     """What was kept or left out when the answer was read, one line each."""
 
@@ -70,7 +77,9 @@ class Restarted(EventBase, frozen=True, kw_only=True):
     temperature: float = 0.0
     """Of the next answer in a file format."""
     variant: PromptVariant = "output"
-    """What the next answer in a file format is shown."""
+    """How the next answer in a file format is asked for."""
+    part: int = 0
+    """The number of the part that is asked for, from 1."""
     kept: int = 0
     """With tools: the tests that pass in the state from which the run starts over."""
 

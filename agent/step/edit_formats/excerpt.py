@@ -66,6 +66,17 @@ def choose_lines(
     return _joined(chosen)
 
 
+def points_of_definitions(
+    tree: ast.Module, named: Sequence[int], output: str, tests: str
+) -> list[tuple[ast.stmt, int]]:
+    """Return the functions and methods of which something is named, with points; all of them if nothing is.
+
+    `named`: lines that the output of the check names, from 0.
+    """
+    found = [(unit.node, _points(unit, named, output, tests)) for unit in _units(tree)]
+    return [one for one in found if one[1]] or found
+
+
 def _units(tree: ast.Module) -> list[_Unit]:
     found = list[_Unit]()
     for node in tree.body:

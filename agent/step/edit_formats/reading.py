@@ -86,7 +86,7 @@ def read_answer(form: FileFormat, said: str, shown: ShownFile) -> Reading:
     for reader in readers:
         reading = reader(said, shown)
         if reading is not None:
-            found.append(_judged(reading, shown))
+            found.append(judged(reading, shown))
             if found[-1].text is not None:
                 return found[-1]
     return found[0] if found else Reading(None, "It contains no code in the form that was asked for.")
@@ -94,7 +94,7 @@ def read_answer(form: FileFormat, said: str, shown: ShownFile) -> Reading:
 
 def read_block(block: str, shown: ShownFile) -> Reading | None:
     """Read one block of an answer as an edit of its file; None: it has no code. JSON is never an edit here."""
-    found = [_judged(one, shown) for reader in (_by_blocks, _by_diff, _by_fence) if (one := reader(block, shown))]
+    found = [judged(one, shown) for reader in (_by_blocks, _by_diff, _by_fence) if (one := reader(block, shown))]
     return next((one for one in found if one.text is not None), found[0] if found else None)
 
 
@@ -119,7 +119,7 @@ def is_complete(form: FileFormat, said: str, shown: ShownFile) -> bool:
     return reading.text is not None or reading.is_same
 
 
-def _judged(reading: Reading, shown: ShownFile) -> Reading:
+def judged(reading: Reading, shown: ShownFile) -> Reading:
     """Return the reading, or why its text cannot be a candidate."""
     text = reading.text
     if text is None:

@@ -86,6 +86,13 @@ def message(form: FileFormat, shown: ShownFile, excerpt: str, failure: str, trie
     return "\n\n".join(part for part in (*parts, wish(form, shown)) if part)
 
 
+def part_message(shown: ShownFile, excerpt: str, failure: str, part: str) -> str:
+    """Return the message of a try that asks for one part of the file. All before the part is the same for each part."""
+    fence = f"```{language(shown.path)}"
+    wanted = f"Reply with the correct text of this part only, in one {fence} block."
+    return f"{excerpt}\n\n{failure}\n\nThis part is wrong:\n{fence}\n{part}\n```\n{wanted}"
+
+
 def first_failure(output: str) -> str:
     """Return the lines of a check's output that show its first failure, without addresses of objects."""
     lines = output.strip().splitlines()

@@ -39,9 +39,13 @@ def answer_words(event: Answered) -> str:
         case EditFormatChosen(format=form, why=why):
             return f"edit format: {form}; {why}"
         case AnswerRead(problem=problem) if problem:
-            return f"answer {event.number} is not tried: {problem}"
+            place = f" (line {event.line})" if event.line else ""
+            return f"answer {event.number}{place} is not tried: {problem}"
         case AnswerRead():
             return ""
+        case Restarted(part=part) if part:
+            warm = f"temperature {event.temperature:g}"
+            return f"try {event.number + 1} asks for part {part} of the file alone, {warm}: {event.why}"
         case Restarted():
             begins = "the start" if event.base == NO_BASE else f"answer {event.base}"
             return f"try {event.number + 1} starts over from {begins}, temperature {event.temperature:g}: {event.why}"
