@@ -25,6 +25,7 @@ from ..protocol import (
     ProposalDecided,
     Restarted,
     Rewound,
+    RunEnded,
     RunResumed,
     Said,
     Stamped,
@@ -112,10 +113,15 @@ class Answers:
     restart: Restarted | None = None
     """What the next answer begins with; None: with the files as they are."""
     restarts: int = 0
+    rounds: int = 0
+    """How often the parts of the present files were asked for, one after the other."""
     start: dict[str, CheckFinished] = field(default_factory=dict[str, CheckFinished])
     """Verdicts on the files with which the answers begin; with tools, the newest verdicts."""
     best: tuple[int, int] = (0, -1)
     """With tools: the position of the verdicts with the most passed tests, and that number; -1: there is none."""
+    _has_ended: bool = False
+    _checked: set[str] = field(default_factory=set[str])
+    """With tools: the checks that ran after the last edit."""
     is_shared: bool = False
     """A person or a command changed files, or a person decided on a change."""
 
@@ -161,11 +167,12 @@ class Answers:
                     newest.is_written = False
                 if by != RESTART or kept:
                     self._begin_anew()
-            case Said() | RunResumed() | HandoffClosed() | ModelSwitched():
-                self.heard = len(self.all)
+            case Said() | RunResumed() | HandoffClosed() | ModelSwitched() | RunEnded() as event:
+                self._apply_chance(event)
             case WheelGiven() | Rewound():
                 upto = stamped.event.upto if isinstance(stamped.event, Rewound) else stamped.seq
                 self.all = [one for one in self.all if one.seq < upto]
+                self.heard = min(self.heard, len(self.all))
                 self._begin_anew()
             case FileChanged(by=by) if by in _OTHERS:
                 self._begin_anew()
@@ -173,9 +180,17 @@ class Answers:
                 self._judge(newest, stamped)
             case ProposalDecided(by=by, decision=decision) if newest is None:
                 self.is_shared |= by != "policy" and decision != "reject"
-            case _:
-                if newest is not None:
-                    self._apply_to(newest, stamped.event)
+            case event:
+                self._apply_to(newest, event)
+
+    def _apply_chance(self, event: Said | RunResumed | HandoffClosed | ModelSwitched | RunEnded) -> None:
+        """Note that the run got a new chance. A runner that replaces a killed one changes nothing."""
+        if isinstance(event, RunEnded):
+            self._has_ended = True
+        elif self._has_ended or not isinstance(event, RunResumed):
+            self.heard, self.rounds, self._has_ended = len(self.all), 0, False
+            if self.restart is not None and self.restart.part:
+                self.restart = None
 
     def _note_reason(self, event: Event) -> None:
         match event:
@@ -202,8 +217,14 @@ class Answers:
                 self.all.append(answer)
             case Restarted(number=number, format=form):
                 self.over, self.restart, self.restarts, self.format = len(self.all), event, number, form
+                self.rounds += event.part == 1
 
-    def _apply_to(self, newest: Answer, event: Event) -> None:
+    def _apply_to(self, newest: Answer | None, event: Event) -> None:
+        """Fold an event into the newest answer; None: with tools, or before the first answer."""
+        if newest is None:
+            if isinstance(event, FileChanged):
+                self._checked.clear()
+            return
         match event:
             case FileChanged(by="model"):
                 newest.is_written = True
@@ -226,8 +247,9 @@ class Answers:
         match stamped.event:
             case CheckFinished(command=command) as event:
                 (self.start if newest is None else newest.checks)[command] = event
+                self._checked.add(command)
                 passed = passed_in(self.start.values())
-                if self.format == BY_TOOLS and passed > self.best[1]:
+                if self.format == BY_TOOLS and passed > self.best[1] and self._checked == set(self.start):
                     self.best = stamped.seq, passed
             case PredicateJudged(name=name, passed=False, detail=detail) if newest is not None and newest.is_written:
                 newest.unmet[name] = detail
@@ -238,7 +260,7 @@ class Answers:
         """Begin with the files as they are, because somebody else changed them."""
         self.is_shared = True
         self.since = self.over = len(self.all)
-        self.restart = None
+        self.restart, self.rounds = None, 0
         self.start = {}
 
 
@@ -255,6 +277,7 @@ ANSWER_EVENTS = frozenset[type[Event]](
         Restarted,
         Undone,
         Said,
+        RunEnded,
         RunResumed,
         HandoffClosed,
         ModelSwitched,

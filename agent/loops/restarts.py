@@ -24,6 +24,7 @@ from ..protocol import (
     PromptVariant,
     Reason,
     Restart,
+    Stalled,
     Work,
 )
 from ..protocol.text.counts import plural
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ..facts.facts import RunFacts
     from .shared.state import LoopState
 
-TEMPERATURES = (0.0, 0.4, 0.6, 0.8, 1.0)
+TEMPERATURES = (0.0, 0.7, 1.0)
 """Of the answers in one format; later ones have the last value. An answer without a new program skips a value."""
 _ORDER: Sequence[FileFormat] = ("functions", "constrained", "whole", "blocks")
 """Formats as they follow each other: what one repeats unchanged, another of its kind repeats too (docs/decisions/0038).
@@ -67,12 +68,8 @@ def decide(state: LoopState) -> Decision:
     if facts.answers.format not in FILE_FORMATS:  # the person chose tools after this answer
         kept = passed_in(facts.answers.start.values())
         return Restart(why="tools from here on", base=NO_BASE, format=BY_TOOLS, since=newest.seq, kept=kept)
-    planned = _next(facts.answers, newest, facts.spec.restarts)
-    if isinstance(planned, str):
-        hands_over = facts.spec.on_stall == "handoff" or (facts.spec.on_stall is None and state.watched)
-        reason = Reason.HANDOFF if hands_over else Reason.STAGNATION
-        return Finish(reason=reason, detail=f"{planned}; {summary(facts.answers)}")
-    return _too_late(facts) or planned
+    planned = _next(facts, newest)
+    return planned if isinstance(planned, Stalled) else _too_late(facts) or planned
 
 
 def may_start_over(facts: RunFacts) -> bool:
@@ -116,43 +113,39 @@ def summary(answers: Answers) -> str:
     return text
 
 
-def _next(answers: Answers, newest: Answer, most: int | None) -> Restart | str:
+def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
     """Return the restart after the newest answer, or why there is none."""
+    answers, most = facts.answers, facts.spec.restarts
     if most is not None and answers.restarts >= most:
-        return f"--restarts {most}"
+        return Stalled(f"--restarts {most}")
     if newest.is_refused and any(one.is_refused and one is not newest for one in answers.present[-2:]):
-        return f"the changes are refused ({newest.problem})"
-    form = cast(FileFormat, answers.format)
+        return Stalled(f"the changes are refused ({newest.problem})")
+    form, why, base = cast(FileFormat, answers.format), _said_of(newest), _base(answers, newest)
     here = _of_format(answers, form)
     if len(here) >= _USELESS and not any(_is_new(one) for one in here[-_USELESS:]):
         other = _other_format(answers)
         if other is None:
-            return f"the last {_USELESS} answers brought no new program, in each format"
-        why = f"{_said_of(newest)}; {other} instead of {form}"
-        return _try(answers, why, NO_BASE, other)
-    return _try(answers, _said_of(newest), _base(answers, newest), form)
-
-
-def _try(answers: Answers, why: str, base: int, form: FileFormat) -> Restart:
-    part = _next_part(answers)
-    if part:
+            return Stalled(f"the last {_USELESS} answers brought no new program, in each format")
+        form, why, base = other, f"{why}; {other} instead of {form}", NO_BASE
+    if part := _next_part(facts, newest):
         return Restart(why=why, base=NO_BASE, format=form, temperature=_OF_PARTS, variant="part", part=part)
     variant = _VARIANTS[len(_whole(answers)) % len(_VARIANTS)]
     return Restart(why=why, base=base, format=form, temperature=_temperature(answers, form), variant=variant)
 
 
-def _next_part(answers: Answers) -> int:
+def _next_part(facts: RunFacts, newest: Answer) -> int:
     """Return the part of the file that the next answer is asked for; 0: the file.
 
-    A round asks for each part once. Only if the program chose the format: a person who did wants answers in it.
+    A round asks for each part once. It costs many answers, so there is none where a person chose the format (maybe on a
+    server that costs money), and none where a person is asked about each of them.
     """
-    if not answers.is_automatic:
+    answers = facts.answers
+    if not answers.is_automatic or facts.gate_mode not in (GateMode.EDITS, GateMode.AUTO):
         return 0
-    parts = [one for one in answers.all[max(answers.since, answers.heard) :] if one.part]
-    if parts and parts[-1].part < parts[-1].parts:
-        return parts[-1].part + 1
-    rounds = sum(one.part == one.parts for one in parts)
-    return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) == _ROUNDS_AFTER[rounds])
+    if newest.part and newest.number > max(answers.since, answers.heard):
+        return newest.part + 1 if newest.part < newest.parts else 0
+    rounds = answers.rounds
+    return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) >= _ROUNDS_AFTER[rounds])
 
 
 def _whole(answers: Answers) -> Sequence[Answer]:
@@ -211,6 +204,8 @@ def _said_of(answer: Answer) -> str:
     """Return what an answer led to, in words for the person."""
     if answer.same_as:
         return f"the program of answer {answer.same_as} again"
+    if not answer.is_checked and not answer.problem:
+        return "an answer that was not tried, because the run was interrupted"
     if answer.problem:
         return f"an answer that cannot be used ({answer.problem.rstrip('.')})"
     failing = sum(check.failing or 0 for check in answer.checks.values())

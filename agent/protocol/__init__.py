@@ -436,6 +436,7 @@ from .work import (
     Decision as Decision,
     Finish as Finish,
     Restart as Restart,
+    Stalled as Stalled,
     Wait as Wait,
     Work as Work,
     WorkResult as WorkResult,

@@ -109,8 +109,15 @@ class Restart(msgspec.Struct, frozen=True, kw_only=True):
     """With tools: the tests that pass there."""
 
 
+class Stalled(msgspec.Struct, frozen=True):
+    """The run repeats itself: what follows is the person's choice for stalls."""
+
+    signature: str
+    """What repeats, in words for the person."""
+
+
 class Confirm(msgspec.Struct, frozen=True):
     """The predicates hold: confirm the result in a clean checkout before the run ends."""
 
 
-Decision = Again | Wait | Restart | Confirm | Finish
+Decision = Again | Wait | Restart | Stalled | Confirm | Finish

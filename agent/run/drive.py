@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from ..loops.decider import decider
-from ..protocol import Again, Confirm, Finish, Outcome, Restart, Wait, WorkResult
+from ..protocol import Again, Confirm, Finish, Outcome, Restart, StallDetected, Stalled, Wait, WorkResult
 from .confirming.during_run import confirm
 from .proposals.settle import settle_open
 from .restart import restart
@@ -33,6 +33,10 @@ async def drive(driver: RunDriver, results: Sequence[WorkResult] = ()) -> Outcom
                 results = ()
             case Restart():
                 await restart(run, decision)
+                results = ()
+            case Stalled(signature=signature):
+                response = run.ctx.stall_ends()
+                run.ctx.events.record(StallDetected(kind="stagnation", signature=signature, response=response))
                 results = ()
             case Confirm():
                 await confirm(run)  # keeps `results`: the loop decides on them afterwards

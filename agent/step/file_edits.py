@@ -79,7 +79,7 @@ class FileEdits(TextEdits):
         self._longest = 0
         self._part: Lines | None = None
         """The part that is asked for; None: the file."""
-        self._parts = 0
+        self._number = self._parts = 0
 
     @property
     def longest(self) -> int:
@@ -109,7 +109,7 @@ class FileEdits(TextEdits):
     def _show(self, space: FileSpace) -> str | None:
         answers = self._facts.answers
         form = cast(FileFormat, answers.format)
-        self._part, self._parts = None, 0
+        self._part, self._number, self._parts = None, 0, 0
         self._base = answers.base if answers.base is not None and self.is_untouched(answers.base) else None
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
@@ -117,7 +117,10 @@ class FileEdits(TextEdits):
             self.format, self._longest = form, _NEW
             return self._message(f"There is no file `{missing[0]}` yet.", space)
         self.share = None
-        for path in self._ranked():
+        ranked = self._ranked()
+        if answers.variant == "part" and answers.present[-1].path in ranked:  # the file of the answers before
+            ranked.insert(0, answers.present[-1].path)
+        for path in ranked:
             text = self._base_text(path)
             if text is None:
                 continue
@@ -133,7 +136,7 @@ class FileEdits(TextEdits):
     def _message(self, excerpt: str, space: FileSpace) -> str:
         answers = self._facts.answers
         last = answers.present[-1] if answers.present else None
-        problem = last.problem if last is not None else ""
+        problem = last.problem if last is not None and not last.part else ""
         if self._part is not None:
             return part_message(self._shown, excerpt, self._failure(), text_of(self._shown, self._part))
         failure = (self._failing_test(space) if answers.variant == "test" else "") or self._failure()
@@ -148,12 +151,14 @@ class FileEdits(TextEdits):
         tests = "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
         parts = parts_of(shown.path, shown.text, outputs, tests)
         if 0 < restart.part <= len(parts):
-            self._part, self._parts = parts[restart.part - 1], len(parts)
+            self._part, self._number, self._parts = parts[restart.part - 1], restart.part, len(parts)
             self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
 
     def is_complete(self, said: str) -> bool:
         """Return whether the answer so far is a candidate to which nothing more has to be added."""
-        return is_complete(self.format, said, self._shown) if self._part is None else part_is_complete(said)
+        if self._part is not None:
+            return part_is_complete(said, self._shown, self._part)
+        return is_complete(self.format, said, self._shown)
 
     def read(self, said: str) -> tuple[AnswerRead, list[ToolCall]]:
         """Read an answer. Returns the event that says what it gives, and the calls that make the edit."""
@@ -175,7 +180,7 @@ class FileEdits(TextEdits):
             same_as=same,
             digest=digest,
             files=[] if same else [self._kept(path, text) for path, text in files],
-            part=0 if part is None or self._facts.answers.restart is None else self._facts.answers.restart.part,
+            part=self._number,
             parts=self._parts,
             line=0 if part is None else part[0] + 1,
             notes=reading.notes,

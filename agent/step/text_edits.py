@@ -114,7 +114,7 @@ def part_excerpt(
 ) -> str:
     """Return the lines of a file that the output of a check and the tests are about, at most `most` tokens."""
     fence = "````" if "```" in text else "```"
-    lines = text.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
     parts = choose_lines(path, text, output, tests, count=count, most=most)
     named = ", ".join(f"{first + 1} to {last + 1}" for first, last in parts)
     shown = ["".join(lines[first : last + 1])[: most * _MOST_PER_TOKEN].rstrip("\n") for first, last in parts]

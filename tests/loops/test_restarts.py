@@ -19,6 +19,7 @@ from rundry.agent.protocol import (
     Event,
     FileChanged,
     Finish,
+    GateMode,
     GatePolicy,
     LoopKind,
     ModelSpec,
@@ -26,7 +27,11 @@ from rundry.agent.protocol import (
     Reason,
     Restart,
     Restarted,
+    RunEnded,
+    RunResumed,
     RunSpec,
+    Said,
+    Stalled,
     Stamped,
     StepFinished,
     StepStarted,
@@ -49,14 +54,20 @@ def check(passed: int, of: int = 5) -> CheckFinished:
 class Story:
     """Facts of a run in a file format, told event by event as the runner records them."""
 
-    def __init__(self, seconds: float | None = None, most: int | None = None, form: EditFormat = "functions") -> None:
+    def __init__(
+        self,
+        seconds: float | None = None,
+        most: int | None = None,
+        form: EditFormat = "functions",
+        mode: GateMode = GateMode.AUTO,
+    ) -> None:
         spec = RunSpec(
             run_id="r",
             loop=LoopKind.GOAL,
             task="repair it",
             workspace="/w",
             model=ModelSpec(name="m"),
-            gate=GatePolicy(),
+            gate=GatePolicy(mode=mode),
             budget=Budget(seconds=seconds),
             predicates=Predicates(until=["pytest"]),
             edit_format=form,
@@ -89,7 +100,7 @@ class Story:
             same_as=same_as,
             digest=digest or (f"d{number}" if passed is not None else ""),
             files=files,
-            part=0 if answers.restart is None else answers.restart.part,
+            part=answers.restart.part if answers.restart is not None and parts else 0,
             parts=parts if answers.restart is not None and answers.restart.part else 0,
         )
         self.tell(StepStarted(number=self.step), read, step=self.step)
@@ -99,9 +110,9 @@ class Story:
             )
         self.tell(StepFinished(number=self.step, seconds=seconds), step=self.step)
 
-    def decide(self) -> Again | Restart | Finish:
+    def decide(self) -> Again | Restart | Stalled | Finish:
         found = restarts.decide(LoopState(self.facts))
-        assert isinstance(found, Again | Restart | Finish)
+        assert isinstance(found, Again | Restart | Stalled | Finish)
         return found
 
     def restart(self) -> Restart:
@@ -144,10 +155,10 @@ def test_temperatures_rise_faster_without_a_new_program_and_each_kind_of_format_
         story.answer(outcome)
         planned = story.restart()
         seen.append((planned.format, planned.temperature))
-    assert seen[:4] == [("functions", 0.4), ("functions", 0.6), ("functions", 1.0), ("functions", 1.0)]
-    assert seen[5:7] == [("constrained", 0.0), ("constrained", 0.6)]
+    assert seen[:4] == [("functions", 0.7), ("functions", 1.0), ("functions", 1.0), ("functions", 1.0)]
+    assert seen[5:7] == [("constrained", 0.0), ("constrained", 1.0)]
     assert [form for form, _ in seen[7:]] == ["constrained"] * 4 + ["whole"] * 2
-    assert seen[11:] == [("whole", 0.6), ("whole", 1.0)], "its kind was tried"
+    assert seen[11:] == [("whole", 1.0), ("whole", 1.0)], "its kind was tried"
 
 
 def test_the_output_of_the_check_and_the_failing_test_are_shown_in_turns():
@@ -178,14 +189,34 @@ def test_a_file_without_parts_is_asked_for_as_a_whole_and_a_person_who_chose_the
         story.answer(0)
         story.restart()
     assert story.facts.answers.variant == "part"
-    answers = story.facts.answers
-    answers.restart = None  # as if the file had no parts
+    story.answer(0, parts=0)
+    assert story.restart().part == 0, "the file had no parts"
+    for other in (Story(form="functions"), Story(form="auto", mode=GateMode.ASK)):
+        for _ in range(8):
+            other.answer(0)
+            assert other.restart().part == 0
+
+
+def test_a_round_goes_on_after_a_kill_and_ends_when_something_has_changed():
+    story = Story(form="auto")
+    for _ in range(3):
+        story.answer(0)
+        planned = story.restart()
+    assert planned.part == 2
+    story.tell(RunResumed(run_id="r", from_seq=story.seq))
     story.answer(0)
-    assert story.restart().part == 0
-    other = Story(form="functions")
-    for _ in range(8):
-        other.answer(0)
-        assert other.restart().part == 0
+    assert story.restart().part == 3, "the runner was killed"
+    changed = FileChanged(path="a.py", by="person", before="b", after="c")
+    story.tell(changed)
+    assert story.facts.answers.variant == "output"
+    for expected in (0, 1):
+        story.answer(0)
+        assert story.restart().part == expected
+    for event in (Said(text="try this"), RunEnded(reason=Reason.STAGNATION, detail="", complete=False, exit_code=4)):
+        story.tell(event)
+    story.tell(RunResumed(run_id="r", from_seq=story.seq))
+    story.answer(0)
+    assert story.restart().part == 0, "a new chance begins as a run does"
 
 
 def test_a_limit_of_restarts_ends_the_run():
@@ -193,8 +224,7 @@ def test_a_limit_of_restarts_ends_the_run():
     story.answer(0)
     story.restart()
     story.answer(0)
-    end = story.decide()
-    assert isinstance(end, Finish) and end.reason is Reason.STAGNATION and "--restarts 1" in end.detail
+    assert story.decide() == Stalled("--restarts 1")
 
 
 def test_a_run_with_less_time_than_its_quickest_answer_took_ends_before_the_next():
@@ -221,7 +251,7 @@ def test_every_run_ends_by_useless_answers_or_its_limit_and_a_replay_decides_the
             story.answer(outcome)
         decided = one.decide()
         assert decided == two.decide()
-        if isinstance(decided, Finish):
+        if isinstance(decided, Stalled):
             break
         assert isinstance(decided, Restart) and 0 <= decided.temperature <= 1
         base = one.facts.answers.answer(decided.base) if decided.base else None

@@ -14,7 +14,7 @@ from ...model.counting import Counter
 from ...protocol import FILE_FORMATS, FinderSpec, LoopKind, Message, Model, RunSpec, ToolSpec, UserError
 from ...protocol.tools.traits import reading_tools
 from ...step.edit_formats.choice import choose_format
-from ...step.edit_formats.words import LONGEST_WISH
+from ...step.edit_formats.words import LONGEST_INSTRUCTION
 from ...step.fitting.next_prompt import required_tools, smallest_for
 from ...step.fitting.smallest import needed_room, smallest_window
 from ...step.prompt import system_prompt
@@ -63,7 +63,7 @@ def _needed(spec: RunSpec, count: Count) -> int:
         "" if spec.loop is LoopKind.CHAT else spec.task,
         count,
         needed=required_tools(spec),
-        more=LONGEST_WISH if is_by_files else "",
+        more=LONGEST_INSTRUCTION if is_by_files else "",
     )
 
 

@@ -44,13 +44,12 @@ def code_answers(facts: RunFacts) -> list[str]:
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     """Return the format of a run with this model, and the reason in words for the person."""
     if spec.edit_format != AUTO_FORMAT:
-        misfit = edit_format_misfit(spec, AUTO_FORMAT)
-        return spec.edit_format, CHOSEN if misfit is None else misfit
+        return spec.edit_format, CHOSEN
     if spec.loop is LoopKind.CHAT:
         return BY_TOOLS, "a chat uses tools until you choose another format"
     served = model.served
     if served is not None and (remembered := _REMEMBERED.get(served.edit_format or "")) is not None:
-        return remembered, f"it worked best with {model.name} on this server"
+        return remembered, f"it is remembered for {model.name} on this server"
     if served is None or not served.self_hosted:
         return BY_TOOLS, "the model is not self-hosted"
     if served.template_knows_tools is False:

@@ -38,9 +38,8 @@ def choose_lines(
     `output`: what the failing check printed. `tests`: the text of the tests. A file in another language, or one of
     which nothing is named, is shown around the line that the output names, else from its start.
     """
-    lines = text.splitlines(keepends=True)
-    named = [int(one) - 1 for one in re.findall(rf"{re.escape(Path(path).name)}\D{{1,12}}(\d+)", output)]
-    named = [line for line in named if 0 <= line < len(lines)]
+    lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
+    named = [line for line in named_lines(path, output) if line < len(lines)]
     tree = parsed(text) if path.endswith((".py", ".pyi")) else None
     sizes = [count(line) for line in lines]
     units = [] if tree is None else _units(tree)
@@ -64,6 +63,18 @@ def choose_lines(
             inside = [line for line in named if unit.first <= line <= unit.last]
             return [_around(sizes, inside[-1] if inside else unit.first, most)]
     return _joined(chosen)
+
+
+def named_lines(path: str, output: str) -> list[int]:
+    """Return the lines of a file that the output of a check names, from 0, as test runners and compilers write them."""
+    found = list[int]()
+    pattern = rf"(?<![\w.-])((?:[\w.@+-]*[/\\])*){re.escape(Path(path).name)}[\"\']?(?::|\(|, line | on line )(\d+)"
+    for folder, line in re.findall(pattern, output):
+        whole = f"/{folder.replace(chr(92), '/')}{Path(path).name}"
+        known = f"/{path}"
+        if int(line) and (whole.endswith(known) or known.endswith(whole)):
+            found.append(int(line) - 1)
+    return found
 
 
 def points_of_definitions(

@@ -27,7 +27,7 @@ BLOCK = re.compile(
 )
 """An edit. After the first marker models write SEARCH, ORIGINAL, HEAD, or the name of the file."""
 _MARKER = re.compile(r"^[ \t]*(?:<{5,9}|>{5,9})[^<>\n]*\n", re.MULTILINE)
-_HUNK = re.compile(r"^@@[^\n]*\n((?:[ +\-\\][^\n]*(?:\n|\Z)|\n)+)", re.MULTILINE)
+HUNK = re.compile(r"^@@[^\n]*\n((?:[ +\-\\][^\n]*(?:\n|\Z)|\n)+)", re.MULTILINE)
 THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ELIDED = re.compile(
     r"^\s*(?:(?:#|//|--|;|%|/\*|<!--)\s*\.\.\.|\.\.\.\s*(?:rest|existing|remain|unchanged|same|other)"
@@ -147,7 +147,7 @@ def _by_blocks(said: str, shown: ShownFile) -> Reading | None:
 
 def _by_diff(said: str, shown: ShownFile) -> Reading | None:
     edits = list[tuple[str, str]]()
-    for match in _HUNK.finditer(said):
+    for match in HUNK.finditer(said):
         lines = [line or " " for line in match[1].removesuffix("\n").split("\n")]
         old = [line[1:] for line in lines if line[0] in " -"]
         new = [line[1:] for line in lines if line[0] in " +"]

@@ -39,7 +39,7 @@ _LANGUAGES = {
 }
 
 
-def wish(form: FileFormat, shown: ShownFile) -> str:
+def instruction(form: FileFormat, shown: ShownFile) -> str:
     """Return how the model is asked to answer."""
     fence = f"```{language(shown.path)}"
     if shown.is_new:
@@ -68,7 +68,7 @@ def language(path: str) -> str:
     return _LANGUAGES.get(ending, ending)
 
 
-LONGEST_WISH = wish("blocks", ShownFile("", ""))
+LONGEST_INSTRUCTION = instruction("blocks", ShownFile("", ""))
 """For the size of a prompt."""
 
 
@@ -83,14 +83,14 @@ def message(form: FileFormat, shown: ShownFile, excerpt: str, failure: str, trie
         parts.append("Changes that were tried did not help; they led to:\n" + "\n".join(f"- {row}" for row in rows))
     if problem:
         parts.append(f"Your last answer could not be used: {problem}")
-    return "\n\n".join(part for part in (*parts, wish(form, shown)) if part)
+    return "\n\n".join(part for part in (*parts, instruction(form, shown)) if part)
 
 
 def part_message(shown: ShownFile, excerpt: str, failure: str, part: str) -> str:
     """Return the message of a try that asks for one part of the file. All before the part is the same for each part."""
-    fence = f"```{language(shown.path)}"
-    wanted = f"Reply with the correct text of this part only, in one {fence} block."
-    return f"{excerpt}\n\n{failure}\n\nThis part is wrong:\n{fence}\n{part}\n```\n{wanted}"
+    marks, name = "````" if "```" in part else "```", language(shown.path)
+    wanted = f"Reply with the correct text of this part only, in one ```{name} block."
+    return f"{excerpt}\n\n{failure}\n\nThis part is wrong:\n{marks}{name}\n{part}\n{marks}\n{wanted}"
 
 
 def first_failure(output: str) -> str:

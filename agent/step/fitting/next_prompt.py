@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ...stops.margin import expected, most_counted
-from ..edit_formats.words import LONGEST_WISH, first_failure
+from ..edit_formats.words import LONGEST_INSTRUCTION, first_failure
 from ..model_call.images_shown import with_accepted_images
 from ..text_edits import FileSpace, TextEdits
 from .context import Fitted, fit
@@ -106,7 +106,7 @@ def window_too_small(
     conversation = facts.conversation(work)
     system = next((m.text for m in conversation.messages if m.role == "system"), "")
     task = next((m.text for m in conversation.messages if m.role == "user"), "")
-    more = LONGEST_WISH if edits is not None else ""
+    more = LONGEST_INSTRUCTION if edits is not None else ""
     room = needed_room(system, tools, task, models.current.count, needed=required_tools(facts.spec), more=more)
     return (
         f"{models.current.name}, {models.current.window} tokens: this context window is too small for the task: "
@@ -134,7 +134,7 @@ def file_space(ctx: RunContext) -> FileSpace:
     def left(share: float | None) -> int:
         fixed = shorten_fixed(system, (), count=model.count, space=space, limits=FixedLimits(share=share))
         room = space - model.count(
-            [Message(role="system", text=fixed.system), Message(role="user", text=LONGEST_WISH)], ()
+            [Message(role="system", text=fixed.system), Message(role="user", text=LONGEST_INSTRUCTION)], ()
         )
         return max(_LEAST_FILE, int(room - min(newest, room * _CHECK_SHARE)))
 

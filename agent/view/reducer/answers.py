@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...protocol import NO_BASE, AnswerRead, EditFormatChosen, EditFormatOffered, Restarted, Undone
+from ...protocol import BY_TOOLS, NO_BASE, AnswerRead, EditFormatChosen, EditFormatOffered, Restarted, Undone
+from ...protocol.text.counts import plural
 from .blocks import note
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ def answer_words(event: Answered) -> str:
         case EditFormatChosen(format=form, why=why):
             return f"edit format: {form}; {why}"
         case AnswerRead(problem=problem) if problem:
-            place = f" (line {event.line})" if event.line else ""
+            place = f" (part {event.part} of {event.parts}, line {event.line})" if event.part else ""
             return f"answer {event.number}{place} is not tried: {problem}"
         case AnswerRead():
             return ""
+        case Restarted(format=form) if form == BY_TOOLS:
+            where = f"where {plural(event.kept, 'test')} passed" if event.kept else "from the start"
+            return f"try {event.number + 1} starts over with tools {where}: {event.why}"
         case Restarted(part=part) if part:
-            warm = f"temperature {event.temperature:g}"
-            return f"try {event.number + 1} asks for part {part} of the file alone, {warm}: {event.why}"
+            return f"try {event.number + 1} asks for part {part} alone, temperature {event.temperature:g}: {event.why}"
         case Restarted():
             begins = "the start" if event.base == NO_BASE else f"answer {event.base}"
             return f"try {event.number + 1} starts over from {begins}, temperature {event.temperature:g}: {event.why}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from rundry.agent.protocol import FILE_FORMATS, EditFormat, FileFormat
 from rundry.agent.step.edit_formats.reading import ShownFile
-from rundry.agent.step.edit_formats.words import FILE_HEAD, message, wish
+from rundry.agent.step.edit_formats.words import FILE_HEAD, instruction, message
 
 Variant = Literal["code", "cause", "test"]
 """Answer with code only; first with one sentence on the cause; the failing test instead of its output."""
@@ -49,7 +49,7 @@ def first_prompt(
     )
     cause = f"{_CAUSE}\n\n" if variant == "cause" and form != "constrained" else ""
     asked = message(as_file_format(form), shown, excerpt, fails, tried, problem)
-    kept = asked.removesuffix(wish(as_file_format(form), shown))
+    kept = asked.removesuffix(instruction(as_file_format(form), shown))
     return f"{kept}{cause}{asked_for(form, shown)}"
 
 
@@ -65,7 +65,7 @@ def asked_for(form: EditFormat, shown: ShownFile) -> str:
     """Return how the model is asked to answer."""
     if form == "tools":
         return f"Call edit_file or write_file with the path {shown.path}."
-    return wish(as_file_format(form), shown)
+    return instruction(as_file_format(form), shown)
 
 
 def as_file_format(form: EditFormat) -> FileFormat:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from fakes.llama_server import LlamaServer
 from fakes.rundry import Home
 
 from rundry.agent.journal.journal import Journal
@@ -21,64 +21,24 @@ TOTAL = 4_000
 BATCHES = 80
 
 
-class SlowReader(threading.Thread):
-    """A server like llama.cpp's that reports its reading in many small batches for some seconds."""
+class SlowReader(LlamaServer):
+    """A server that reports its reading in many small batches for some seconds."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(daemon=True)
-        self.seconds, self.port = seconds, 0
-        self._ready = threading.Event()
+        super().__init__("slow")
+        self.seconds = seconds
 
-    def run(self) -> None:
-        asyncio.run(self._main())
-
-    async def _main(self) -> None:
-        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application()
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.port = runner.addresses[0][1]
-        self._ready.set()
-        await self._ended.wait()
-        await runner.cleanup()
-
-    async def _models(self, request: web.Request) -> web.Response:
-        row = {"id": "slow", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx": 32_768}}
-        return web.json_response({"object": "list", "data": [row]})
-
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
-        asked = await request.json()
-        if not asked.get("tools"):  # how fast does it read?
+    async def answer(self, body: dict[str, Any], response: web.StreamResponse) -> None:
+        if not body.get("tools"):  # how fast does it read?
             told = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
             done = {"index": 0, "delta": {"content": "ready"}, "finish_reason": "stop"}
-            await self._send(response, {"choices": [done], "usage": told})
-            await response.write(b"data: [DONE]\n\n")
-            return response
+            await self.send(response, {"choices": [done], "usage": told})
+            return
         for batch in range(BATCHES + 1):
-            told = {"total": TOTAL, "cache": 0, "processed": TOTAL * batch // BATCHES, "time_ms": 1}
-            await self._send(response, {"choices": [], "prompt_progress": told})
+            progress = {"total": TOTAL, "cache": 0, "processed": TOTAL * batch // BATCHES, "time_ms": 1}
+            await self.send(response, {"choices": [], "prompt_progress": progress})
             await asyncio.sleep(self.seconds / BATCHES)
-        await self._send(response, {"choices": [{"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}]})
-        await response.write(b"data: [DONE]\n\n")
-        return response
-
-    @staticmethod
-    async def _send(response: web.StreamResponse, chunk: dict[str, object]) -> None:
-        await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
-
-    def __enter__(self) -> SlowReader:
-        self.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-        self.join()
+        await self.send(response, {"choices": [{"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}]})
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,50 +11,26 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from fakes.llama_server import LlamaServer
 from fakes.rundry import Home
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.protocol import CallAdmitted, Charged, StepStarted
 
 
-class Reader(threading.Thread):
-    """A server like llama.cpp's with a large model. `speed`: tokens per second that it reads.
+class Reader(LlamaServer):
+    """A server with a large model. `speed`: tokens per second that it reads.
 
     A time is only waited for in the tiny call, so that the test is short.
     """
 
     def __init__(self, speed: float) -> None:
-        super().__init__(daemon=True)
-        self.speed, self.port = speed, 0
+        super().__init__("large", n_params=32_000_000_000)
+        self.speed = speed
         self.asked: list[dict[str, Any]] = []
-        self._ready = threading.Event()
 
-    def run(self) -> None:
-        asyncio.run(self._main())
-
-    async def _main(self) -> None:
-        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application()
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.port = runner.addresses[0][1]
-        self._ready.set()
-        await self._ended.wait()
-        await runner.cleanup()
-
-    async def _models(self, request: web.Request) -> web.Response:
-        meta = {"n_ctx": 32_768, "n_params": 32_000_000_000}
-        row = {"id": "large", "object": "model", "owned_by": "llamacpp", "meta": meta}
-        return web.json_response({"object": "list", "data": [row]})
-
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
+    async def answer(self, body: dict[str, Any], response: web.StreamResponse) -> None:
         self.asked.append(body)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        await response.prepare(request)
         tokens = len(json.dumps(body["messages"])) // 4
         if not body.get("tools"):
             await asyncio.sleep(tokens / self.speed)
@@ -63,18 +38,7 @@ class Reader(threading.Thread):
         told = {"prompt_tokens": tokens, "completion_tokens": 2, "prompt_tokens_details": known}
         done = {"index": 0, "delta": {"content": "hello"}, "finish_reason": "stop"}
         for chunk in ({"choices": [done]}, {"choices": [], "usage": told}):
-            await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        await response.write(b"data: [DONE]\n\n")
-        return response
-
-    def __enter__(self) -> Reader:
-        self.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
-        self.join()
+            await self.send(response, chunk)
 
     @property
     def steps(self) -> list[dict[str, Any]]:

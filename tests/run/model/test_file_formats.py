@@ -95,7 +95,7 @@ async def test_a_red_answer_is_taken_back_and_the_next_one_is_warmer(calc: Make,
     outcome = await run.run()
     assert outcome.reason == "budget" and core(tmp_path) == before, run.story()
     assert outcome.files_changed == []
-    assert [request.temperature for request in run.model.requests] == [0, 0.4, 0.6, 1.0]
+    assert [request.temperature for request in run.model.requests] == [0, 0.7, 1.0, 1.0]
     assert "return a - b" in run.model.requests[1].messages[-1].text
     assert "no repair in 4 answers, 2 programs" in outcome.detail
 
@@ -395,6 +395,33 @@ async def test_the_format_follows_what_the_server_says_and_what_worked_before(
     await run.run()
     assert bool(run.model.requests[0].tools) == (form == "tools"), run.story()
     assert [e["format"] for e in run.of("edit_format_chosen")] == ([] if form == "tools" else [form])
+
+
+async def test_after_two_answers_a_small_model_is_asked_for_each_part_of_the_file(calc: Make, tmp_path: Path):
+    part = say("```python\nreturn a + b\n```")
+    run = calc(WRONG, WORSE, part, say("```python\nreturn sum(values) / len(values)\n```"), form="auto")
+    run.model.served = SMALL
+    outcome = await run.run()
+    assert outcome.reason == "budget", run.story()
+    first, second = run.heard(2), run.heard(3)
+    assert "This part is wrong:\n```python\n    return a - b\n```" in first
+    assert first.partition("This part")[0] == second.partition("This part")[0], "the server has read all before"
+    assert run.model.requests[2].temperature == 1.0
+    answers = run.of("answer_read")
+    assert [(e["part"], e["parts"], e["line"]) for e in answers[2:4]] == [(1, 3, 5), (2, 3, 9)]
+    assert [e["part"] for e in answers[4:]] == [3, 0, 0, 1]
+    variants = [e["variant"] for e in run.of("restarted")]
+    assert variants[:7] == ["test", "part", "part", "part", "output", "test", "part"]
+
+
+async def test_a_part_that_is_written_right_repairs_the_file(calc: Make, tmp_path: Path):
+    path = tmp_path / "project/calc/core.py"
+    path.write_text(path.read_text().replace("(len(values) + 1)", "len(values)"))
+    run = calc(WRONG, WORSE, say("    return a + b"), form="auto")
+    run.model.served = SMALL
+    outcome = await run.run()
+    assert outcome.reason == "done" and "return a + b" in core(tmp_path), run.story()
+    assert len(run.model.requests) == 3
 
 
 async def test_a_model_that_writes_code_instead_of_calls_gets_a_file_format(calc: Make, tmp_path: Path):
