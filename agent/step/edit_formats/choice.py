@@ -44,7 +44,8 @@ def code_answers(facts: RunFacts) -> list[str]:
 def choose_format(spec: RunSpec, model: Model) -> tuple[EditFormat, str]:
     """Return the format of a run with this model, and the reason in words for the person."""
     if spec.edit_format != AUTO_FORMAT:
-        return spec.edit_format, CHOSEN
+        misfit = edit_format_misfit(spec, AUTO_FORMAT) if spec.edit_format == BY_TOOLS else None
+        return spec.edit_format, CHOSEN if misfit is None else misfit
     if spec.loop is LoopKind.CHAT:
         return BY_TOOLS, "a chat uses tools until you choose another format"
     served = model.served

@@ -202,5 +202,5 @@ def test_the_next_run_uses_the_recommended_format_unless_an_option_names_one(
         ran = home.run(*line, "--model", "fake", "--api-base", scripted.base_url, cwd=project)
         asked = scripted.requests[-1].text
     chosen = [(each["format"], each["why"]) for each in ran.of("edit_format_chosen")]
-    assert chosen == ([] if more else [("whole", "it worked best with fake on this server")])
+    assert chosen == ([] if more else [("whole", "it is remembered for fake on this server")])
     assert MARKS[more[1] if more else "whole"] in asked, ran.story()
