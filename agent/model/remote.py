@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .own_server import OwnServer
     from .request_fields import RequestFields
     from .server_tokenizer import SampleSizes
+    from .usage import Usage
 
 
 class Lane(Protocol):
@@ -206,6 +207,13 @@ class RemoteModel:
         first = max(self._timeouts.first, min(2 * self._timeouts.first, self._timeouts.kept_alive))
         self._timeouts = msgspec.structs.replace(self._timeouts, first=first)
 
+    async def _learn(self, usage: Usage, timer: Timer) -> None:
+        """Remember the speeds of an answer, and the request fields that the server accepted."""
+        if self.own_server is not None and usage:
+            self.own_server.measure(usage.part().tokens, timer, time.monotonic())
+        if self._fields is not None:
+            await self._fields.answered()
+
     async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Yield the answer as it arrives. Raises ModelFault. Closing the generator closes the connection."""
         if self._at.lacks_key:
@@ -220,6 +228,10 @@ class RemoteModel:
                     if answer.usage_so_far.output and not isinstance(part, PromptReadPart):
                         yield answer.usage_so_far.part()
                     yield part
+        except GeneratorExit:  # the caller has what it needs
+            if answer.usage_so_far.output:
+                await self._learn(answer.usage_so_far, timer)
+            raise
         except ModelFault as fault:
             if fault.kind == "timeout" and fault.status is None:
                 self._be_more_patient()
@@ -229,9 +241,6 @@ class RemoteModel:
                 assumed = f"the budget now assumes answers of up to {self.max_output:,} tokens"
                 fault.text = f"{assumed}; {fault.text}"
             raise
-        if self.own_server is not None and answer.usage:
-            self.own_server.measure(answer.usage.part().tokens, timer, time.monotonic())
-        if self._fields is not None:
-            await self._fields.answered()
+        await self._learn(answer.usage, timer)
         for part in answer.end(self._at.maker):
             yield part

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _MOST_TRIED = 5
 """Lines about what was tried before a new start."""
 _SAID = 80
-UNDONE = "The edits of your answers were undone, because the check failed. From now on, edit files with your tools."
 
 
 async def restart(run: LiveRun, decision: Restart) -> None:
@@ -29,11 +28,12 @@ async def restart(run: LiveRun, decision: Restart) -> None:
 
     After a kill it can be repeated.
     """
-    goes_on = decision.format == BY_TOOLS
+    by_tools = decision.format == BY_TOOLS
+    undone = await (_reverted_since(run, decision.since) if by_tools else _reverted(run))
     said = ""
-    if goes_on:
-        said = _start_over_prompt(run.facts, decision) if run.facts.answers.newest is None else UNDONE
-    undone = await (_reverted_since(run, decision.since) if goes_on else _reverted(run))
+    if by_tools:
+        is_stalled = run.facts.answers.newest is None
+        said = _start_over_prompt(run.facts, decision, undone) if is_stalled else _undone_words(undone)
     restarted = Restarted(
         number=run.facts.answers.restarts + 1,
         why=decision.why,
@@ -44,20 +44,27 @@ async def restart(run: LiveRun, decision: Restart) -> None:
         part=decision.part,
         kept=decision.kept,
     )
-    is_first = not goes_on and run.facts.answers.format not in FILE_FORMATS
+    is_first = not by_tools and run.facts.answers.format not in FILE_FORMATS
     with run.ctx.events.together():
         if is_first:
             run.ctx.events.record(Prompted(kind="system", text=system_prompt(run.facts.spec, decision.format)))
         if undone is not None:
             run.ctx.events.record(undone)
         run.ctx.events.record(restarted)
-        if goes_on:
+        if by_tools:
             run.ctx.events.record(Prompted(kind="again", text=said))
     if is_first:
         run.ctx.models.current.remember_format(decision.format)
     if undone is not None:
         run.ctx.files.mark_changed()
     run.ctx.stalls.forget(None)
+
+
+def _undone_words(undone: Undone | None) -> str:
+    """Return the message with which a run changes from a file format to tools."""
+    done = "The edits of your answers were undone, because the check failed. " if undone is not None else ""
+    kept = f"Not undone: {'; '.join(undone.kept)}. " if undone and undone.kept else ""
+    return f"{done}{kept}From now on, edit files with your tools."
 
 
 async def take_back(run: LiveRun) -> None:
@@ -101,7 +108,7 @@ async def _reverted_since(run: LiveRun, seq: int) -> Undone | None:
         return await asyncio.shield(revert_changes(context, chosen, by=RESTART))
 
 
-def _start_over_prompt(facts: RunFacts, decision: Restart) -> str:
+def _start_over_prompt(facts: RunFacts, decision: Restart, done: Undone | None) -> str:
     """Return the message with which a stalled run starts over: where it stands, and what did not help."""
     undone = facts.changes.after(decision.since)
     state = f"where {plural(decision.kept, 'test')} passed" if decision.kept else "of the start"
@@ -112,6 +119,8 @@ def _start_over_prompt(facts: RunFacts, decision: Restart) -> str:
     if rows := list(dict.fromkeys(reversed(tried)))[:_MOST_TRIED]:
         what = "Edits that were taken back, because they did not help" if undone else "What you did did not help"
         parts.append("\n".join([f"{what}:", *(f"- {row}" for row in reversed(rows))]))
+    if done is not None and done.kept:
+        parts.append("\n".join(["Not taken back:", *(f"- {line}" for line in done.kept)]))
     if not undone:
         parts += [feedback(check) for check in facts.verdicts.checks.values() if not check.passed]
     return "\n\n".join([*parts, "Look at the cause again, and solve it in another way."])

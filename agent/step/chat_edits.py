@@ -57,9 +57,10 @@ class ChatEdits(TextEdits):
         """Return the files that the person names and the model has not seen, or not with their present text."""
         conversation = self._facts.main
         sent = {message.path: message.text for message in conversation.current() if message.path}
-        most, new = space.tokens[0][1], list[Prompted]()
+        named, new = self.named_files(conversation), list[Prompted]()
+        most = space.tokens[0][1] // max(1, len(named))
         self._shown = {}
-        for path in self.named_files(conversation):
+        for path in named:
             text = self._text(path)
             if text is None:
                 continue

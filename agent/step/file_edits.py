@@ -21,7 +21,7 @@ from .checks.feedback import feedback, unconfirmed_feedback
 from .edit_formats.merging import same_program
 from .edit_formats.parts import part_is_complete, parts_of, read_part, text_of
 from .edit_formats.reading import Reading, ShownFile, is_complete, read_answer
-from .edit_formats.words import first_failure, last_line, message, part_message
+from .edit_formats.words import MOST_TEST, first_failure, last_line, message, part_message
 from .text_edits import FileSpace, TextEdits, call_of, one_turn, part_excerpt, whole_excerpt
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ _WHOLE = 1_500
 """Tokens of a file from which on only the changed part is asked for."""
 _NEW = 4_000
 """Tokens of an answer with a new file."""
-_TEST = 600
-"""Tokens of a failing test at most."""
 _PART = 60
 """Tokens of an answer with one part besides twice the part."""
 _MORE_OUTPUT = 200
@@ -248,10 +246,10 @@ class FileEdits(TextEdits):
             named = [(_names(path, check.output), path, text) for path, text in self._tests(check.output)]
             if named:
                 _, path, text = max(named)
-                if space.count(text) <= _TEST:
+                if space.count(text) <= MOST_TEST:
                     shown = whole_excerpt(path, text)
                 else:
-                    shown = part_excerpt(path, text, _TEST, space.count, check.output)
+                    shown = part_excerpt(path, text, MOST_TEST, space.count, check.output)
                 return f"The check `{check.command}` has not passed yet, because of a test in this file. {shown}"
         return ""
 

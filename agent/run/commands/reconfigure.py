@@ -145,6 +145,8 @@ def _apply_switch(run: LiveRun, model: ModelPort, spec: ModelSpec, *, by: Switch
     limit = run.facts.budget.usd
     if model.price is None and limit is not None:
         run.ctx.events.record(BudgetChanged(budget=replace_budget(run.facts.budget, "usd", None), by="program"))
+    if run.facts.answers.is_automatic:
+        _choose_format_again(run)
 
 
 def model_switched(
@@ -176,12 +178,27 @@ def set_edit_format(run: LiveRun, form: EditFormat) -> str | None:
         return f"the edit format is {form} already"
     used, why = choose_format(msgspec.structs.replace(spec, edit_format=form), run.ctx.models.current)
     with run.ctx.events.together():
-        if system_prompt(spec, used) != system_prompt(spec, answers.format):
-            record(Prompted(kind="system", text=system_prompt(spec, used)))
+        _describe_format(run, used)
         record(EditFormatChosen(format=form, why=CHOSEN, by="person"))
         if form == AUTO_FORMAT:
             record(EditFormatChosen(format=used, why=why))
     return None
+
+
+def _choose_format_again(run: LiveRun) -> None:
+    """Let the edit format follow the present model."""
+    spec = run.facts.spec
+    used, why = choose_format(msgspec.structs.replace(spec, edit_format=AUTO_FORMAT), run.ctx.models.current)
+    if edit_format_misfit(spec, AUTO_FORMAT) is None and used != run.facts.answers.format:
+        _describe_format(run, used)
+        run.ctx.events.record(EditFormatChosen(format=used, why=why))
+
+
+def _describe_format(run: LiveRun, form: EditFormat) -> None:
+    """Record the system prompt of an edit format, if it differs from the present one."""
+    spec, now = run.facts.spec, run.facts.answers.format
+    if system_prompt(spec, form) != system_prompt(spec, now):
+        run.ctx.events.record(Prompted(kind="system", text=system_prompt(spec, form)))
 
 
 def add_rule(events: Recorder, gate: Gate, rule: Rule) -> str | None:

@@ -103,9 +103,9 @@ def _end_of_body(text: str, first: int, last: int) -> int:
     """Return the last line of the body of the compound statement that begins in a line; else the end of the part."""
     tree = parsed(text)
     for node in () if tree is None else ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(node, ast.stmt) and node.lineno - 1 == first and isinstance(body, list) and body:
-            return (body[-1].end_lineno or last + 1) - 1
+        if isinstance(node, ast.stmt) and node.lineno - 1 == first:
+            body: list[ast.stmt] = getattr(node, "body", [])
+            return max((one.end_lineno or 0 for one in body), default=last + 1) - 1
     return last
 
 

@@ -19,6 +19,8 @@ SCHEMA: dict[str, Any] = {
 }
 """Of a constrained answer: the cause comes first, so that the model thinks before it writes the edit."""
 FILE_HEAD = "The file `"
+MOST_TEST = 600
+"""Tokens of the failing test, where it is shown instead of the output."""
 _MOST_TRIED = 5
 _FAILURE = 1_200
 """Characters of a check's output that are shown, about 400 tokens."""

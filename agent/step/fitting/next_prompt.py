@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol import Message, Model, PromptShortened, Record, RunSpec, ToolSpec
 from ...stops.margin import expected, most_counted
-from ..edit_formats.words import LONGEST_INSTRUCTION, first_failure
+from ..edit_formats.words import LONGEST_INSTRUCTION, MOST_TEST, first_failure
 from ..model_call.images_shown import with_accepted_images
 from ..text_edits import FileSpace, TextEdits
 from .context import Fitted, fit
@@ -29,6 +29,8 @@ _BELOW_REFUSED = 0.9
 """Share of a refused prompt's tokens that the next prompt may have."""
 _CHECK_SHARE = 0.4
 """Share of the space for a file that the check's output and the newest answer may use instead."""
+_MOST_TRIED = 200
+"""Tokens of the lines about earlier tries, about."""
 _LEAST_FILE = 60
 """Fewest tokens of a file that are worth showing."""
 
@@ -125,10 +127,11 @@ def file_space(ctx: RunContext) -> FileSpace:
     model, facts, conversation = ctx.models.current, ctx.facts, ctx.facts.main
     messages = conversation.messages
     system = next((m.text for m in messages if m.role == "system"), "")
-    users = [i for i, m in enumerate(messages) if m.role == "user"]
-    task = model.count([messages[users[0]]], ()) if users else 0
+    said = {*conversation.said}
+    kept = [m for m, seq in zip(messages, conversation.seqs, strict=True) if m.role == "user" and seq in said]
+    task = model.count(kept, ()) if kept else 0
     output = "\n".join(first_failure(c.output) for c in facts.verdicts.checks.values() if not c.passed)
-    newest = model.count_text(output)
+    newest = max(model.count_text(output), MOST_TEST) + _MOST_TRIED
     space = prompt_room(model.window, model.max_output) - task
 
     def left(share: float | None) -> int:

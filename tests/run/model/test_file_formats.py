@@ -469,3 +469,21 @@ async def test_without_counts_of_the_server_such_an_answer_is_estimated_with_a_m
     assert (await run.run()).reason == "done", run.story()
     (charged,) = run.of("charged")
     assert charged["estimated"] and charged["held_tokens"] > 0
+
+
+async def test_the_format_follows_a_model_that_takes_over(calc: Make, tmp_path: Path):
+    big = ScriptedModel(
+        [call("edit_file", path="calc/core.py", old_text="return a - b", new_text="return a + b")], then=say("done")
+    )
+    big.name = "big"
+
+    async def open_model(spec: ModelSpec) -> ScriptedModel:
+        return big
+
+    run = calc(then=say("No idea."), form="auto", escalate=ModelSpec(name="big"), budget=Budget(steps=40))
+    run.model.served, run.open_model = SMALL, open_model
+    outcome = await run.run()
+    assert big.requests and big.requests[0].tools, run.story()
+    assert [e["format"] for e in run.of("edit_format_chosen")] == ["functions", "tools"]
+    assert [e["response"] for e in run.of("stall_detected")][:1] == ["escalate"]
+    assert "return a + b" in core(tmp_path), outcome
