@@ -15,13 +15,14 @@ import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
 from fakes.project import CHECK, make_project
-from fakes.turns import Turn, say
+from fakes.turns import Turn, call, say
 
 from rundry.agent import list_runs, report
 from rundry.agent.protocol import (
     Budget,
     Decide,
     GateMode,
+    ModelSpec,
     Part,
     Predicates,
     Request,
@@ -472,18 +473,18 @@ async def test_without_counts_of_the_server_such_an_answer_is_estimated_with_a_m
 
 
 async def test_the_format_follows_a_model_that_takes_over(calc: Make, tmp_path: Path):
-    big = ScriptedModel(
-        [call("edit_file", path="calc/core.py", old_text="return a - b", new_text="return a + b")], then=say("done")
-    )
-    big.name = "big"
-
-    async def open_model(spec: ModelSpec) -> ScriptedModel:
-        return big
-
-    run = calc(then=say("No idea."), form="auto", escalate=ModelSpec(name="big"), budget=Budget(steps=40))
-    run.model.served, run.open_model = SMALL, open_model
+    edits = [
+        call("edit_file", path="calc/core.py", old_text="return a - b", new_text="return a + b"),
+        call("edit_file", path="calc/core.py", old_text="(len(values) + 1)", new_text="len(values)"),
+    ]
+    strong = ScriptedModel(edits, then=say("done"), name="strong")
+    run = calc(then=say("No idea."), form="auto", escalate=ModelSpec(name="strong"), budget=Budget(steps=40))
+    run.model.served = SMALL
+    run.open_model = lambda spec: strong if spec.name == "strong" else run.model
     outcome = await run.run()
-    assert big.requests and big.requests[0].tools, run.story()
+    assert outcome.reason == "done", run.story()
+    assert strong.requests[0].tools and not run.model.requests[-1].tools
     assert [e["format"] for e in run.of("edit_format_chosen")] == ["functions", "tools"]
-    assert [e["response"] for e in run.of("stall_detected")][:1] == ["escalate"]
-    assert "return a + b" in core(tmp_path), outcome
+    (stall,) = run.of("stall_detected")
+    assert (stall["kind"], stall["response"]) == ("stagnation", "escalate")
+    assert "return a + b" in core(tmp_path)
