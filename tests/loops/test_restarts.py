@@ -197,7 +197,7 @@ def test_a_file_without_parts_is_asked_for_as_a_whole_and_a_person_who_chose_the
             assert other.restart().part == 0
 
 
-def test_a_round_goes_on_after_a_kill_and_ends_when_something_has_changed():
+def test_a_round_continues_after_a_kill_and_ends_when_something_has_changed():
     story = Story(form="auto")
     for _ in range(3):
         story.answer(0)
