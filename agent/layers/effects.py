@@ -1,0 +1,295 @@
+"""List the effects of a layer: what differs in it from what lies below, after its last process has ended.
+
+The layer is read as the work of somebody hostile: by descriptors, without following a link, with limits. What the
+command could set itself (times, attributes, owners) decides nothing. Three things come from the kernel alone: change
+times of files in the workspace, inodes, and the marks of the overlay (overlayfs.rst), which a command in it cannot set.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from .opening import FOLDER, open_below
+
+MOST_EFFECTS = 200_000
+_LONGEST_PATH = 4_000
+"""Bytes of a path; the kernel takes 4,096 (PATH_MAX)."""
+_OPAQUE = "user.overlay.opaque"
+_PIECE = 1 << 20
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+
+Type = Literal["file", "link", "folder"]
+Kind = Literal["added", "changed", "deleted"]
+
+
+class TooMuch(Exception):
+    """The layer has more than rundry handles; the message says what."""
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """A file, link or folder on one side of a change."""
+
+    type: Type
+    digest: str = ""
+    """SHA-256 of the bytes, or of the target of a link."""
+    size: int = 0
+    executable: bool = False
+    mtime_ns: int = 0
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """One path that differs."""
+
+    path: str
+    """Relative, with `/`; bytes that are not UTF-8 as surrogates."""
+    kind: Kind
+    before: Side | None
+    """What lies below now; None: nothing."""
+    after: Side | None
+    """What the layer has; None: nothing."""
+    inode: int = 0
+    """Of `before`."""
+    conflict: str = ""
+    """Why `before` may be newer than what the command saw; empty: it is what the command saw."""
+
+
+class Ground(NamedTuple):
+    """What a layer lies on."""
+
+    below: int
+    """An open folder with what lies below: the workspace, or a view of the layers below."""
+    view: int
+    """The open folder that the commands of the layer saw."""
+    stamp_ns: int
+    """The change time of a file that was written on the same file system right before the layer was mounted."""
+
+
+@dataclass(slots=True)
+class _Walk:
+    upper: int
+    ground: Ground
+    found: list[Effect] = field(default_factory=list[Effect])
+    left_out: list[str] = field(default_factory=list[str])
+
+    def add(self, path: bytes, before: _Seen | None, after: Side | None, conflict: str) -> None:
+        kind: Kind = "added" if before is None else "deleted" if after is None else "changed"
+        if len(self.found) >= MOST_EFFECTS:
+            raise TooMuch(f"it changes more than {MOST_EFFECTS:,} files")
+        inode = 0 if before is None else before.status.st_ino
+        side = None if before is None else before.side
+        name = os.fsdecode(path)
+        self.found.append(Effect(path=name, kind=kind, before=side, after=after, inode=inode, conflict=conflict))
+
+
+class _Seen(NamedTuple):
+    side: Side
+    status: os.stat_result
+
+
+def list_effects(upper: int, ground: Ground) -> tuple[list[Effect], list[str]]:
+    """Return the effects sorted by path, and lines about what is never applied. Raises TooMuch and OSError.
+
+    `upper`: the open folder with what was written.
+    """
+    walk = _Walk(upper, ground)
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        for name, status in _entries(upper, folder):
+            path = folder + name
+            if len(path) > _LONGEST_PATH:
+                raise TooMuch(f"it has folders below more than {_LONGEST_PATH:,} bytes of path")
+            if stat.S_ISDIR(status.st_mode):
+                _compare_folder(walk, path)
+                waiting.append(path + b"/")
+            else:
+                _compare(walk, path, status)
+    return sorted(walk.found, key=lambda one: one.path), walk.left_out
+
+
+def _compare_folder(walk: _Walk, path: bytes) -> None:
+    ground = walk.ground
+    before = _side(ground.below, path)
+    if before is None or before.side.type != "folder":
+        walk.add(path, before, Side(type="folder"), _conflict(ground, path, before))
+    elif _is_opaque(walk.upper, path):
+        for inner in _below(ground.below, path + b"/"):
+            if not _exists(walk.upper, inner):
+                _delete(walk, inner, path)
+
+
+def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
+    ground = walk.ground
+    is_whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    after = None if is_whiteout else _side(walk.upper, path, status=status)
+    if after is None and not is_whiteout:
+        walk.left_out.append(f"{os.fsdecode(path)}: {_special(status.st_mode)}")
+        return
+    before = _side(ground.below, path)
+    if before is None and after is None:
+        return
+    if before is not None and before.side.type == "folder":
+        for inner in _below(ground.below, path + b"/"):
+            _delete(walk, inner, path)
+    if after is None:
+        _delete(walk, path, path)
+    elif before is None or not _same(before.side, after.side):
+        walk.add(path, before, after.side, _conflict(ground, path, before))
+
+
+def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
+    """Add a deletion. `top`: the path that the command deleted; each folder from there on must be as it was."""
+    ground = walk.ground
+    before = _side(ground.below, path)
+    if before is None:
+        return
+    conflict, above = _conflict(ground, top, before), path
+    while not conflict and above != top:
+        above = above.rpartition(b"/")[0]
+        folder = _status(ground.below, above)
+        if folder is None or folder.st_ctime_ns >= ground.stamp_ns:
+            conflict = f"{os.fsdecode(above)} changed while the command ran"
+    walk.add(path, before, None, conflict)
+
+
+def _conflict(ground: Ground, path: bytes, before: _Seen | None) -> str:
+    """Return why what lies below may not be what the command saw, from the folders of `path` and the entry itself."""
+    if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= ground.stamp_ns:
+        return "it changed while the command ran"
+    above = path.rpartition(b"/")[0]
+    while above:
+        here, seen = _status(ground.below, above), _status(ground.view, above)
+        # Another inode: the layer has a folder of its own there, or somebody put another one in its place.
+        if here is not None and (seen is None or here.st_ino != seen.st_ino) and here.st_ctime_ns >= ground.stamp_ns:
+            return f"{os.fsdecode(above)} was replaced while the command ran"
+        above = above.rpartition(b"/")[0]
+    return ""
+
+
+def _same(one: Side, other: Side) -> bool:
+    return (one.type, one.digest, one.executable) == (other.type, other.digest, other.executable)
+
+
+def _side(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_result | None = None) -> _Seen | None:
+    """Return what is at a path, or None: nothing that can be applied."""
+    status = status or _status(folder, path)
+    if status is None:
+        return None
+    mode = status.st_mode
+    if stat.S_ISDIR(mode):
+        return _Seen(Side(type="folder"), status)
+    if stat.S_ISLNK(mode):
+        target = _target(folder, path)
+        digest = hashlib.sha256(target).hexdigest() if hashes else ""
+        return _Seen(Side(type="link", digest=digest, size=len(target), mtime_ns=status.st_mtime_ns), status)
+    if not stat.S_ISREG(mode):
+        return None
+    digest = _digest(folder, path) if hashes else ""
+    runs = bool(mode & stat.S_IXUSR)
+    side = Side(type="file", digest=digest, size=status.st_size, executable=runs, mtime_ns=status.st_mtime_ns)
+    return _Seen(side, status)
+
+
+def _digest(folder: int, path: bytes) -> str:
+    found = hashlib.sha256()
+    file = open_below(folder, path, _FILE)
+    try:
+        while piece := os.read(file, _PIECE):
+            found.update(piece)
+    finally:
+        os.close(file)
+    return found.hexdigest()
+
+
+def _status(folder: int, path: bytes) -> os.stat_result | None:
+    try:
+        found = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EXDEV):  # a link on the way, or another file system
+            return None
+        raise
+    try:
+        return os.fstat(found)
+    finally:
+        os.close(found)
+
+
+def _target(folder: int, path: bytes) -> bytes:
+    found = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
+    try:
+        return os.readlink(b"", dir_fd=found)
+    finally:
+        os.close(found)
+
+
+def _exists(folder: int, path: bytes) -> bool:
+    return _status(folder, path) is not None
+
+
+def _entries(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
+    """Return the names in a folder with their status. A folder of the user's own that refuses it is made readable."""
+    try:
+        opened = open_below(folder, path.rstrip(b"/"), FOLDER)
+    except PermissionError:
+        _make_readable(folder, path.rstrip(b"/"))
+        opened = open_below(folder, path.rstrip(b"/"), FOLDER)
+    try:
+        with os.scandir(opened) as listing:
+            names = [os.fsencode(entry.name) for entry in listing]
+        found = list[tuple[bytes, os.stat_result]]()
+        for name in names:
+            found.append((name, os.stat(name, dir_fd=opened, follow_symlinks=False)))
+        return found
+    finally:
+        os.close(opened)
+
+
+def _make_readable(folder: int, path: bytes) -> None:
+    parent, _, name = path.rpartition(b"/")
+    opened = open_below(folder, parent, FOLDER)
+    try:
+        os.chmod(name, 0o700, dir_fd=opened)
+    finally:
+        os.close(opened)
+
+
+def _below(folder: int, top: bytes) -> Iterator[bytes]:
+    """Yield the paths below a folder, those in a folder before it."""
+    stack: list[tuple[bytes, bool]] = [(top, False)]
+    while stack:
+        path, is_done = stack.pop()
+        if is_done:
+            yield path.rstrip(b"/")
+            continue
+        for name, status in _entries(folder, path):
+            if stat.S_ISDIR(status.st_mode):
+                stack += [(path + name + b"/", True), (path + name + b"/", False)]
+            else:
+                yield path + name
+
+
+def _is_opaque(folder: int, path: bytes) -> bool:
+    opened = open_below(folder, path, FOLDER)
+    try:
+        return os.getxattr(opened, _OPAQUE) == b"y"
+    except OSError as error:
+        if error.errno in (errno.ENODATA, errno.EOPNOTSUPP):
+            return False
+        raise
+    finally:
+        os.close(opened)
+
+
+def _special(mode: int) -> str:
+    kinds = ((stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+    return next((words for test, words in kinds if test(mode)), "a device")

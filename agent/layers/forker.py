@@ -1,0 +1,140 @@
+"""Make namespaces and mounts for one run: `python -I -S forker.py SOCKET`. Uses nothing but the standard library.
+
+The process has no threads, so that it may make a user namespace and fork. Requests come as JSON on the socket, one at a
+time; an answer is `{}` with descriptors, or `{"step": ..., "why": ...}` with the name of the step that was refused. The
+first answer, without a request, has the user namespace, or no descriptor if none is needed. A namespace lives as long
+as a descriptor of it, so nothing that is made here needs a process.
+
+- `{"make": "network"}`: a network namespace with a loopback device of its own.
+- `{"make": "layer", "folder", "lower", "upper", "work", "place"}`: a mount namespace in which an overlay covers the
+  folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount options have at
+  most 4,096 bytes. Answers with the namespace and the folder `place` in it.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import struct
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing would cost 4 ms
+    from typing import Any
+
+NEW_USER, NEW_MOUNTS, NEW_NETWORK = 0x10000000, 0x00020000, 0x40000000  # linux/sched.h
+_RECURSIVE, _PRIVATE = 1 << 14, 1 << 18  # linux/mount.h
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # linux/sockios.h, linux/if.h
+_ADMIN = 21
+"""CAP_SYS_ADMIN: it may mount without a user namespace."""
+_MOST = 1 << 16
+_OPEN = os.O_RDONLY | os.O_CLOEXEC
+
+
+class Refused(Exception):
+    """The system refused a step."""
+
+    def __init__(self, step: str, why: str) -> None:
+        super().__init__(step)
+        self.step, self.why = step, why
+
+
+def main(requests: socket.socket) -> None:
+    """Answer requests until the socket is closed."""
+    try:
+        found = [] if _may_mount() else [_user_namespace()]
+    except (Refused, OSError) as error:
+        requests.send(_words(error))
+        return
+    socket.send_fds(requests, [b"{}"], found)
+    while asked := requests.recv(_MOST):
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            continue
+        try:
+            socket.send_fds(requests, [b"{}"], _made(json.loads(asked)))
+        except (Refused, OSError, ValueError, KeyError) as error:
+            requests.send(_words(error))
+        os._exit(0)
+
+
+def _made(asked: "dict[str, Any]") -> list[int]:
+    if asked["make"] == "network":
+        return _network()
+    return _layer(asked)
+
+
+def _may_mount() -> bool:
+    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - without pathlib it starts faster
+        held = next(line.split()[1] for line in status if line.startswith("CapEff"))
+    return bool(int(held, 16) >> _ADMIN & 1)
+
+
+def _user_namespace() -> int:
+    """Enter a user namespace in which the user has their own id, and no other exists."""
+    user, group = os.geteuid(), os.getegid()
+    _unshare(NEW_USER, "user namespace")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        try:
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
+                file.write(text)
+        except OSError as error:  # Ubuntu 24.04 makes the namespace and then refuses what it is for
+            raise Refused("user namespace", f"{name}: {error.strerror}") from None
+    return os.open("/proc/self/ns/user", _OPEN)
+
+
+def _network() -> list[int]:
+    _unshare(NEW_NETWORK, "network namespace")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        flags = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16sH14x", b"lo", 0))
+        up = struct.unpack("16sH14x", flags)[1] | _UP
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", up))
+    return [os.open("/proc/self/ns/net", _OPEN)]
+
+
+def _layer(asked: "dict[str, Any]") -> list[int]:
+    place: str = asked["place"]
+    _unshare(NEW_MOUNTS, "mount namespace")
+    _mount("none", "/", None, _RECURSIVE | _PRIVATE, None, "private mounts")
+    os.chdir(asked["folder"])
+    lowers = ":".join(map(_escaped, asked["lower"]))
+    upper = f"lowerdir={lowers},upperdir={_escaped(asked['upper'])},workdir={_escaped(asked['work'])}"
+    try:
+        _mount("overlay", place, "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
+    except Refused:  # `volatile` needs Linux 5.10
+        _mount("overlay", place, "overlay", 0, f"userxattr,{upper}", "overlay")
+    return [os.open("/proc/self/ns/mnt", _OPEN), os.open(place, _OPEN | os.O_DIRECTORY)]
+
+
+def _escaped(path: str) -> str:
+    """Return a path as an option of an overlay (overlayfs.rst): a backslash comes before what separates options."""
+    for one in ("\\", ":", ","):
+        path = path.replace(one, f"\\{one}")
+    return path
+
+
+def _unshare(flags: int, step: str) -> None:
+    if _libc().unshare(ctypes.c_int(flags)):
+        raise Refused(step, os.strerror(ctypes.get_errno()))
+
+
+def _mount(source: str, place: str, kind: str | None, flags: int, options: str | None, step: str) -> None:
+    words = [None if one is None else os.fsencode(one) for one in (source, place, kind, options)]
+    if _libc().mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]):
+        raise Refused(step, os.strerror(ctypes.get_errno()))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _words(error: Exception) -> bytes:
+    step = error.step if isinstance(error, Refused) else "namespaces"
+    why = error.why if isinstance(error, Refused) else str(error)
+    return json.dumps({"step": step, "why": why}).encode()
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,102 @@
+"""A layer over a workspace: what commands write in it is kept apart, until it is applied or dropped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from .effects import Effect, Ground, list_effects
+from .opening import FOLDER
+from .removing import remove_tree
+
+if TYPE_CHECKING:
+    from .namespaces import Mounted, Namespaces
+
+_UPPER, _WORK, _STAMP = "u", "w", "stamp"
+_LONGEST_TICK, _PAUSE = 2.1, 0.0005
+"""Seconds. FAT has ticks of two seconds."""
+
+
+class Layer:
+    """What is written over a workspace, apart from it. Used as a context manager, it is mounted meanwhile.
+
+    Its folder must lie on the file system of the workspace, and outside of what commands see.
+    """
+
+    def __init__(self, folder: Path, workspace: Path, below: Sequence[Layer] = ()) -> None:
+        """`folder`: an empty or new folder of its own. `below`: layers that lie between, the uppermost first."""
+        self.folder, self.workspace = folder, workspace
+        self._below = list(below)
+        self._mounted: Mounted | None = None
+        self.stamp_ns = 0
+        for name in (_UPPER, _WORK):
+            (folder / name).mkdir(mode=0o700, parents=True)
+
+    def mount(self, namespaces: Namespaces) -> Self:
+        """Mount it for the processes that enter it. Raises NamespacesRefused and OSError."""
+        self.stamp_ns = _next_tick(self.folder / _STAMP)
+        base = self.folder.parent
+        lower = [*(f"{one.folder.name}/{_UPPER}" for one in self._below), str(self.workspace)]
+        own = self.folder.name
+        self._mounted = namespaces.mount(base, lower, f"{own}/{_UPPER}", f"{own}/{_WORK}", self.workspace)
+        return self
+
+    @property
+    def words(self) -> list[str]:
+        """The words before a command that runs in the layer."""
+        return self._open.words
+
+    @property
+    def root(self) -> int:
+        """The open folder of the workspace, as commands in the layer see it."""
+        return self._open.root
+
+    def effects(self) -> tuple[list[Effect], list[str]]:
+        """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
+
+        No process may run in the layer any more.
+        """
+        upper = os.open(self.folder / _UPPER, FOLDER | os.O_CLOEXEC)
+        below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
+        try:
+            return list_effects(upper, Ground(below, self.root, self.stamp_ns))
+        finally:
+            os.close(upper)
+            os.close(below)
+
+    def unmount(self) -> None:
+        """Let go of the mount; it ends with its last process."""
+        if self._mounted is not None:
+            self._mounted.close()
+            self._mounted = None
+
+    def drop(self) -> None:
+        """Unmount it and delete what was written."""
+        self.unmount()
+        remove_tree(self.folder)
+
+    @property
+    def _open(self) -> Mounted:
+        assert self._mounted is not None  # the caller mounted it
+        return self._mounted
+
+
+def _next_tick(file: Path) -> int:
+    """Write a file until its change time is later than at the first write, and return that time in nanoseconds.
+
+    A file that changed before the call then has an earlier one. The clock of a file system has ticks of up to 10 ms.
+    """
+    first = now = _touched(file)
+    until = time.monotonic() + _LONGEST_TICK
+    while now == first and time.monotonic() < until:
+        time.sleep(_PAUSE)
+        now = _touched(file)
+    return now
+
+
+def _touched(file: Path) -> int:
+    file.write_bytes(b"1")
+    return file.stat().st_ctime_ns

@@ -1,0 +1,38 @@
+"""Open what lies below a folder whose content may be hostile: no link is followed, and the folder is never left."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from functools import cache
+
+BENEATH, NO_SYMLINKS, NO_MAGIC_LINKS, NO_MOUNTS = 0x08, 0x04, 0x02, 0x01
+"""Rules of openat2(2). `NO_MOUNTS`: other mounts below are not entered."""
+_OPENAT2 = 437
+"""The system call, the same on every architecture."""
+_RULES = BENEATH | NO_SYMLINKS | NO_MAGIC_LINKS
+FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_TRIES = 100
+
+
+def open_below(folder: int, path: bytes, flags: int, mode: int = 0, *, enters_mounts: bool = False) -> int:
+    """Open a path below an open folder; the caller closes it. Raises OSError, with ELOOP or EXDEV if it leads away."""
+    rules = _RULES if enters_mounts else _RULES | NO_MOUNTS
+    how = struct.pack("=QQQ", flags | os.O_CLOEXEC, mode, rules)
+    for _ in range(_TRIES):
+        found = _libc().syscall(
+            ctypes.c_long(_OPENAT2), ctypes.c_int(folder), ctypes.c_char_p(path or b"."), how, ctypes.c_size_t(len(how))
+        )
+        if found >= 0:
+            return int(found)
+        if ctypes.get_errno() != errno.EAGAIN:  # something on the path was renamed meanwhile
+            break
+    code = ctypes.get_errno()
+    raise OSError(code, os.strerror(code), os.fsdecode(path))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
