@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def remove_tree(top: Path) -> None:
     """
     opened = os.open(top, _FOLDER)
     try:
-        waiting, count = list[bytes](), 0
+        waiting = list[bytes]()
         for name in _names(opened):
             if not _unlink(opened, name):
                 waiting.append(name)
@@ -28,8 +29,7 @@ def remove_tree(top: Path) -> None:
                 for below in _names(inner):
                     if _unlink(inner, below):
                         continue
-                    count += 1
-                    moved = b".rundry-%d" % count
+                    moved = secrets.token_hex(16).encode()
                     os.chmod(below, 0o700, dir_fd=inner)  # a folder without the right to write cannot be moved
                     os.rename(below, moved, src_dir_fd=inner, dst_dir_fd=opened)
                     waiting.append(moved)
