@@ -79,7 +79,7 @@ class _Walk:
     found: list[Effect] = field(default_factory=list[Effect])
     left_out: list[str] = field(default_factory=list[str])
 
-    def add(self, path: bytes, before: _Seen | None, after: Side | None, conflict: str) -> None:
+    def add(self, path: bytes, before: Seen | None, after: Side | None, conflict: str) -> None:
         kind: Kind = "added" if before is None else "deleted" if after is None else "changed"
         if len(self.found) >= MOST_EFFECTS:
             raise TooMuch(f"it changes more than {MOST_EFFECTS:,} files")
@@ -89,7 +89,9 @@ class _Walk:
         self.found.append(Effect(path=name, kind=kind, before=side, after=after, inode=inode, conflict=conflict))
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
+    """What is at a path."""
+
     side: Side
     status: os.stat_result
 
@@ -117,7 +119,7 @@ def list_effects(upper: int, ground: Ground) -> tuple[list[Effect], list[str]]:
 
 def _compare_folder(walk: _Walk, path: bytes) -> None:
     ground = walk.ground
-    before = _side(ground.below, path)
+    before = side_at(ground.below, path)
     if before is None or before.side.type != "folder":
         walk.add(path, before, Side(type="folder"), _conflict(ground, path, before))
     elif _is_opaque(walk.upper, path):
@@ -129,11 +131,11 @@ def _compare_folder(walk: _Walk, path: bytes) -> None:
 def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
     ground = walk.ground
     is_whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
-    after = None if is_whiteout else _side(walk.upper, path, status=status)
+    after = None if is_whiteout else side_at(walk.upper, path, status=status)
     if after is None and not is_whiteout:
         walk.left_out.append(f"{os.fsdecode(path)}: {_special(status.st_mode)}")
         return
-    before = _side(ground.below, path)
+    before = side_at(ground.below, path)
     if before is None and after is None:
         return
     if before is not None and before.side.type == "folder":
@@ -141,14 +143,14 @@ def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
             _delete(walk, inner, path)
     if after is None:
         _delete(walk, path, path)
-    elif before is None or not _same(before.side, after.side):
+    elif before is None or not is_same(before.side, after.side):
         walk.add(path, before, after.side, _conflict(ground, path, before))
 
 
 def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     """Add a deletion. `top`: the path that the command deleted; each folder from there on must be as it was."""
     ground = walk.ground
-    before = _side(ground.below, path)
+    before = side_at(ground.below, path)
     if before is None:
         return
     conflict, above = _conflict(ground, top, before), path
@@ -160,7 +162,7 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     walk.add(path, before, None, conflict)
 
 
-def _conflict(ground: Ground, path: bytes, before: _Seen | None) -> str:
+def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
     """Return why what lies below may not be what the command saw, from the folders of `path` and the entry itself."""
     if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= ground.stamp_ns:
         return "it changed while the command ran"
@@ -174,39 +176,50 @@ def _conflict(ground: Ground, path: bytes, before: _Seen | None) -> str:
     return ""
 
 
-def _same(one: Side, other: Side) -> bool:
+def is_same(one: Side, other: Side) -> bool:
+    """Return whether both sides are the same to a user: their times do not count."""
     return (one.type, one.digest, one.executable) == (other.type, other.digest, other.executable)
 
 
-def _side(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_result | None = None) -> _Seen | None:
-    """Return what is at a path, or None: nothing that can be applied."""
+def side_at(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_result | None = None) -> Seen | None:
+    """Return what is at a path with its status, or None: nothing that can be applied. Raises OSError."""
     status = status or _status(folder, path)
     if status is None:
         return None
     mode = status.st_mode
     if stat.S_ISDIR(mode):
-        return _Seen(Side(type="folder"), status)
+        return Seen(Side(type="folder"), status)
     if stat.S_ISLNK(mode):
-        target = _target(folder, path)
+        target = target_at(folder, path)
         digest = hashlib.sha256(target).hexdigest() if hashes else ""
-        return _Seen(Side(type="link", digest=digest, size=len(target), mtime_ns=status.st_mtime_ns), status)
+        return Seen(Side(type="link", digest=digest, size=len(target), mtime_ns=status.st_mtime_ns), status)
     if not stat.S_ISREG(mode):
         return None
     digest = _digest(folder, path) if hashes else ""
     runs = bool(mode & stat.S_IXUSR)
     side = Side(type="file", digest=digest, size=status.st_size, executable=runs, mtime_ns=status.st_mtime_ns)
-    return _Seen(side, status)
+    return Seen(side, status)
+
+
+def bytes_at(folder: int, path: bytes) -> bytes:
+    """Return the bytes of a file. Raises OSError."""
+    return b"".join(_pieces(folder, path))
 
 
 def _digest(folder: int, path: bytes) -> str:
     found = hashlib.sha256()
+    for piece in _pieces(folder, path):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(folder: int, path: bytes) -> Iterator[bytes]:
     file = open_below(folder, path, _FILE)
     try:
         while piece := os.read(file, _PIECE):
-            found.update(piece)
+            yield piece
     finally:
         os.close(file)
-    return found.hexdigest()
 
 
 def _status(folder: int, path: bytes) -> os.stat_result | None:
@@ -224,7 +237,8 @@ def _status(folder: int, path: bytes) -> os.stat_result | None:
         os.close(found)
 
 
-def _target(folder: int, path: bytes) -> bytes:
+def target_at(folder: int, path: bytes) -> bytes:
+    """Return the target of a link. Raises OSError."""
     found = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
     try:
         return os.readlink(b"", dir_fd=found)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from .effects import Effect, Ground, list_effects
+from .effects import Effect, Ground, Side, bytes_at, list_effects, target_at
 from .opening import FOLDER
 from .removing import remove_tree
 
@@ -66,6 +66,14 @@ class Layer:
         finally:
             os.close(upper)
             os.close(below)
+
+    def load(self, path: str, side: Side) -> bytes:
+        """Return the bytes of a file, or the target of a link, that was written. Raises OSError."""
+        upper = os.open(self.folder / _UPPER, FOLDER | os.O_CLOEXEC)
+        try:
+            return target_at(upper, os.fsencode(path)) if side.type == "link" else bytes_at(upper, os.fsencode(path))
+        finally:
+            os.close(upper)
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""
