@@ -24,8 +24,8 @@ def fill(ws: Path) -> None:
     subprocess.run(["sh", "-ec", PROJECT], cwd=ws, check=True)
 
 
-def tree(folder: Path) -> dict[str, tuple[object, ...]]:
-    found = dict[str, tuple[object, ...]]()
+def tree(folder: Path) -> dict[str, tuple[int, int, object]]:
+    found = dict[str, tuple[int, int, object]]()
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
         content = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
