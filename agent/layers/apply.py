@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
-"""Who may read a program may run it."""
+"""Everybody who may read a program may run it."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):

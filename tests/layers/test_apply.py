@@ -109,7 +109,7 @@ class Cut(Exception):
 
 
 def load_until(layer: Layer, most: int) -> Load:
-    """Return a loader that ends the process after so many files."""
+    """Return a loader that ends the process after a number of files."""
     left = iter(range(most))
 
     def load(path: str, side: Side) -> bytes:
