@@ -90,7 +90,7 @@ def _tried(ws: Workspace, row: Row, load: Load, also: Side | None = None) -> Res
     try:
         return Result(row.path, _carried_out(ws, row, load, also))
     except (StaleFile, UnreadableFile, WriteFailed) as error:
-        return Result(row.path, str(error).removeprefix(f"{row.path}: "))
+        return Result(row.path, str(error).replace(f"{ws.root}/", "", 1).removeprefix(f"{row.path}: "))
     except OSError as error:
         return Result(row.path, error.strerror or str(error))
 

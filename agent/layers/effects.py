@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from .opening import FOLDER, open_below
+from .opening import FOLDER, give_rights, open_below
 
 MOST_EFFECTS = 200_000
 _LONGEST_PATH = 4_000
@@ -109,6 +109,7 @@ def list_effects(upper: int, ground: Ground) -> tuple[list[Effect], list[str]]:
             path = folder + name
             if len(path) > _LONGEST_PATH:
                 raise TooMuch(f"it has folders below more than {_LONGEST_PATH:,} bytes of path")
+            _make_readable(upper, path, status)
             if stat.S_ISDIR(status.st_mode):
                 _compare_folder(walk, path)
                 waiting.append(path + b"/")
@@ -119,7 +120,7 @@ def list_effects(upper: int, ground: Ground) -> tuple[list[Effect], list[str]]:
 
 def _compare_folder(walk: _Walk, path: bytes) -> None:
     ground = walk.ground
-    before = side_at(ground.below, path)
+    before = _lying_below(ground, path)
     if before is None or before.side.type != "folder":
         walk.add(path, before, Side(type="folder"), _conflict(ground, path, before))
     elif _is_opaque(walk.upper, path):
@@ -135,7 +136,7 @@ def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
     if after is None and not is_whiteout:
         walk.left_out.append(f"{os.fsdecode(path)}: {_special(status.st_mode)}")
         return
-    before = side_at(ground.below, path)
+    before = _lying_below(ground, path)
     if before is None and after is None:
         return
     if before is not None and before.side.type == "folder":
@@ -150,7 +151,7 @@ def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
 def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     """Add a deletion. `top`: the path that the command deleted; each folder from there on must be as it was."""
     ground = walk.ground
-    before = side_at(ground.below, path)
+    before = _lying_below(ground, path)
     if before is None:
         return
     conflict, above = _conflict(ground, top, before), path
@@ -166,6 +167,8 @@ def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
     """Return why what lies below may not be what the command saw, from the folders of `path` and the entry itself."""
     if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= ground.stamp_ns:
         return "it changed while the command ran"
+    if before is not None and before.side.type == "file" and not before.side.digest:
+        return "it cannot be read"
     above = path.rpartition(b"/")[0]
     while above:
         here, seen = _status(ground.below, above), _status(ground.view, above)
@@ -199,6 +202,14 @@ def side_at(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_re
     runs = bool(mode & stat.S_IXUSR)
     side = Side(type="file", digest=digest, size=status.st_size, executable=runs, mtime_ns=status.st_mtime_ns)
     return Seen(side, status)
+
+
+def _lying_below(ground: Ground, path: bytes) -> Seen | None:
+    """Return what lies below the layer at a path; without a digest if the user cannot read it."""
+    try:
+        return side_at(ground.below, path)
+    except PermissionError:
+        return side_at(ground.below, path, hashes=False)
 
 
 def bytes_at(folder: int, path: bytes) -> bytes:
@@ -251,28 +262,25 @@ def _exists(folder: int, path: bytes) -> bool:
 
 
 def _entries(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
-    """Return the names in a folder with their status. A folder of the user's own that refuses it is made readable."""
-    try:
-        opened = open_below(folder, path.rstrip(b"/"), FOLDER)
-    except PermissionError:
-        _make_readable(folder, path.rstrip(b"/"))
-        opened = open_below(folder, path.rstrip(b"/"), FOLDER)
+    """Return the names in a folder with their status. Raises OSError."""
+    opened = open_below(folder, path.rstrip(b"/"), FOLDER)
     try:
         with os.scandir(opened) as listing:
             names = [os.fsencode(entry.name) for entry in listing]
-        found = list[tuple[bytes, os.stat_result]]()
-        for name in names:
-            found.append((name, os.stat(name, dir_fd=opened, follow_symlinks=False)))
-        return found
+        return [(name, os.stat(name, dir_fd=opened, follow_symlinks=False)) for name in names]
     finally:
         os.close(opened)
 
 
-def _make_readable(folder: int, path: bytes) -> None:
+def _make_readable(upper: int, path: bytes, status: os.stat_result) -> None:
+    """Let the owner read what a command in the layer took their rights from. Only for what was written."""
+    wanted = stat.S_IRWXU if stat.S_ISDIR(status.st_mode) else stat.S_IRUSR
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) or status.st_mode & wanted == wanted:
+        return
     parent, _, name = path.rpartition(b"/")
-    opened = open_below(folder, parent, FOLDER)
+    opened = open_below(upper, parent, FOLDER)
     try:
-        os.chmod(name, 0o700, dir_fd=opened)
+        give_rights(opened, name, stat.S_IMODE(status.st_mode) | wanted)
     finally:
         os.close(opened)
 
@@ -285,7 +293,11 @@ def _below(folder: int, top: bytes) -> Iterator[bytes]:
         if is_done:
             yield path.rstrip(b"/")
             continue
-        for name, status in _entries(folder, path):
+        try:
+            entries = _entries(folder, path)
+        except PermissionError:  # the user's own folder stays as it is; it cannot be deleted without its content
+            continue
+        for name, status in entries:
             if stat.S_ISDIR(status.st_mode):
                 stack += [(path + name + b"/", True), (path + name + b"/", False)]
             else:

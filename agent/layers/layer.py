@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,15 +20,14 @@ _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 
 
 class Layer:
-    """What is written over a workspace, apart from it. Used as a context manager, it is mounted meanwhile.
+    """What is written over a workspace, apart from it.
 
     Its folder must lie on the file system of the workspace, and outside of what commands see.
     """
 
-    def __init__(self, folder: Path, workspace: Path, below: Sequence[Layer] = ()) -> None:
-        """`folder`: an empty or new folder of its own. `below`: layers that lie between, the uppermost first."""
+    def __init__(self, folder: Path, workspace: Path) -> None:
+        """`folder`: an empty or new folder of its own."""
         self.folder, self.workspace = folder, workspace
-        self._below = list(below)
         self._mounted: Mounted | None = None
         self.stamp_ns = 0
         for name in (_UPPER, _WORK):
@@ -38,10 +36,9 @@ class Layer:
     def mount(self, namespaces: Namespaces) -> Self:
         """Mount it for the processes that enter it. Raises NamespacesRefused and OSError."""
         self.stamp_ns = _next_tick(self.folder / _STAMP)
-        base = self.folder.parent
-        lower = [*(f"{one.folder.name}/{_UPPER}" for one in self._below), str(self.workspace)]
-        own = self.folder.name
-        self._mounted = namespaces.mount(base, lower, f"{own}/{_UPPER}", f"{own}/{_WORK}", self.workspace)
+        base, own = self.folder.parent, self.folder.name
+        upper, work = f"{own}/{_UPPER}", f"{own}/{_WORK}"
+        self._mounted = namespaces.mount(base, [str(self.workspace)], upper, work, self.workspace)
         return self
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
 import struct
 from functools import cache
 
@@ -31,6 +32,17 @@ def open_below(folder: int, path: bytes, flags: int, mode: int = 0, *, enters_mo
             break
     code = ctypes.get_errno()
     raise OSError(code, os.strerror(code), os.fsdecode(path))
+
+
+def give_rights(folder: int, name: bytes, mode: int) -> None:
+    """Set the mode of an entry of an open folder. A link is not followed: it is an error. Raises OSError."""
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if stat.S_ISLNK(os.fstat(found).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fsdecode(name))
+        os.chmod(f"/proc/self/fd/{found}", mode)  # noqa: PTH101 - fchmod refuses such a descriptor
+    finally:
+        os.close(found)
 
 
 @cache

@@ -7,6 +7,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from .opening import give_rights
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -23,14 +25,14 @@ def remove_tree(top: Path) -> None:
                 waiting.append(name)
         while waiting:
             name = waiting.pop()
-            os.chmod(name, 0o700, dir_fd=opened)
+            give_rights(opened, name, 0o700)
             inner = os.open(name, _FOLDER, dir_fd=opened)
             try:
                 for below in _names(inner):
                     if _unlink(inner, below):
                         continue
                     moved = secrets.token_hex(16).encode()
-                    os.chmod(below, 0o700, dir_fd=inner)  # a folder without the right to write cannot be moved
+                    give_rights(inner, below, 0o700)  # a folder without the right to write cannot be moved
                     os.rename(below, moved, src_dir_fd=inner, dst_dir_fd=opened)
                     waiting.append(moved)
             finally:

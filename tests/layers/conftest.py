@@ -32,11 +32,11 @@ class Bench:
         self.namespaces = Namespaces(own if os.geteuid() == NOBODY else None)
         self._count = 0
 
-    def layer(self, *below: Layer) -> Layer:
+    def layer(self) -> Layer:
         self._count += 1
-        return Layer(self.folder / f"layer-{self._count}", self.ws, below).mount(self.namespaces)
+        return Layer(self.folder / f"layer-{self._count}", self.ws).mount(self.namespaces)
 
-    def run(self, layer: Layer, script: str, **more: object) -> subprocess.CompletedProcess[str]:
+    def run(self, layer: Layer, script: str) -> subprocess.CompletedProcess[str]:
         argv = [*layer.words, "sh", "-c", f'cd "$1" && {{ {script}\n}}', "sh", str(self.ws)]
         return subprocess.run(argv, capture_output=True, text=True, check=False)
 

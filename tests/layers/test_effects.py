@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rundry.agent.layers.apply import Row, carry_out
 from rundry.agent.layers.effects import TooMuch
+from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench
 
@@ -48,6 +50,7 @@ CASES: list[tuple[str, str]] = [
     ("mv src/one.txt src/uno.txt", "-src/one.txt +src/uno.txt"),
     ("mkdir -p a/b; mkfifo a/fifo", "+a +a/b"),
     ("mkdir shut; echo x > shut/x; chmod 000 shut", "+shut +shut/x"),
+    ("echo x > secret; chmod 000 secret; echo y >> src/one.txt; chmod 000 src/one.txt", "+secret ~src/one.txt"),
     ("""printf x > "$(printf 'bad\\377name')"; printf x > "$(printf 'two\\nlines')" """, "+bad\udcffname +two\nlines"),
 ]
 """A command, and its effects: added, changed, deleted."""
@@ -156,3 +159,24 @@ def test_a_tree_that_is_too_deep_is_refused(bench: Bench):
         layer.effects()
     layer.drop()
     assert not layer.folder.exists()
+
+
+def test_rights_of_the_users_own_files_are_never_changed(as_user: Callable[[Callable[[Path], None]], None]):
+    def act(folder: Path) -> None:
+        bench = Bench(folder)
+        fill(bench.ws)
+        (bench.ws / "src/deep").chmod(0)
+        (bench.ws / "docs/read.md").chmod(0)
+        layer = bench.layer()
+        assert bench.run(layer, "chmod 700 src/deep; rm -rf src/deep; rm -f docs/read.md").returncode == 0
+        effects, _ = layer.effects()
+        assert stat.S_IMODE((bench.ws / "src/deep").stat().st_mode) == 0
+        assert stat.S_IMODE((bench.ws / "docs/read.md").stat().st_mode) == 0
+        assert {one.path: one.conflict for one in effects} == {"src/deep": "", "docs/read.md": "it cannot be read"}
+        rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
+        assert all(one.conflict for one in carry_out(Workspace(bench.ws), rows, layer.load)), (
+            "nothing is deleted unseen"
+        )
+        bench.close()
+
+    as_user(act)
