@@ -78,6 +78,8 @@ class FileEdits(TextEdits):
         self._part: Lines | None = None
         """The part that is asked for; None: the file."""
         self._number = self._parts = 0
+        self._listed: Sequence[str] = ()
+        """The files of the workspace when the file was chosen."""
 
     @property
     def longest(self) -> int:
@@ -108,6 +110,7 @@ class FileEdits(TextEdits):
         answers = self._facts.answers
         form = cast(FileFormat, answers.format)
         self._part, self._number, self._parts = None, 0, 0
+        self._listed = self._all_files()
         self._base = answers.base if answers.base is not None and self.is_untouched(answers.base) else None
         missing = [path for path in self._facts.spec.predicates.until_file if self._is_missing(path)]
         if missing:
@@ -146,8 +149,7 @@ class FileEdits(TextEdits):
         if restart is None or restart.variant != "part":
             return
         outputs = "\n".join(check.output for check in self._red_checks())
-        tests = "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
-        parts = parts_of(shown.path, shown.text, outputs, tests)
+        parts = parts_of(shown.path, shown.text, outputs, self._test_text(outputs))
         if 0 < restart.part <= len(parts):
             self._part, self._number, self._parts = parts[restart.part - 1], restart.part, len(parts)
             self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
@@ -283,12 +285,11 @@ class FileEdits(TextEdits):
         Files that are named take turns: after two answers to one that did not pass the check, the next one follows.
         """
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        files = self._all_files()
         test_texts = [text[:_MOST_TEXT] for _, text in self._tests(outputs)]
         known = self._facts.touched()
         task, reds = self._facts.spec.task, self._reds()
         scored: list[tuple[bool, int, int, bool, str]] = []
-        for path in files:
+        for path in self._listed:
             if self._guard.matches(path):
                 continue
             if self._denial_of("read_file", path) or self._denial_of("write_file", path):
@@ -333,12 +334,14 @@ class FileEdits(TextEdits):
         if tokens <= most:
             return whole_excerpt(path, text), False
         outputs = "\n".join(check.output for check in self._facts.verdicts.checks.values() if not check.passed)
-        tests = "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
-        return part_excerpt(path, text, most, space.count, outputs, tests), True
+        return part_excerpt(path, text, most, space.count, outputs, self._test_text(outputs)), True
+
+    def _test_text(self, outputs: str) -> str:
+        return "\n".join(text[:_MOST_TEXT] for _, text in self._tests(outputs))
 
     def _tests(self, outputs: str) -> list[tuple[str, str]]:
         """Return the paths and texts of the guarded files that the output of a check names."""
-        named = (path for path in self._all_files() if self._guard.matches(path) and _names(path, outputs))
+        named = (path for path in self._listed if self._guard.matches(path) and _names(path, outputs))
         return [(path, text) for path in named if (text := self._text(path)) is not None]
 
 
