@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from fakes.llama_server import ThreadedServer
 from fakes.providers.anthropic_cache import AnthropicCache
 from fakes.rundry import Home
 from fakes.server import ScriptedServer
@@ -17,29 +16,15 @@ from fakes.turns import Call, calls, say
 STEPS, PARALLEL = 5, 12
 
 
-class Claude(threading.Thread):
+class Claude(ThreadedServer):
     """Answers each request that does not end the run with parallel calls, in Anthropic's format."""
 
     def __init__(self) -> None:
-        super().__init__(daemon=True)
+        super().__init__()
         self.bodies: list[dict[str, Any]] = []
-        self.port = 0
-        self._ready = threading.Event()
 
-    def run(self) -> None:
-        asyncio.run(self._main())
-
-    async def _main(self) -> None:
-        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        app = web.Application(client_max_size=64 << 20)
+    def add_routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/messages", self._answer)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.port = runner.addresses[0][1]
-        self._ready.set()
-        await self._end.wait()
-        await runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.bodies.append(await request.json())
@@ -49,15 +34,6 @@ class Claude(threading.Thread):
         for event in _events(number):
             await response.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         return response
-
-    def __enter__(self) -> Claude:
-        self.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
-        self.join()
 
 
 def _events(number: int) -> list[dict[str, Any]]:
