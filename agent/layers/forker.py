@@ -1,17 +1,23 @@
 """Make namespaces and mounts for one run: `python -I -S forker.py SOCKET`. Uses nothing but the standard library.
 
 The process has no threads, so that it may make a user namespace and fork. Requests come as JSON on the socket, one at a
-time; an answer is `{}` with descriptors, or `{"step": ..., "why": ...}` with the name of the step that was refused. The
-first answer, without a request, has the user namespace, or no descriptor if none is needed. A namespace lives as long
-as a descriptor of it, so nothing that is made here needs a process.
+time. An answer is `{}` with descriptors, or `{"step": ..., "code": ..., "why": ...}`: the refused step, and the number
+of the error. The first answer, without a request, has the user namespace, or no descriptor if none is needed. A
+namespace lives as long as a descriptor of it, so nothing that is made here needs a process.
 
 - `{"make": "network"}`: a network namespace with a loopback device of its own.
 - `{"make": "layer", "folder", "lower", "upper", "work", "place"}`: a mount namespace in which an overlay covers the
   folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount options have at
   most 4,096 bytes. Answers with the namespace and the folder `place` in it.
+- `{"make": "sealed", "place"}` with the namespace of a layer: the overlay at `place` becomes read-only, for all
+  processes and for good. Refused as long as a file in it is open for writing anywhere, mapped, or on its way in a
+  socket, or is deleted and still open.
+- `{"make": "unused", "folder", "upper", "work"}`: refused as long as an overlay with this `upper` is mounted anywhere.
+- `{"make": "processes"}`: refused if a command cannot have a PID namespace of its own.
 """
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -23,8 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing would cost 4 ms
     from typing import Any
 
-NEW_USER, NEW_MOUNTS, NEW_NETWORK = 0x10000000, 0x00020000, 0x40000000  # linux/sched.h
-_RECURSIVE, _PRIVATE = 1 << 14, 1 << 18  # linux/mount.h
+NEW_USER, NEW_MOUNTS, NEW_PROCESSES, NEW_NETWORK = 0x10000000, 0x00020000, 0x20000000, 0x40000000  # linux/sched.h
+_READ_ONLY, _REMOUNT, _RECURSIVE, _PRIVATE = 1, 1 << 5, 1 << 14, 1 << 18  # linux/mount.h
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # linux/sockios.h, linux/if.h
 _ADMIN = 21
 """CAP_SYS_ADMIN: it may mount without a user namespace."""
@@ -35,9 +41,9 @@ _OPEN = os.O_RDONLY | os.O_CLOEXEC
 class Refused(Exception):
     """The system refused a step."""
 
-    def __init__(self, step: str, why: str) -> None:
+    def __init__(self, step: str, code: int, why: str = "") -> None:
         super().__init__(step)
-        self.step, self.why = step, why
+        self.step, self.code, self.why = step, code, why or os.strerror(code)
 
 
 def main(requests: socket.socket) -> None:
@@ -48,22 +54,32 @@ def main(requests: socket.socket) -> None:
         requests.send(_words(error))
         return
     socket.send_fds(requests, [b"{}"], found)
-    while asked := requests.recv(_MOST):
+    while True:
+        asked, given, *_ = socket.recv_fds(requests, _MOST, 1, socket.MSG_CMSG_CLOEXEC)
+        if not asked:
+            return
         child = os.fork()
         if child:
+            for one in given:
+                os.close(one)
             os.waitpid(child, 0)
             continue
         try:
-            socket.send_fds(requests, [b"{}"], _made(json.loads(asked)))
+            socket.send_fds(requests, [b"{}"], _made(json.loads(asked), given))
         except (Refused, OSError, ValueError, KeyError) as error:
             requests.send(_words(error))
         os._exit(0)
 
 
-def _made(asked: "dict[str, Any]") -> list[int]:
-    if asked["make"] == "network":
+def _made(asked: "dict[str, Any]", given: list[int]) -> list[int]:
+    make: str = asked["make"]
+    if make == "network":
         return _network()
-    return _layer(asked)
+    if make == "processes":
+        return _processes()
+    if make == "sealed":
+        return _sealed(asked["place"], given[0])
+    return _unused(asked) if make == "unused" else _layer(asked)
 
 
 def _may_mount() -> bool:
@@ -81,7 +97,7 @@ def _user_namespace() -> int:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
                 file.write(text)
         except OSError as error:  # Ubuntu 24.04 makes the namespace and then refuses what it is for
-            raise Refused("user namespace", f"{name}: {error.strerror}") from None
+            raise Refused("user namespace", error.errno or 0, f"{name}: {error.strerror}") from None
     return os.open("/proc/self/ns/user", _OPEN)
 
 
@@ -92,6 +108,39 @@ def _network() -> list[int]:
         up = struct.unpack("16sH14x", flags)[1] | _UP
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", up))
     return [os.open("/proc/self/ns/net", _OPEN)]
+
+
+def _processes() -> list[int]:
+    """Make what a command without bubblewrap gets: a PID namespace, which the user needs a user namespace for."""
+    if not _may_mount():
+        _user_namespace()
+    _unshare(NEW_MOUNTS | NEW_PROCESSES, "PID namespace")
+    first = os.fork()
+    if not first:
+        os._exit(0)
+    os.waitpid(first, 0)
+    return []
+
+
+def _sealed(place: str, namespace: int) -> list[int]:
+    if _libc().setns(ctypes.c_int(namespace), ctypes.c_int(NEW_MOUNTS)):
+        raise Refused("mount namespace", ctypes.get_errno())
+    _mount(None, place, None, _REMOUNT | _READ_ONLY, None, "seal")
+    return []
+
+
+def _unused(asked: "dict[str, Any]") -> list[int]:
+    """Mount an overlay with the same upper folder, exclusively: the kernel refuses it if one is mounted."""
+    _unshare(NEW_MOUNTS, "mount namespace")
+    _mount("none", "/", None, _RECURSIVE | _PRIVATE, None, "private mounts")
+    os.chdir(asked["folder"])
+    options = f"userxattr,index=on,lowerdir=.,upperdir={_escaped(asked['upper'])},workdir={_escaped(asked['work'])}"
+    try:
+        _mount("overlay", ".", "overlay", 0, options, "in use")
+    except Refused as refused:
+        if refused.code != errno.EINVAL:  # its work folder was used with `volatile`, which is noticed later
+            raise
+    return []
 
 
 def _layer(asked: "dict[str, Any]") -> list[int]:
@@ -117,13 +166,13 @@ def _escaped(path: str) -> str:
 
 def _unshare(flags: int, step: str) -> None:
     if _libc().unshare(ctypes.c_int(flags)):
-        raise Refused(step, os.strerror(ctypes.get_errno()))
+        raise Refused(step, ctypes.get_errno())
 
 
-def _mount(source: str, place: str, kind: str | None, flags: int, options: str | None, step: str) -> None:
+def _mount(source: str | None, place: str, kind: str | None, flags: int, options: str | None, step: str) -> None:
     words = [None if one is None else os.fsencode(one) for one in (source, place, kind, options)]
     if _libc().mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]):
-        raise Refused(step, os.strerror(ctypes.get_errno()))
+        raise Refused(step, ctypes.get_errno())
 
 
 def _libc() -> ctypes.CDLL:
@@ -131,9 +180,10 @@ def _libc() -> ctypes.CDLL:
 
 
 def _words(error: Exception) -> bytes:
-    step = error.step if isinstance(error, Refused) else "namespaces"
-    why = error.why if isinstance(error, Refused) else str(error)
-    return json.dumps({"step": step, "why": why}).encode()
+    known = (
+        error if isinstance(error, Refused) else Refused("namespaces", getattr(error, "errno", None) or 0, str(error))
+    )
+    return json.dumps({"step": known.step, "code": known.code, "why": known.why}).encode()
 
 
 if __name__ == "__main__":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -21,18 +24,20 @@ _MOST, _MOST_DESCRIPTORS = 1 << 12, 4
 
 
 class NamespacesRefused(Exception):
-    """The system does not allow what a layer needs. `step`: which step it refused; the message says why."""
+    """The system does not allow what a layer needs. The message says which step, and why."""
 
-    def __init__(self, step: str, why: str) -> None:
+    def __init__(self, step: str, why: str, code: int = 0) -> None:
+        """`code`: the error number of the system; 0: there is none."""
         super().__init__(f"{step}: {why}")
-        self.step = step
+        self.step, self.why, self.code = step, why, code
 
 
 class Mounted:
     """A mounted layer, as long as this object is open."""
 
-    def __init__(self, words: Sequence[str], namespace: int, root: int) -> None:
+    def __init__(self, words: Sequence[str], namespace: int, root: int, place: Path) -> None:
         self._words, self._namespace = list(words), namespace
+        self.place = place
         self.root = root
         """A descriptor of the folder that the layer covers, as commands in the layer see it."""
 
@@ -40,6 +45,11 @@ class Mounted:
     def words(self) -> list[str]:
         """The words before a command that runs in the layer. They name descriptors of this process."""
         return [*self._words, f"--mount=/proc/{os.getpid()}/fd/{self._namespace}", "--"]
+
+    @property
+    def namespace(self) -> int:
+        """A descriptor of the mount namespace in which the layer is mounted."""
+        return self._namespace
 
     def close(self) -> None:
         """Let go of the layer. It is unmounted when its last process has ended."""
@@ -52,16 +62,21 @@ class Mounted:
 class Namespaces:
     """The namespaces of one run. Used by several threads."""
 
-    def __init__(self, interpreter: Path | None = None) -> None:
-        """Start the process that makes them. Raises NamespacesRefused. `interpreter`: a Python; None: this one."""
+    def __init__(self, interpreter: Path | None = None, *, seconds: float = _SECONDS) -> None:
+        """Start the process that makes them. Raises NamespacesRefused.
+
+        `interpreter`: a Python; None: this one. `seconds`: how long to wait for an answer.
+        """
         nsenter = shutil.which("nsenter", path=_PLACES)
         if nsenter is None or not sys.platform.startswith("linux"):
             raise NamespacesRefused("nsenter", "nsenter (util-linux) is not installed")
         self._nsenter = [nsenter, "--preserve-credentials"]
         self._user, self._network = list[int](), list[int]()
         self._lock = threading.Lock()
+        self._broken = ""
+        """Why nothing can be asked any more: a late answer would be taken for the answer to the next question."""
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._ours.settimeout(_SECONDS)
+        self._ours.settimeout(seconds)
         program = str(interpreter or os.path.realpath(sys.executable))
         try:
             # Passed as text, so that Python does not import from a folder that a command can write to.
@@ -107,42 +122,81 @@ class Namespaces:
         """
         asked = {"folder": str(folder), "lower": list(lower), "upper": upper, "work": work, "place": str(place)}
         namespace, root = self._ask({"make": "layer", **asked})
-        return Mounted(self._joining(), namespace, root)
+        return Mounted(self._joining(), namespace, root, place)
+
+    def seal(self, mounted: Mounted) -> None:
+        """Make a layer read-only for all processes, for good. Raises NamespacesRefused.
+
+        With the code EBUSY, as long as a file in it is open for writing, or is deleted and still open.
+        """
+        self._ask({"make": "sealed", "place": str(mounted.place)}, [mounted.namespace])
+        if not os.fstatvfs(mounted.root).f_flag & os.ST_RDONLY:
+            raise NamespacesRefused("seal", "the layer can still be written")
+
+    def is_used(self, folder: Path, upper: str, work: str) -> bool:
+        """Return whether a layer with this upper folder is mounted, for whatever process. Raises NamespacesRefused."""
+        try:
+            self._ask({"make": "unused", "folder": str(folder), "upper": upper, "work": work})
+        except NamespacesRefused as refused:
+            if refused.step == "in use" and refused.code == errno.EBUSY:
+                return True
+            raise
+        return False
+
+    def try_processes(self) -> None:
+        """Make a PID namespace as a command without bubblewrap gets it. Raises NamespacesRefused."""
+        self._ask({"make": "processes"})
 
     def close(self) -> None:
         """End the process. What it made stays until it is closed itself."""
-        self._ours.close()
-        try:
-            self._process.wait(_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._end("it was closed")
         for one in (*self._user, *self._network):
             os.close(one)
         self._user, self._network = [], []
+
+    def _end(self, why: str) -> None:
+        """End the process and what it started. From now on nothing can be asked, because `why`."""
+        if self._broken:
+            return
+        self._broken = why
+        self._ours.close()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):  # a mount of a server that does not answer cannot be killed
+            self._process.wait(_SECONDS)
 
     def _joining(self) -> list[str]:
         named = [("user", one) for one in self._user] + [("net", one) for one in self._network]
         return [*self._nsenter, *(f"--{name}=/proc/{os.getpid()}/fd/{one}" for name, one in named)]
 
-    def _ask(self, asked: dict[str, object]) -> list[int]:
+    def _ask(self, asked: dict[str, object], given: Sequence[int] = ()) -> list[int]:
         with self._lock:
+            if self._broken:
+                raise NamespacesRefused("forker", f"it is not used any more: {self._broken}")
             try:
-                self._ours.send(json.dumps(asked).encode("utf-8", "surrogateescape"))
-                return self._answer()
+                said = json.dumps(asked).encode("utf-8", "surrogateescape")
+                socket.send_fds(self._ours, [said], list(given))
             except (OSError, ValueError) as error:
-                raise NamespacesRefused("forker", f"it does not answer ({error})") from None
+                self._end(f"it took no question ({error})")
+                raise NamespacesRefused("forker", self._broken) from None
+            return self._answer()
 
     def _answer(self) -> list[int]:
+        """Wait for the answer. Raises NamespacesRefused. Without a whole answer nothing can be asked any more."""
+        found = list[int]()
         try:
             said, found, *_ = socket.recv_fds(self._ours, _MOST, _MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-        except OSError as error:
-            raise NamespacesRefused("forker", f"it does not answer ({error})") from None
-        if not said:
-            raise NamespacesRefused("forker", "it ended")
-        told = json.loads(said)
-        if told:
-            raise NamespacesRefused(str(told["step"]), str(told["why"]))
+            told = json.loads(said) if said else None
+            if told is None:
+                self._end("it ended")
+                raise NamespacesRefused("forker", self._broken)
+            if told:
+                raise NamespacesRefused(str(told["step"]), str(told["why"]), int(told["code"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            for one in found:
+                os.close(one)
+            self._end(f"it did not answer ({error})")
+            raise NamespacesRefused("forker", self._broken) from None
         return list(found)
 
 
