@@ -7,30 +7,34 @@ inverse rows.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import msgspec
 
 from ..workspace.errors import StaleFile, UnreadableFile, WriteFailed
 from ..workspace.files.beneath import exchange, folder_of, rename_new
-from ..workspace.files.states import read_state
+from ..workspace.files.states import FileState, read_state
 from ..workspace.files.temporary import temporary_name
-from ..workspace.files.write import remove_any_file, write_any_file
+from ..workspace.files.write import remove_any_file, write_any_file, write_large_file
 from .effects import Side, is_same, side_at
 from .opening import FOLDER
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
 
+IN_MEMORY = 1 << 20
+"""Bytes of the largest file that is written from memory."""
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 """Everybody who may read a program may run it."""
+_INNER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +50,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return Row(path=self.path, before=self.after, after=self.before)
 
 
+class Source(Protocol):
+    """Where the contents of rows come from."""
+
+    def load(self, path: str, side: Side) -> bytes:
+        """Return the bytes of a file, or the target of a link. Raises OSError."""
+        ...
+
+    def make(self, path: str, side: Side, folder: int, name: str) -> None:
+        """Make a file with this content in an open folder. Raises FileExistsError, OSError and StaleFile."""
+        ...
+
+
 class Result(NamedTuple):
     """What became of a row."""
 
@@ -54,30 +70,36 @@ class Result(NamedTuple):
     """Why it was not carried out; empty: it was."""
 
 
-Load = Callable[[str, Side], bytes]
-"""Returns the bytes of a file, or the target of a link, for a path and a side. Raises OSError."""
+def carry_out(ws: Workspace, rows: Sequence[Row], source: Source) -> list[Result]:
+    """Carry the rows out, and return what became of each, in the order in which they were tried.
 
+    Raises OSError if the workspace is gone, or the disk does not keep what was written.
 
-def carry_out(ws: Workspace, rows: Sequence[Row], load: Load) -> list[Result]:
-    """Carry the rows out, and return what became of each, in the order in which they were tried. Never raises OSError.
 
     What is deleted goes first, the deepest first, so that a path can change its type; then what is new or changed, a
-    folder before what is in it.
+    folder before what is in it. At the end all of it is forced out to the disk.
     """
     gone = [row for row in rows if row.after is None or _changes_type(row)]
     results = list[Result]()
     failed = set[str]()
     for row in sorted(gone, key=lambda row: row.path, reverse=True):
         first = Row(path=row.path, before=row.before, after=None)
-        result = _tried(ws, first, load, also=row.after)
+        result = _tried(ws, first, source, also=row.after)
         if result.conflict:
             failed.add(row.path)
         if row.after is None or result.conflict:
             results.append(result)
-    for row in sorted((one for one in rows if one.after is not None), key=lambda row: row.path):
-        if row.path not in failed:
+    written = sorted((one for one in rows if one.after is not None), key=lambda row: row.path.split("/"))
+    with _Moving(ws.root, source) as moving:
+        for row in written:
+            if row.path in failed:
+                continue
             started = Row(path=row.path, before=None, after=row.after) if _changes_type(row) else row
-            results.append(_tried(ws, started, load))
+            if started.before is None and row.after is not None and row.after.type == "file":
+                results.append(moving.tried(row.path, row.after))
+            else:
+                results.append(_tried(ws, started, source))
+    _force_out(ws.root)
     return results
 
 
@@ -85,21 +107,72 @@ def _changes_type(row: Row) -> bool:
     return row.before is not None and row.after is not None and row.before.type != row.after.type
 
 
-def _tried(ws: Workspace, row: Row, load: Load, also: Side | None = None) -> Result:
+def _is_unread(side: Side | None) -> bool:
+    return side is not None and side.type == "file" and not side.digest
+
+
+class _Moving:
+    """Puts new files in place; consecutive files of a folder share its descriptor."""
+
+    def __init__(self, root: Path, source: Source) -> None:
+        self._source = source
+        self._open: list[tuple[str, int]] = []
+        self._root = os.open(root, FOLDER | os.O_CLOEXEC)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _name, opened in self._open:
+            os.close(opened)
+        os.close(self._root)
+
+    def tried(self, path: str, after: Side) -> Result:
+        """Put one file in place, if there is nothing yet."""
+        *parents, name = path.split("/")
+        try:
+            folder = self._enter(parents)
+            try:
+                self._source.make(path, after, folder, name)
+            except (FileExistsError, FileNotFoundError):  # the second: a repeated row whose file was moved before
+                found = side_at(folder, os.fsencode(name), hashes=bool(after.digest))
+                if found is None:
+                    return Result(path, "its new content is gone")
+                if not is_same(found.side, after):
+                    return Result(path, "somebody else has made it")
+        except StaleFile as error:
+            return Result(path, str(error).removeprefix(f"{path}: "))
+        except OSError as error:
+            return Result(path, error.strerror or str(error))
+        return Result(path, "")
+
+    def _enter(self, parents: Sequence[str]) -> int:
+        same = 0
+        while same < min(len(parents), len(self._open)) and self._open[same][0] == parents[same]:
+            same += 1
+        while len(self._open) > same:
+            os.close(self._open.pop()[1])
+        for part in parents[same:]:
+            above = self._open[-1][1] if self._open else self._root
+            self._open.append((part, os.open(part, _INNER, dir_fd=above)))
+        return self._open[-1][1] if self._open else self._root
+
+
+def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None) -> Result:
     """Carry a row out. `also`: another state of the path in which nothing is left to do."""
     try:
-        return Result(row.path, _carried_out(ws, row, load, also))
+        return Result(row.path, _carried_out(ws, row, source, also))
     except (StaleFile, UnreadableFile, WriteFailed) as error:
         return Result(row.path, str(error).replace(f"{ws.root}/", "", 1).removeprefix(f"{row.path}: "))
     except OSError as error:
         return Result(row.path, error.strerror or str(error))
 
 
-def _carried_out(ws: Workspace, row: Row, load: Load, also: Side | None) -> str:
+def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None) -> str:
     root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
     try:
         path = os.fsencode(row.path)
-        seen = side_at(root, path)
+        seen = side_at(root, path, hashes=not _is_unread(row.before))
         now = None if seen is None else seen.side
         if _is(now, row.after) or (also is not None and _is(now, also)):
             return ""
@@ -114,9 +187,9 @@ def _carried_out(ws: Workspace, row: Row, load: Load, also: Side | None) -> str:
         with folder_of(ws.root, real, []) as parent:
             os.mkdir(real.name, dir_fd=parent)
     elif row.after.type == "link":
-        _link(ws, real, load(row.path, row.after), row.before)
+        _link(ws, real, source.load(row.path, row.after), row.before)
     else:
-        _write(ws, real, row, load)
+        _write(ws, real, row, row.after, source)
     return ""
 
 
@@ -127,17 +200,19 @@ def _is(now: Side | None, wanted: Side | None) -> bool:
 
 
 def _remove(ws: Workspace, real: Path, before: Side | None) -> None:
-    if before is None or before.type == "file":
-        remove_any_file(ws, read_state(real, beneath=ws.root))
+    assert before is not None  # the caller looked
+    if before.type == "file" and before.digest:
+        remove_any_file(ws, _state(ws, real, before))
         return
     with folder_of(ws.root, real) as parent:
         if before.type == "folder":
             os.rmdir(real.name, dir_fd=parent)
             return
         aside = temporary_name()
-        with ws.leftovers.recorded(real, aside, "moved", before.digest):
+        with ws.leftovers.recorded(real, aside, "moved", before.digest or None):
             rename_new(parent, real.name, aside)
-            if not _is_link_to(parent, aside, before.digest):
+            seen = side_at(parent, os.fsencode(aside), hashes=False)
+            if seen is None or not is_same(seen.side, before):
                 rename_new(parent, aside, real.name)
                 raise StaleFile(f"{real}: it was changed by someone else meanwhile")
             os.unlink(aside, dir_fd=parent)
@@ -166,14 +241,16 @@ def _is_link_to(folder: int, name: str, digest: str) -> bool:
     return _sha256(os.fsencode(os.readlink(name, dir_fd=folder))) == digest
 
 
-def _write(ws: Workspace, real: Path, row: Row, load: Load) -> None:
-    after = row.after
-    assert after is not None  # the caller looked
+def _write(ws: Workspace, real: Path, row: Row, after: Side, source: Source) -> None:
     if row.before is None or row.before.digest != after.digest:
-        data = load(row.path, after)
-        if _sha256(data) != after.digest:
-            raise StaleFile(f"{row.path}: its new content has changed since it was listed")
-        write_any_file(ws, read_state(real, beneath=ws.root), data)
+        before = _state(ws, real, row.before)
+        if after.size > IN_MEMORY:
+            write_large_file(ws, before, _Large(row.path, after, source))
+        else:
+            data = source.load(row.path, after)
+            if _sha256(data) != after.digest:
+                raise StaleFile(f"{row.path}: its new content has changed since it was listed")
+            write_any_file(ws, before, data)
     with folder_of(ws.root, real) as parent:
         opened = os.open(real.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
         try:
@@ -184,6 +261,42 @@ def _write(ws: Workspace, real: Path, row: Row, load: Load) -> None:
             os.utime(opened, ns=(status.st_atime_ns, after.mtime_ns))
         finally:
             os.close(opened)
+
+
+class _Large(NamedTuple):
+    """The content of a large file (`LargeContent`)."""
+
+    path: str
+    side: Side
+    source: Source
+
+    @property
+    def digest(self) -> str:
+        return self.side.digest
+
+    def make(self, folder: int, name: str) -> None:
+        self.source.make(self.path, self.side, folder, name)
+
+
+def _state(ws: Workspace, real: Path, side: Side | None) -> FileState:
+    """Return the state that a file must have, with its bytes if they fit into memory. Raises StaleFile."""
+    if side is None:
+        return FileState(path=real, real=real, exists=False)
+    if side.size > IN_MEMORY:
+        return FileState(path=real, real=real, exists=True, sha256=side.digest, size=side.size)
+    found = read_state(real, beneath=ws.root)
+    if found.sha256 != side.digest:
+        raise StaleFile(f"{real}: it was changed by someone else meanwhile")
+    return found
+
+
+def _force_out(root: Path) -> None:
+    opened = os.open(root, FOLDER | os.O_CLOEXEC)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(ctypes.c_int(opened)):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    finally:
+        os.close(opened)
 
 
 def _sha256(data: bytes) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from .effects import Effect, Ground, Side, bytes_at, list_effects, target_at
+from .effects import Effect, Ground, list_effects
 from .opening import FOLDER
 from .removing import remove_tree
+from .written import Written
 
 if TYPE_CHECKING:
     from .namespaces import Mounted, Namespaces
 
-_UPPER, _WORK, _STAMP = "u", "w", "stamp"
+_UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"
 _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
 
@@ -30,7 +32,7 @@ class Layer:
         self.folder, self.workspace = folder, workspace
         self._mounted: Mounted | None = None
         self.stamp_ns = 0
-        for name in (_UPPER, _WORK):
+        for name in (_UPPER, _WORK, _STAGING):
             (folder / name).mkdir(mode=0o700, parents=True)
 
     def mount(self, namespaces: Namespaces) -> Self:
@@ -51,26 +53,27 @@ class Layer:
         """The open folder of the workspace, as commands in the layer see it."""
         return self._open.root
 
-    def effects(self) -> tuple[list[Effect], list[str]]:
+    def effects(self, reads: Callable[[str], bool] = lambda _: True) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 
-        No process may run in the layer any more.
+        No process may run in the layer any more. `reads`: whether the bytes of a new file at a path are read.
         """
-        upper = os.open(self.folder / _UPPER, FOLDER | os.O_CLOEXEC)
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
         below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
-            return list_effects(upper, Ground(below, self.root, self.stamp_ns))
+            return list_effects(upper, Ground(below, self.root, self.stamp_ns), reads)
         finally:
             os.close(upper)
             os.close(below)
 
-    def load(self, path: str, side: Side) -> bytes:
-        """Return the bytes of a file, or the target of a link, that was written. Raises OSError."""
-        upper = os.open(self.folder / _UPPER, FOLDER | os.O_CLOEXEC)
-        try:
-            return target_at(upper, os.fsencode(path)) if side.type == "link" else bytes_at(upper, os.fsencode(path))
-        finally:
-            os.close(upper)
+    @property
+    def upper(self) -> Path:
+        """The folder with what was written."""
+        return self.folder / _UPPER
+
+    def written(self) -> Written:
+        """Return what was written, for an apply. Raises OSError."""
+        return Written(self.upper, self.folder / _STAGING)
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""

@@ -174,9 +174,9 @@ def test_rights_of_the_users_own_files_are_never_changed(as_user: Callable[[Call
         assert stat.S_IMODE((bench.ws / "docs/read.md").stat().st_mode) == 0
         assert {one.path: one.conflict for one in effects} == {"src/deep": "", "docs/read.md": "it cannot be read"}
         rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
-        assert all(one.conflict for one in carry_out(Workspace(bench.ws), rows, layer.load)), (
-            "nothing is deleted unseen"
-        )
+        with layer.written() as written:
+            results = carry_out(Workspace(bench.ws), rows, written)
+        assert all(one.conflict for one in results), "nothing is deleted unseen"
         bench.close()
 
     as_user(act)

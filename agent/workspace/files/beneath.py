@@ -86,11 +86,14 @@ def exchange(folder: int, one: str, other: str) -> bool:
     return _rename(folder, one, other, flag)
 
 
-def rename_new(folder: int, old: str, new: str) -> None:
-    """Rename a file without overwriting another one. Raises FileExistsError if the new name exists."""
+def rename_new(folder: int, old: str, new: str, to: int | None = None) -> None:
+    """Rename a file without overwriting another one. Raises FileExistsError if the new name exists.
+
+    `to`: the open folder of the new name; None: the same folder.
+    """
     flag = _MAC_NOREPLACE if sys.platform == "darwin" else _LINUX_NOREPLACE
-    if not _rename(folder, old, new, flag):
-        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    if not _rename(folder, old, new, flag, to):
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder if to is None else to, follow_symlinks=False)
         os.unlink(old, dir_fd=folder)
 
 
@@ -105,11 +108,11 @@ def _function() -> ctypes._NamedFuncPointer | None:  # pyright: ignore[reportPri
     return function
 
 
-def _rename(folder: int, old: str, new: str, flag: int) -> bool:
+def _rename(folder: int, old: str, new: str, flag: int, to: int | None = None) -> bool:
     function = _function()
     if function is None:
         return False
-    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
+    if function(folder, os.fsencode(old), folder if to is None else to, os.fsencode(new), flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:

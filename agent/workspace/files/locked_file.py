@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .states import FileState
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PIECE = 1 << 20
 
 
 class LockedFile:
@@ -44,7 +45,7 @@ class LockedFile:
     def _is_expected(self) -> bool:
         if os.fstat(self._fd).st_size != self._before.size:
             return False
-        return hashlib.sha256(from_start(self._fd, self._before.size)).hexdigest() == self._before.sha256
+        return digest_of(self._fd) == self._before.sha256
 
 
 @contextmanager
@@ -61,6 +62,15 @@ def compare(folder: int, name: str, before: FileState) -> os.stat_result:
     """Return the status of the file. Raises StaleFile if it differs from `before`."""
     with locked(folder, name, before) as kept:
         return kept.status
+
+
+def digest_of(fd: int) -> str:
+    """Return the SHA-256 of an open file of any size, in hex. Moves its position."""
+    found = hashlib.sha256()
+    os.lseek(fd, 0, os.SEEK_SET)
+    while piece := os.read(fd, _PIECE):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def from_start(fd: int, size: int) -> bytes:

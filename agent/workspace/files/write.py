@@ -15,13 +15,13 @@ import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ...system.crash import crash_point
 from ..errors import StaleFile, WriteFailed
 from .attributes import copy_metadata
 from .beneath import exchange, folder_of, rename_new, write_all
-from .locked_file import READ, Lease, compare, from_start, locked
+from .locked_file import READ, Lease, compare, digest_of, from_start, locked
 from .states import FileState, state_of
 from .temporary import temporary_name
 
@@ -29,7 +29,23 @@ if TYPE_CHECKING:
     from ..leftovers.record import Use
     from ..paths import Workspace
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class LargeContent(Protocol):
+    """The content of a file that is not held in memory."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes, in hex."""
+        ...
+
+    def make(self, folder: int, name: str) -> None:
+        """Make a file with this content in an open folder, with a name that does not exist. Raises OSError, StaleFile.
+
+        Its permissions are those of a new file of this process.
+        """
+        ...
 
 
 def write_file(ws: Workspace, before: FileState, data: bytes) -> FileState:
@@ -64,6 +80,19 @@ def write_any_file(ws: Workspace, before: FileState, data: bytes, mode: int | No
         return state
 
 
+def write_large_file(ws: Workspace, before: FileState, content: LargeContent) -> None:
+    """Write like `write_any_file`, a content that is not in memory. The bytes in `before` are not used.
+
+    Raises WriteFailed, too, if the file has hard links or attributes that a new file cannot get.
+    """
+    made: list[Path] = []
+    with _translated_errors(ws.root, before, made):
+        with folder_of(ws.root, before.real, None if before.exists else made) as folder:
+            status = _FileWrite(ws, before, content, folder, None).write()
+            os.fsync(folder)
+        ws.own_writes.wrote(before.real, status, content.digest)
+
+
 def remove_any_file(ws: Workspace, before: FileState) -> None:
     """Remove like `remove_file`, but also files that tools must not access."""
     with _translated_errors(ws.root, before, []), folder_of(ws.root, before.real) as folder:
@@ -84,9 +113,12 @@ def remove_any_file(ws: Workspace, before: FileState) -> None:
 class _FileWrite:
     """One write to a file whose folder is open."""
 
-    def __init__(self, ws: Workspace, before: FileState, data: bytes, folder: int, mode: int | None) -> None:
-        self.ws, self.before, self.data, self.folder, self.mode = ws, before, data, folder, mode
+    def __init__(
+        self, ws: Workspace, before: FileState, new: bytes | LargeContent, folder: int, mode: int | None
+    ) -> None:
+        self.ws, self.before, self.new, self.folder, self.mode = ws, before, new, folder, mode
         self.name = before.real.name
+        self.digest = hashlib.sha256(new).hexdigest() if isinstance(new, bytes) else new.digest
 
     def write(self) -> os.stat_result:
         """Write the file and return its new status. Raises OSError, StaleFile, WriteFailed."""
@@ -138,7 +170,7 @@ class _FileWrite:
         """
         kept: list[str] = []
         ours = os.stat(aside, dir_fd=self.folder, follow_symlinks=False).st_ino == os.fstat(fd).st_ino
-        if not ours or lease.has_writer or _digest(self.folder, aside) != hashlib.sha256(self.data).hexdigest():
+        if not ours or lease.has_writer or _digest(self.folder, aside) != self.digest:
             kept.append(f"{self.name}.kept-{secrets.token_hex(4)}")
             rename_new(self.folder, aside, kept[-1])
         if lease.is_contested:
@@ -152,7 +184,7 @@ class _FileWrite:
         kept = f"{self.name}.kept-{secrets.token_hex(4)}"
         source = os.open(self.name, READ, dir_fd=self.folder)
         try:
-            copy = os.open(kept, _NEW, stat.S_IMODE(os.fstat(source).st_mode), dir_fd=self.folder)
+            copy = os.open(kept, NEW_FILE, stat.S_IMODE(os.fstat(source).st_mode), dir_fd=self.folder)
             try:
                 write_all(copy, from_start(source, os.fstat(source).st_size))
                 os.fsync(copy)
@@ -164,18 +196,23 @@ class _FileWrite:
 
     def _write_in_place(self, old: os.stat_result) -> os.stat_result:
         """Overwrite a file, because a new file would lose its hard links, owner or attributes."""
+        new = self.new
+        if not isinstance(new, bytes):
+            raise WriteFailed(
+                f"{self.before.path}: it is too large to be overwritten in place, which its links or owner need"
+            )
         fd = os.open(self.name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self.folder)
         try:
             if os.fstat(fd).st_ino != old.st_ino:
                 raise StaleFile(f"{self.before.path}: it was replaced meanwhile")
-            if len(self.data) > old.st_size and hasattr(os, "posix_fallocate"):
-                self._reserve(fd, old.st_size)
+            if len(new) > old.st_size and hasattr(os, "posix_fallocate"):
+                self._reserve(fd, old.st_size, len(new))
             if hashlib.sha256(from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
                 os.ftruncate(fd, old.st_size)
                 raise StaleFile(f"{self.before.path}: it was changed meanwhile")
-            with self.ws.leftovers.in_place(self.before.real, self.before.data, self.data):
+            with self.ws.leftovers.in_place(self.before.real, self.before.data, new):
                 try:
-                    _overwrite(fd, self.data)
+                    _overwrite(fd, new)
                 except OSError:
                     _overwrite(fd, self.before.data)
                     raise
@@ -186,9 +223,9 @@ class _FileWrite:
         finally:
             os.close(fd)
 
-    def _reserve(self, fd: int, size: int) -> None:
+    def _reserve(self, fd: int, size: int, wanted: int) -> None:
         try:
-            os.posix_fallocate(fd, 0, len(self.data))
+            os.posix_fallocate(fd, 0, wanted)
         except OSError as error:
             os.ftruncate(fd, size)
             if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
@@ -196,29 +233,35 @@ class _FileWrite:
 
     @contextmanager
     def _temporary_file(self, mode: int, old: os.stat_result | None, use: Use) -> Generator[tuple[int, str]]:
-        aside, new = temporary_name(), hashlib.sha256(self.data).hexdigest()
-        noted = self.ws.leftovers.recorded(self.before.real, aside, use, self.before.sha256, new)
+        aside = temporary_name()
+        noted = self.ws.leftovers.recorded(self.before.real, aside, use, self.before.sha256, self.digest)
         with noted, self._new_file(aside, mode, old) as fd:
             yield fd, aside
 
     @contextmanager
     def _new_file(self, aside: str, mode: int, old: os.stat_result | None) -> Generator[int]:
-        fd = os.open(aside, _NEW, mode, dir_fd=self.folder)
+        fd = -1
         try:
-            crash_point("write: temporary file made")
-            write_all(fd, self.data)
+            if isinstance(self.new, bytes):
+                fd = os.open(aside, NEW_FILE, mode, dir_fd=self.folder)
+                crash_point("write: temporary file made")
+                write_all(fd, self.new)
+            else:
+                self.new.make(self.folder, aside)
+                fd = os.open(aside, READ, dir_fd=self.folder)
             crash_point("write: temporary file written")
             self._set_time(fd, old)
             os.fsync(fd)
             crash_point("write: temporary file forced out")
             yield fd
         finally:
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
             _remove_quietly(self.folder, aside)
 
     def _set_time(self, fd: int, old: os.stat_result | None) -> None:
         status = os.fstat(fd)
-        wanted = self.ws.own_writes.time_for(self.before.real, old, len(self.data), status.st_mtime_ns)
+        wanted = self.ws.own_writes.time_for(self.before.real, old, status.st_size, status.st_mtime_ns)
         if wanted is not None:
             os.utime(fd, ns=(status.st_atime_ns, wanted))
 
@@ -260,7 +303,7 @@ def _digest(folder: int, name: str) -> str | None:
     except OSError:
         return None
     try:
-        return hashlib.sha256(from_start(fd, os.fstat(fd).st_size)).hexdigest()
+        return digest_of(fd)
     finally:
         os.close(fd)
 
