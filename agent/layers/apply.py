@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import msgspec
 
+from ..system.crash import crash_point
 from ..workspace.errors import StaleFile, UnreadableFile, WriteFailed
 from ..workspace.files.beneath import exchange, folder_of, rename_new
 from ..workspace.files.states import FileState, read_state
@@ -85,6 +86,7 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source) -> list[Result
     for row in sorted(gone, key=lambda row: row.path, reverse=True):
         first = Row(path=row.path, before=row.before, after=None)
         result = _tried(ws, first, source, also=row.after)
+        crash_point("apply: row")
         if result.conflict:
             failed.add(row.path)
         if row.after is None or result.conflict:
@@ -99,7 +101,8 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source) -> list[Result
                 results.append(moving.tried(row.path, row.after))
             else:
                 results.append(_tried(ws, started, source))
-    _force_out(ws.root)
+            crash_point("apply: row")
+    force_out(ws.root)
     return results
 
 
@@ -290,8 +293,9 @@ def _state(ws: Workspace, real: Path, side: Side | None) -> FileState:
     return found
 
 
-def _force_out(root: Path) -> None:
-    opened = os.open(root, FOLDER | os.O_CLOEXEC)
+def force_out(folder: Path) -> None:
+    """Force the file system of a folder out to the disk. Raises OSError."""
+    opened = os.open(folder, FOLDER | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(ctypes.c_int(opened)):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -32,7 +32,8 @@ class Written:
         self._staging = staging
         self._upper = os.open(upper, FOLDER | os.O_CLOEXEC)
         self._umask = _umask()
-        self._parent, self._folder = b"", os.dup(self._upper)
+        self._parent: bytes = b""
+        self._folder = os.dup(self._upper)
 
     def __enter__(self) -> Self:
         return self

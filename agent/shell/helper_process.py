@@ -11,22 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
+
+from ..system.own_programs import module_words
 
 _ANSWER_SECONDS = 15.0
 """Seconds to wait for an answer: far more than the processor time of the helper, for an overloaded machine."""
 _LARGEST = 64 * 2**20
 """Maximum bytes of an answer; a larger one is invalid."""
-_PACKAGE_PARENT = str(Path(__file__).parents[3])
-_START = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import rundry.agent
-del sys.path[0]
-import runpy
-runpy.run_module(sys.argv[2], run_name="__main__")
-"""
-"""Program that runs a module of this package, without its parent folder on the import path."""
 
 
 class ParseFailed(Exception):
@@ -90,7 +81,7 @@ class HelperProcess:
 
 def _start(module: str) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", _START, _PACKAGE_PARENT, module],
+        module_words(module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,0 +1,149 @@
+"""An order is carried out whole, whoever is killed meanwhile, and once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rundry.agent.layers.applier import Applier
+from rundry.agent.layers.apply import Row
+from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.orders import Order, Orders, decode_rows, encode_rows, is_held
+
+from .conftest import Bench
+from .test_apply import contents, rows_of
+from .test_effects import fill
+
+SCRIPT = """rm -rf docs; echo now > docs; rm run.sh; mkdir -p run.sh/a; echo b > run.sh/a/b; rm -rf src/deep
+    ln -s docs src/deep; echo x >> src/one.txt; mkdir -p new/er; echo 1 > new/er/1; echo 2 > new/er/2"""
+
+
+def order_of(bench: Bench, layer: Layer, rows: list[Row]) -> Order:
+    """Return an order whose small contents it holds itself, and whose others lie in the layer."""
+    with layer.written() as written:
+        held = {row.path: written.load(row.path, row.after) for row in rows if row.after and is_held(row.after)}
+    return Order(workspace=bench.ws, rows=rows, written=layer.upper, contents=held)
+
+
+def direct(bench: Bench, script: str) -> dict[str, tuple[object, ...]]:
+    """Return what the command makes of a copy of the workspace."""
+    copy = bench.folder / "direct"
+    shutil.copytree(bench.ws, copy, symlinks=True)
+    subprocess.run(["sh", "-c", script], cwd=copy, check=True)
+    return contents(copy)
+
+
+def ordered(bench: Bench, script: str = SCRIPT) -> tuple[Orders, str]:
+    layer = bench.layer()
+    assert bench.run(layer, script).returncode == 0
+    orders = Orders(bench.folder / "base")
+    rows = rows_of(layer.effects(reads=lambda path: not path.startswith("new"))[0])
+    return orders, orders.give(order_of(bench, layer, rows))
+
+
+def test_the_applier_carries_an_order_out_once(bench: Bench):
+    fill(bench.ws)
+    expected = direct(bench, SCRIPT)
+    orders, name = ordered(bench)
+    applier = Applier(bench.folder / "base")
+    results = applier.carry_out(name)
+    assert results and not any(one.conflict for one in results), results
+    assert contents(bench.ws) == expected
+    (bench.ws / "docs").write_text("mine")
+    assert applier.carry_out(name) == results, "it is done: what came after stays"
+    assert (bench.ws / "docs").read_text() == "mine"
+    applier.close()
+    assert orders.names() == [name]
+    orders.forget(name)
+    assert not orders.names()
+
+
+def test_rows_of_names_that_are_no_text_are_stored(tmp_path: Path):
+    names = [os.fsdecode(name) for name in (b"\xff\n'", b"plain", "ä".encode())]
+    rows = [Row(path=name, before=None, after=None) for name in names]
+    assert decode_rows(encode_rows(rows)) == rows
+    del tmp_path
+
+
+RUNNER = """
+import os, signal, sys
+from pathlib import Path
+from rundry.agent.layers.applier import Applier
+applier = Applier(Path(sys.argv[1]))
+applier.start()
+process = applier._process
+process.stdin.write(sys.argv[2].encode() + b"\\n")
+process.stdin.flush()
+os.kill(0 if sys.argv[3] == "group" else os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("killed", ["process", "group"])
+def test_the_kill_of_the_runner_leaves_a_whole_apply(bench: Bench, killed: str):
+    fill(bench.ws)
+    script = f"{SCRIPT}; mkdir many; for i in $(seq 300); do echo $i > many/$i; done; echo last > zz"
+    expected = direct(bench, script)
+    orders, name = ordered(bench, script)
+    runner = subprocess.run(
+        [sys.executable, "-c", RUNNER, str(bench.folder / "base"), name, killed], start_new_session=True, check=False
+    )
+    assert runner.returncode == -signal.SIGKILL
+    until = time.monotonic() + 60
+    while orders.outcome(name) is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert contents(bench.ws) == expected
+
+
+CUT = """
+import sys
+from pathlib import Path
+from rundry.agent.layers.orders import Orders
+Orders(Path(sys.argv[1])).carry_out(sys.argv[2])
+"""
+
+
+def test_an_order_that_was_cut_at_any_step_is_finished_by_the_next_process(bench: Bench):
+    fill(bench.ws)
+    expected = direct(bench, SCRIPT)
+    start = bench.folder / "start"
+    shutil.copytree(bench.ws, start, symlinks=True)
+    reached = 0
+    for at in range(1, 400, 2):
+        shutil.rmtree(bench.ws)
+        shutil.copytree(start, bench.ws, symlinks=True)
+        orders, name = ordered(bench)
+        argv = [sys.executable, "-c", CUT, str(bench.folder / "base"), name]
+        done = subprocess.run(argv, env={**os.environ, "RUNDRY_CRASH_AT": str(at)}, check=False)
+        results = orders.carry_out(name)
+        assert not any(one.conflict for one in results), (at, results)
+        assert contents(bench.ws) == expected, at
+        if done.returncode == 0:
+            break
+        reached += 1
+        assert done.returncode == -signal.SIGKILL
+    assert reached > 20
+
+
+def test_two_processes_carry_the_same_order_out_one_after_the_other(bench: Bench):
+    fill(bench.ws)
+    expected = direct(bench, SCRIPT)
+    orders, name = ordered(bench)
+    found = list[object]()
+    appliers = [Applier(bench.folder / "base") for _ in range(3)]
+    threads = [threading.Thread(target=lambda one=one: found.append(one.carry_out(name))) for one in appliers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in appliers:
+        one.close()
+    assert len(found) == 3 and found[0] == found[1] == found[2] == orders.outcome(name)
+    assert contents(bench.ws) == expected
