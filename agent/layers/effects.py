@@ -45,7 +45,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     mtime_ns: int = 0
     inode: int = 0
     ctime_ns: int = 0
-    """These two show whether a file was touched since. 0: of what is no file, or cannot be read."""
+    """These two show whether a file was touched since. 0: it cannot be read, or it is a link or a folder."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):

@@ -66,7 +66,7 @@ def test_the_applier_carries_an_order_out_once(bench: Bench):
     assert not orders.names()
 
 
-def test_rows_of_names_that_are_no_text_are_stored(tmp_path: Path):
+def test_rows_of_names_that_are_not_text_are_stored(tmp_path: Path):
     names = [os.fsdecode(name) for name in (b"\xff\n'", b"plain", "ä".encode())]
     rows = [Row(path=name, before=None, after=None) for name in names]
     assert decode_rows(encode_rows(rows)) == rows
