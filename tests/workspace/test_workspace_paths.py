@@ -146,6 +146,22 @@ def test_the_runs_own_journal_is_refused_with_what_stands_next_to_it(ws):
         ".pnp.cjs",
         ".dir-locals.el",
         "\uff0ehg/hgrc",
+        ".venv/bin/activate",
+        "sub/venv/Scripts/python.exe",
+        "tools/bin/activate.fish",
+        "node_modules/.bin/eslint",
+        "vendor/bin/phpunit",
+        ".clangd",
+        ".luarc.json",
+        ".ansible.cfg",
+        ".terraform/providers/x",
+        "gradle/wrapper/gradle-wrapper.jar",
+        "sitecustomize/__init__.py",
+        ".pnp.mjs",
+        "lefthook.jsonc",
+        ".miserc.toml",
+        ".bsp/sbt.json",
+        ".zshrc.zwc",
     ],
 )
 def test_what_runs_by_itself_is_asked_about_also_before_it_exists(ws, given):
@@ -155,13 +171,13 @@ def test_what_runs_by_itself_is_asked_about_also_before_it_exists(ws, given):
 def test_each_row_of_auto_loaded_files_has_a_source_and_is_asked_about_at_any_depth(ws):
     for row in rows():
         assert row.source and all(row.source), row
-        assert row.names or row.folders, row
+        assert row.names or row.folders or row.paths, row
         below = f"{row.below[0]}/" if row.below else ""
-        for name in (glob.replace("*", "x") for glob in [*row.names, *row.folders]):
+        for name in (glob.replace("*", "x") for glob in [*row.names, *row.folders, *row.paths]):
             assert name == name.lower(), name
             for given in (f"{below}{name}", f"deep/er/{below}{name.upper()}"):
                 assert ws.caution(ws.root / given), given
-        for name in row.folders:
+        for name in (*row.folders, *row.paths):
             assert ws.caution(ws.root / name.replace("*", "x") / "new.xyz"), name
 
 
@@ -181,6 +197,11 @@ def test_each_row_of_auto_loaded_files_has_a_source_and_is_asked_about_at_any_de
         "docs/agent/setup.md",
         ".github/README.md",
         ".editorconfig",
+        "bin/tool",
+        "src/vendor/lib.c",
+        "vendor/pkg/bin/x",
+        "gradle/libs.versions.toml",
+        "src/activate",
     ],
 )
 def test_plain_files_are_not(ws, given):

@@ -24,6 +24,8 @@ class AutoLoaded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Globs for any part: the folder itself and all of its content."""
     below: list[str] = []
     """If given, `names` match only below one of these folders."""
+    paths: list[str] = []
+    """Globs for consecutive parts (`.venv/bin`): the entry itself and all of its content."""
     except_: list[str] = msgspec.field(default=[], name="except")
     """Globs for the last part that exclude a path from the row."""
     source: list[str]
@@ -51,14 +53,21 @@ class _Row:
         self.why = row.why
         self._names, self._folders, self._except = _Globs(row.names), _Globs(row.folders), _Globs(row.except_)
         self._below = frozenset(row.below)
+        self._paths = [[_Globs([part]) for part in path.split("/")] for path in row.paths]
 
     def fits(self, folded: Sequence[str]) -> bool:
         name = folded[-1]
         if self._except.match(name):
             return False
-        if any(map(self._folders.match, folded)):
+        if any(map(self._folders.match, folded)) or any(_has(folded, path) for path in self._paths):
             return True
         return self._names.match(name) and (not self._below or not self._below.isdisjoint(folded[:-1]))
+
+
+def _has(folded: Sequence[str], path: Sequence[_Globs]) -> bool:
+    """Return whether these parts follow each other somewhere in the path."""
+    starts = range(len(folded) - len(path) + 1)
+    return any(all(glob.match(folded[at + i]) for i, glob in enumerate(path)) for at in starts)
 
 
 def why_auto_loaded(folded: Sequence[str]) -> str | None:
