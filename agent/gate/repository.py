@@ -7,17 +7,8 @@ import re
 from pathlib import Path
 
 from ..system.plain_files import read_plain
+from ..workspace.git.harmless_settings import is_harmless
 
-_HARMLESS = re.compile(
-    r"""core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol
-    |safecrlf|quotepath|abbrev|untrackedcache)|remote\..*\.(url|pushurl|fetch|tagopt|prune)|branch\..*\.(remote|merge
-    |rebase|pushremote)|user\.(name|email)|init\.defaultbranch|submodule\..*\.(url|active|update)|color\..*|pull\.(rebase
-    |ff)|push\.(default|autosetupremote|followtags)|fetch\.prune|merge\.(ff|conflictstyle)|rerere\.enabled
-    |extensions\.(objectformat|worktreeconfig|partialclone)|gc\.auto|maintenance\.(auto|strategy)|advice\..*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_RUNS = re.compile(r"ext::|=\s*\"?!")
-"""Values that are commands, in an otherwise harmless key (`submodule.x.update = !command`)."""
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
 
@@ -84,6 +75,6 @@ def _judge_config(config: Path) -> str | None:
             continue
         key = _KEY.match(line)
         name = f"{section}.{key[1]}" if key else stripped
-        if not key or not _HARMLESS.fullmatch(name) or stripped.endswith("\\") or _RUNS.search(stripped):
+        if not key or not is_harmless(name, stripped.partition("=")[2]) or stripped.endswith("\\"):
             return f"the repository's config sets `{name}`, which can run code"
     return None

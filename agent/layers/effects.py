@@ -60,6 +60,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """What the layer has; None: nothing."""
     inode: int = 0
     """Of `before`."""
+    links: int = 1
+    """Names of `before`; more than one: hard links."""
     conflict: str = ""
     """Why `before` may be newer than what the command saw; empty: it is what the command saw."""
 
@@ -88,9 +90,11 @@ class _Walk:
         if len(self.found) >= MOST_EFFECTS:
             raise TooMuch(f"it changes more than {MOST_EFFECTS:,} files")
         inode = 0 if before is None else before.status.st_ino
+        links = 1 if before is None or before.side.type == "folder" else before.status.st_nlink
         side = None if before is None else before.side
         name = os.fsdecode(path)
-        self.found.append(Effect(path=name, kind=kind, before=side, after=after, inode=inode, conflict=conflict))
+        found = Effect(path=name, kind=kind, before=side, after=after, inode=inode, links=links, conflict=conflict)
+        self.found.append(found)
 
 
 class Seen(NamedTuple):

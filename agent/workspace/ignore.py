@@ -37,8 +37,11 @@ class Ignore:
     A changed `.gitignore` takes effect the next time its folder is checked.
     """
 
-    def __init__(self, root: Path, skipped: frozenset[str] = frozenset()) -> None:
-        """`skipped`: absolute paths of files and folders that count as ignored."""
+    def __init__(self, root: Path, skipped: frozenset[str] = frozenset(), excludes: Sequence[Path] = ()) -> None:
+        """`skipped`: absolute paths of files and folders that count as ignored.
+
+        `excludes`: further files of patterns for the whole folder, the strongest last; a `.gitignore` is stronger.
+        """
         self._root, self._skipped = str(root), skipped
         self._marks: dict[str, _Mark | None] = {}
         """Each folder that was read, with the mark of its `.gitignore`."""
@@ -46,6 +49,8 @@ class Ignore:
         """Folders whose `.gitignore` has patterns."""
         self._known: dict[str, bool] = {}
         self._always: QuickSpec | None = None
+        specs = [self._read(str(file)) for file in reversed(excludes)]
+        self._excludes = [spec for spec in specs if spec is not None]
 
     def ignored(self, path: str, *, is_dir: bool = False) -> bool:
         """Return whether the path or a folder above it is ignored. `.git` is always ignored.
@@ -132,6 +137,10 @@ class Ignore:
         """Return whether the path is ignored: the last matching line of the deepest `.gitignore` decides."""
         for folder in self._specs_above(path.rstrip("/")):
             verdict = self._specs[folder].verdict(path[len(folder) :])
+            if verdict is not None:
+                return verdict
+        for spec in self._excludes:
+            verdict = spec.verdict(path)
             if verdict is not None:
                 return verdict
         if self._always is None:

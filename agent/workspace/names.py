@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from .auto_loaded.table import why_auto_loaded
 
@@ -49,6 +50,7 @@ _SAMPLES = (".example", ".sample", ".template", ".dist", ".defaults")
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"})
 
 
+@lru_cache(maxsize=1 << 16)
 def fold(name: str) -> str:
     """Return a name as the most tolerant file system compares it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -51,17 +51,17 @@ class _Globs:
 class _Row:
     def __init__(self, row: AutoLoaded) -> None:
         self.why = row.why
-        self._names, self._folders, self._except = _Globs(row.names), _Globs(row.folders), _Globs(row.except_)
-        self._below = frozenset(row.below)
-        self._paths = [[_Globs([part]) for part in path.split("/")] for path in row.paths]
+        self.names, self.folders, self.exceptions = _Globs(row.names), _Globs(row.folders), _Globs(row.except_)
+        self.below = frozenset(row.below)
+        self.paths = [[_Globs([part]) for part in path.split("/")] for path in row.paths]
 
-    def fits(self, folded: Sequence[str]) -> bool:
-        name = folded[-1]
-        if self._except.match(name):
+    def fits(self, folded: Sequence[str], number: int) -> bool:
+        """Return whether the row is for this path. `number`: that of the row."""
+        if self.exceptions.match(folded[-1]):
             return False
-        if any(map(self._folders.match, folded)) or any(_has(folded, path) for path in self._paths):
+        if any(number in _folder_rows(part) for part in folded) or any(_has(folded, path) for path in self.paths):
             return True
-        return self._names.match(name) and (not self._below or not self._below.isdisjoint(folded[:-1]))
+        return number in _name_rows(folded[-1]) and (not self.below or not self.below.isdisjoint(folded[:-1]))
 
 
 def _has(folded: Sequence[str], path: Sequence[_Globs]) -> bool:
@@ -72,7 +72,28 @@ def _has(folded: Sequence[str], path: Sequence[_Globs]) -> bool:
 
 def why_auto_loaded(folded: Sequence[str]) -> str | None:
     """Return why a program loads the file at this path by itself, or None. `folded`: its parts after `names.fold`."""
-    return next((row.why for row in _rows() if row.fits(folded)), None) if folded else None
+    if not folded:
+        return None
+    numbers = sorted({*_name_rows(folded[-1]), *(number for part in folded for number in _any_rows(part))})
+    return next((row.why for number in numbers if (row := _rows()[number]).fits(folded, number)), None)
+
+
+@lru_cache(maxsize=1 << 16)
+def _name_rows(name: str) -> frozenset[int]:
+    """Return the numbers of the rows with a name like this."""
+    return frozenset(number for number, row in enumerate(_rows()) if row.names.match(name))
+
+
+@lru_cache(maxsize=1 << 16)
+def _folder_rows(part: str) -> frozenset[int]:
+    return frozenset(number for number, row in enumerate(_rows()) if row.folders.match(part))
+
+
+@lru_cache(maxsize=1 << 16)
+def _any_rows(part: str) -> frozenset[int]:
+    """Return the numbers of the rows that may be for a path with this part, whatever its last one is."""
+    starts = {number for number, row in enumerate(_rows()) if any(path[0].match(part) for path in row.paths)}
+    return _folder_rows(part) | starts
 
 
 @cache

@@ -1,9 +1,12 @@
-"""Find the folders of a workspace that package managers fill, as `dependency_folders.toml` lists them."""
+"""Find the folders of a workspace that package managers fill and that programs write their output to.
+
+`dependency_folders.toml` and `output_folders.toml` list them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -12,17 +15,19 @@ import msgspec
 
 from ..ignore import Ignore
 
-_FILE = Path(__file__).with_name("dependency_folders.toml")
+_DEPENDENCIES, _OUTPUT = (Path(__file__).with_name(f"{name}_folders.toml") for name in ("dependency", "output"))
 _MOST_ENTERED = 20_000
 """Maximum number of workspace folders that are searched."""
 
 
 class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of the table."""
+    """One row of a table."""
 
     ecosystem: str
-    names: list[str]
-    """Names of the folder; `*` stands for any name."""
+    names: list[str] = []
+    """Globs for the name of the folder."""
+    files: list[str] = []
+    """Globs for the names of single files of this kind."""
     siblings: list[str] = []
     """If given, one of these globs must match a file or folder next to it."""
     inside: list[str] = []
@@ -32,11 +37,15 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     source: str
     """Where this is documented."""
 
-    def fits(self, name: str, siblings: Sequence[str], place: str) -> bool:
-        """Return whether the folder `place` with this name, next to these names, is of this kind."""
-        if "*" not in self.names and name not in self.names:
+    def is_named(self, name: str, siblings: Iterable[str], *, is_file: bool = False) -> bool:
+        """Return whether a folder (or file) with this name, next to these names, may be of this kind (see `inside`)."""
+        if not any(fnmatchcase(name, glob) for glob in (self.files if is_file else self.names)):
             return False
-        if self.siblings and not any(fnmatchcase(other, glob) for glob in self.siblings for other in siblings):
+        return not self.siblings or any(fnmatchcase(other, glob) for other in siblings for glob in self.siblings)
+
+    def fits(self, name: str, siblings: Iterable[str], place: str) -> bool:
+        """Return whether the folder `place` with this name, next to these names, is of this kind."""
+        if not self.is_named(name, siblings):
             return False
         return not self.inside or any(os.path.lexists(f"{place}/{inner}") for inner in self.inside)
 
@@ -73,13 +82,20 @@ def ignored_names(root: Path) -> Iterator[tuple[str, str, list[str]]]:
                 waiting.append(f"{folder}{entry.name}/")
 
 
+@cache
+def dependency_kinds() -> list[FolderKind]:
+    """Return the rows of `dependency_folders.toml`."""
+    return msgspec.toml.decode(_DEPENDENCIES.read_bytes(), type=_Table).folder
+
+
+@cache
+def output_kinds() -> list[FolderKind]:
+    """Return the rows of `output_folders.toml`."""
+    return msgspec.toml.decode(_OUTPUT.read_bytes(), type=_Table).folder
+
+
 def _kind(root: Path, path: str, name: str, siblings: Sequence[str]) -> FolderKind | None:
     place = f"{root}/{path}"
     if not os.path.isdir(place):  # noqa: PTH112 - one for each ignored name
         return None
-    return next((kind for kind in _table() if kind.fits(name, siblings, place)), None)
-
-
-@cache
-def _table() -> list[FolderKind]:
-    return msgspec.toml.decode(_FILE.read_bytes(), type=_Table).folder
+    return next((kind for kind in dependency_kinds() if kind.fits(name, siblings, place)), None)
