@@ -357,7 +357,8 @@ def test_what_git_ignores_is_told_by_its_rules_before_the_command(ws: Path):
     assert found == {
         ".gitignore": "protected", "keep/x": "ordinary", "keep/z": "ordinary", "a.local": "ordinary",
         "b.local": "ignored_new", "data/d.db": "ignored_existed", "data/new": "ignored_new",
-        "data/b": "ignored_existed", "data/b/y": "ignored_existed", "src/__pycache__": "bytecode", "x.py[cod]": "ordinary",
+        "data/b": "ignored_existed", "data/b/y": "ignored_existed", "src/__pycache__": "bytecode",
+        "x.py[cod]": "ordinary",
     }  # fmt: skip
     mine = frozenset({"data/d.db", "data/b/y"})
     again = kinds(sort(ws, effects, made=mine))
