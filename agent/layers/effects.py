@@ -11,12 +11,13 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from .git.names import is_gits
 from .opening import FOLDER, give_rights, open_below
 
 MOST_EFFECTS = 200_000
@@ -82,10 +83,13 @@ class _Walk:
     upper: int
     ground: Ground
     reads: Callable[[str], bool]
+    git: Sequence[bytes]
     found: list[Effect] = field(default_factory=list[Effect])
     left_out: list[str] = field(default_factory=list[str])
 
     def add(self, path: bytes, before: Seen | None, after: Side | None, conflict: str) -> None:
+        if is_gits(path, self.git):
+            return
         kind: Kind = "added" if before is None else "deleted" if after is None else "changed"
         if len(self.found) >= MOST_EFFECTS:
             raise TooMuch(f"it changes more than {MOST_EFFECTS:,} files")
@@ -105,26 +109,26 @@ class Seen(NamedTuple):
 
 
 def list_effects(
-    upper: int, ground: Ground, reads: Callable[[str], bool] = lambda _: True
+    upper: int, ground: Ground, reads: Callable[[str], bool] = lambda _: True, git: Sequence[bytes] = ()
 ) -> tuple[list[Effect], list[str]]:
     """Return the effects sorted by path, and lines about what is never applied. Raises TooMuch and OSError.
 
     `upper`: the open folder with what was written. `reads`: whether the bytes of a new file at a path are read; if not,
-    it is known by its inode (an install of 30,000 files).
+    it is known by its inode (an install of 30,000 files). `git`: git folders, of which only settings and hooks are
+    listed.
     """
-    walk = _Walk(upper, ground, reads)
+    walk = _Walk(upper, ground, reads, git)
     waiting = [b""]
     while waiting:
         folder = waiting.pop()
-        for name, status in _entries(upper, folder):
+        for name, status in entries_of(upper, folder):
             path = folder + name
-            if len(path) > _LONGEST_PATH:
-                raise TooMuch(f"it has folders below more than {_LONGEST_PATH:,} bytes of path")
-            status = _made_readable(upper, path, status)
+            refuse_long(path)
+            status = made_readable(upper, path, status)
             if stat.S_ISDIR(status.st_mode):
                 _compare_folder(walk, path)
                 waiting.append(path + b"/")
-            else:
+            elif not is_gits(path, git):
                 _compare(walk, path, status)
     return sorted(walk.found, key=lambda one: one.path), walk.left_out
 
@@ -134,7 +138,7 @@ def _compare_folder(walk: _Walk, path: bytes) -> None:
     before = _lying_below(ground, path)
     if before is None or before.side.type != "folder":
         walk.add(path, before, Side(type="folder"), _conflict(ground, path, before))
-    elif _is_opaque(walk.upper, path):
+    elif is_opaque(walk.upper, path):
         for inner in _below(ground.below, path + b"/"):
             if not _exists(walk.upper, inner):
                 _delete(walk, inner, path)
@@ -142,11 +146,11 @@ def _compare_folder(walk: _Walk, path: bytes) -> None:
 
 def _compare(walk: _Walk, path: bytes, status: os.stat_result) -> None:
     ground = walk.ground
-    is_whiteout = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    is_deleted = is_whiteout(status)
     before = _lying_below(ground, path)
     reads = before is not None or walk.reads(os.fsdecode(path))
-    after = None if is_whiteout else side_at(walk.upper, path, hashes=reads, status=status)
-    if after is None and not is_whiteout:
+    after = None if is_deleted else side_at(walk.upper, path, hashes=reads, status=status)
+    if after is None and not is_deleted:
         walk.left_out.append(f"{os.fsdecode(path)}: {_special(status.st_mode)}")
         return
     if before is None and after is None:
@@ -169,7 +173,7 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     conflict, above = _conflict(ground, top, before), path
     while not conflict and above != top:
         above = above.rpartition(b"/")[0]
-        folder = _status(ground.below, above)
+        folder = status_at(ground.below, above)
         if folder is None or folder.st_ctime_ns >= ground.stamp_ns:
             conflict = f"{os.fsdecode(above)} changed while the command ran"
     walk.add(path, before, None, conflict)
@@ -183,7 +187,7 @@ def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
         return "it cannot be read"
     above = path.rpartition(b"/")[0]
     while above:
-        here, seen = _status(ground.below, above), _status(ground.view, above)
+        here, seen = status_at(ground.below, above), status_at(ground.view, above)
         # Another inode: the layer has a folder of its own there, or somebody put another one in its place.
         if here is not None and (seen is None or here.st_ino != seen.st_ino) and here.st_ctime_ns >= ground.stamp_ns:
             return f"{os.fsdecode(above)} was replaced while the command ran"
@@ -205,7 +209,7 @@ def is_same(one: Side, other: Side) -> bool:
 
 def side_at(folder: int, path: bytes, *, hashes: bool = True, status: os.stat_result | None = None) -> Seen | None:
     """Return what is at a path with its status, or None: nothing that can be applied. Raises OSError."""
-    status = status or _status(folder, path)
+    status = status or status_at(folder, path)
     if status is None:
         return None
     mode = status.st_mode
@@ -260,7 +264,8 @@ def _pieces(folder: int, path: bytes) -> Iterator[bytes]:
         os.close(file)
 
 
-def _status(folder: int, path: bytes) -> os.stat_result | None:
+def status_at(folder: int, path: bytes) -> os.stat_result | None:
+    """Return the status of what is at a path, or None: nothing is there, or a link is on the way. Raises OSError."""
     try:
         found = open_below(folder, path, os.O_PATH | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
@@ -285,10 +290,10 @@ def target_at(folder: int, path: bytes) -> bytes:
 
 
 def _exists(folder: int, path: bytes) -> bool:
-    return _status(folder, path) is not None
+    return status_at(folder, path) is not None
 
 
-def _entries(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
+def entries_of(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
     """Return the names in a folder with their status. Raises OSError."""
     opened = open_below(folder, path.rstrip(b"/"), FOLDER)
     try:
@@ -299,7 +304,7 @@ def _entries(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
         os.close(opened)
 
 
-def _made_readable(upper: int, path: bytes, status: os.stat_result) -> os.stat_result:
+def made_readable(upper: int, path: bytes, status: os.stat_result) -> os.stat_result:
     """Let the owner read what a command in the layer took their rights from, and return its status."""
     wanted = stat.S_IRWXU if stat.S_ISDIR(status.st_mode) else stat.S_IRUSR
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) or status.st_mode & wanted == wanted:
@@ -322,7 +327,7 @@ def _below(folder: int, top: bytes) -> Iterator[bytes]:
             yield path.rstrip(b"/")
             continue
         try:
-            entries = _entries(folder, path)
+            entries = entries_of(folder, path)
         except PermissionError:  # the user's own folder stays as it is; it cannot be deleted without its content
             continue
         for name, status in entries:
@@ -332,7 +337,19 @@ def _below(folder: int, top: bytes) -> Iterator[bytes]:
                 yield path + name
 
 
-def _is_opaque(folder: int, path: bytes) -> bool:
+def refuse_long(path: bytes) -> None:
+    """Raise TooMuch for a path that is too long."""
+    if len(path) > _LONGEST_PATH:
+        raise TooMuch(f"it has folders below more than {_LONGEST_PATH:,} bytes of path")
+
+
+def is_whiteout(status: os.stat_result) -> bool:
+    """Return whether an entry of a layer says that what lies below it was deleted."""
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+def is_opaque(folder: int, path: bytes) -> bool:
+    """Return whether a folder of a layer hides what lies below it. Raises OSError."""
     opened = open_below(folder, path, FOLDER)
     try:
         return os.getxattr(opened, _OPAQUE) == b"y"

@@ -6,10 +6,10 @@ of the error. The first answer, without a request, has the user namespace, or no
 namespace lives as long as a descriptor of it, so nothing that is made here needs a process.
 
 - `{"make": "network"}`: a network namespace with a loopback device of its own.
-- `{"make": "layer", "folder", "lower", "upper", "work", "place"}`: a mount namespace in which an overlay covers the
-  folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount options have at
-  most 4,096 bytes. Answers with the namespace and the folder `place` in it.
-- `{"make": "sealed", "place"}` with the namespace of a layer: the overlay at `place` becomes read-only, for all
+- `{"make": "layer", "folder", "covers": [{"lower", "upper", "work", "place"}]}`: a mount namespace in which an overlay
+  covers each folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount
+  options have at most 4,096 bytes. Answers with the namespace and each folder `place` in it.
+- `{"make": "sealed", "places"}` with the namespace of a layer: the overlays at these places become read-only, for all
   processes and for good. Refused as long as a file in it is open for writing anywhere, mapped, or on its way in a
   socket, or is deleted and still open.
 - `{"make": "unused", "folder", "upper", "work"}`: refused as long as an overlay with this `upper` is mounted anywhere.
@@ -78,7 +78,7 @@ def _made(asked: "dict[str, Any]", given: list[int]) -> list[int]:
     if make == "processes":
         return _processes()
     if make == "sealed":
-        return _sealed(asked["place"], given[0])
+        return _sealed(asked["places"], given[0])
     return _unused(asked) if make == "unused" else _layer(asked)
 
 
@@ -122,10 +122,11 @@ def _processes() -> list[int]:
     return []
 
 
-def _sealed(place: str, namespace: int) -> list[int]:
+def _sealed(places: "list[str]", namespace: int) -> list[int]:
     if _libc().setns(ctypes.c_int(namespace), ctypes.c_int(NEW_MOUNTS)):
         raise Refused("mount namespace", ctypes.get_errno())
-    _mount(None, place, None, _REMOUNT | _READ_ONLY, None, "seal")
+    for place in places:
+        _mount(None, place, None, _REMOUNT | _READ_ONLY, None, "seal")
     return []
 
 
@@ -144,17 +145,18 @@ def _unused(asked: "dict[str, Any]") -> list[int]:
 
 
 def _layer(asked: "dict[str, Any]") -> list[int]:
-    place: str = asked["place"]
     _unshare(NEW_MOUNTS, "mount namespace")
     _mount("none", "/", None, _RECURSIVE | _PRIVATE, None, "private mounts")
     os.chdir(asked["folder"])
-    lowers = ":".join(map(_escaped, asked["lower"]))
-    upper = f"lowerdir={lowers},upperdir={_escaped(asked['upper'])},workdir={_escaped(asked['work'])}"
-    try:
-        _mount("overlay", place, "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
-    except Refused:  # `volatile` needs Linux 5.10
-        _mount("overlay", place, "overlay", 0, f"userxattr,{upper}", "overlay")
-    return [os.open("/proc/self/ns/mnt", _OPEN), os.open(place, _OPEN | os.O_DIRECTORY)]
+    for cover in asked["covers"]:
+        lowers = ":".join(map(_escaped, cover["lower"]))
+        upper = f"lowerdir={lowers},upperdir={_escaped(cover['upper'])},workdir={_escaped(cover['work'])}"
+        try:
+            _mount("overlay", cover["place"], "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
+        except Refused:  # `volatile` needs Linux 5.10
+            _mount("overlay", cover["place"], "overlay", 0, f"userxattr,{upper}", "overlay")
+    places = [os.open(cover["place"], _OPEN | os.O_DIRECTORY) for cover in asked["covers"]]
+    return [os.open("/proc/self/ns/mnt", _OPEN), *places]
 
 
 def _escaped(path: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from .effects import Effect, Ground, list_effects
+from .git.places import git_folders_of, touched
+from .namespaces import Cover
 from .opening import FOLDER
 from .removing import remove_tree
 from .written import Written
@@ -24,23 +27,39 @@ _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 class Layer:
     """What is written over a workspace, apart from it.
 
-    Its folder must lie on the file system of the workspace, and outside of what commands see.
+    Its folder must lie on the file system of the workspace, and outside of what commands see. A git folder of the
+    workspace that lies elsewhere (of a linked working tree, of a submodule) is covered too.
     """
 
     def __init__(self, folder: Path, workspace: Path) -> None:
         """`folder`: an empty or new folder of its own."""
         self.folder, self.workspace = folder, workspace
+        self.git = git_folders_of(workspace)
+        self.places = [workspace]
+        """The folders that it covers."""
+        if self.git is not None and not self.git.common.is_relative_to(workspace):
+            self.places.append(self.git.common)
+        self.git_index = -1
+        """A descriptor of the index as it was at the mount (git replaces the file); -1: there was none."""
         self._mounted: Mounted | None = None
         self.stamp_ns = 0
-        for name in (_UPPER, _WORK, _STAGING):
-            (folder / name).mkdir(mode=0o700, parents=True)
+        (folder / _STAGING).mkdir(mode=0o700, parents=True)
+        for n in range(len(self.places)):
+            for name in (_UPPER, _WORK):
+                (folder / f"{name}{n or ''}").mkdir(mode=0o700)
 
     def mount(self, namespaces: Namespaces) -> Self:
         """Mount it for the processes that enter it. Raises NamespacesRefused and OSError."""
+        if self.git is not None and self.git_index < 0:
+            with suppress(OSError):
+                self.git_index = os.open(self.git.own / "index", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         self.stamp_ns = _next_tick(self.folder / _STAMP)
-        base, own = self.folder.parent, self.folder.name
-        upper, work = f"{own}/{_UPPER}", f"{own}/{_WORK}"
-        self._mounted = namespaces.mount(base, [str(self.workspace)], upper, work, self.workspace)
+        own = self.folder.name
+        covers = [
+            Cover(place, [str(place)], f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
+            for n, place in enumerate(self.places)
+        ]
+        self._mounted = namespaces.mount(self.folder.parent, covers)
         return self
 
     @property
@@ -51,25 +70,33 @@ class Layer:
     @property
     def root(self) -> int:
         """The open folder of the workspace, as commands in the layer see it."""
-        return self._open.root
+        return self._open.roots[0]
 
     def effects(self, reads: Callable[[str], bool] = lambda _: True) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 
-        No process may run in the layer any more. `reads`: whether the bytes of a new file at a path are read.
+        No process may run in the layer any more. Of git folders only settings and hooks are listed here; `read_git`
+        has the rest. `reads`: whether the bytes of a new file at a path are read.
         """
         upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
         below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
-            return list_effects(upper, Ground(below, self.root, self.stamp_ns), reads)
+            found = touched(upper, below)
+            git = [*found.folders, *found.deleted, *found.new]
+            return list_effects(upper, Ground(below, self.root, self.stamp_ns), reads, git)
         finally:
             os.close(upper)
             os.close(below)
 
     @property
     def upper(self) -> Path:
-        """The folder with what was written."""
-        return self.folder / _UPPER
+        """The folder with what was written to the workspace."""
+        return self.uppers[0]
+
+    @property
+    def uppers(self) -> list[Path]:
+        """The folders with what was written to each place."""
+        return [self.folder / f"{_UPPER}{n or ''}" for n in range(len(self.places))]
 
     def written(self) -> Written:
         """Return what was written, for an apply. Raises OSError."""
@@ -77,6 +104,9 @@ class Layer:
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""
+        if self.git_index >= 0:
+            os.close(self.git_index)
+            self.git_index = -1
         if self._mounted is not None:
             self._mounted.close()
             self._mounted = None

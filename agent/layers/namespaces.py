@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 _SCRIPT = Path(__file__).with_name("forker.py")
 _PLACES = "/usr/bin:/bin:/usr/sbin:/sbin"
 _SECONDS = 20.0
-_MOST, _MOST_DESCRIPTORS = 1 << 12, 4
+_MOST, _MOST_DESCRIPTORS = 1 << 12, 32
 
 
 class NamespacesRefused(Exception):
@@ -32,14 +32,27 @@ class NamespacesRefused(Exception):
         self.step, self.why, self.code = step, why, code
 
 
+class Cover(NamedTuple):
+    """One folder that a layer covers. Relative paths begin at the folder that is given to `Namespaces.mount`."""
+
+    place: Path
+    lower: Sequence[str]
+    """What lies below, the uppermost first."""
+    upper: str
+    """Where what is written goes."""
+    work: str
+    """An empty folder for the kernel, on the file system of `upper`."""
+
+
 class Mounted:
     """A mounted layer, as long as this object is open."""
 
-    def __init__(self, words: Sequence[str], namespace: int, root: int, place: Path) -> None:
+    def __init__(self, words: Sequence[str], namespace: int, roots: Sequence[int], places: Sequence[Path]) -> None:
         self._words, self._namespace = list(words), namespace
-        self.place = place
-        self.root = root
-        """A descriptor of the folder that the layer covers, as commands in the layer see it."""
+        self.places = places
+        """The folders that the layer covers."""
+        self.roots = list(roots)
+        """A descriptor of each, as commands in the layer see it."""
 
     @property
     def words(self) -> list[str]:
@@ -53,10 +66,10 @@ class Mounted:
 
     def close(self) -> None:
         """Let go of the layer. It is unmounted when its last process has ended."""
-        for one in (self.root, self._namespace):
+        for one in (*self.roots, self._namespace):
             if one >= 0:
                 os.close(one)
-        self.root = self._namespace = -1
+        self.roots, self._namespace = [], -1
 
 
 class Namespaces:
@@ -115,22 +128,19 @@ class Namespaces:
         """Make a network for all commands of the run, apart from that of the machine. Raises NamespacesRefused."""
         self._network = self._network or self._ask({"make": "network"})
 
-    def mount(self, folder: Path, lower: Sequence[str], upper: str, work: str, place: Path) -> Mounted:
-        """Mount a layer over the folder `place`, for those processes alone that enter it. Raises NamespacesRefused.
-
-        `lower`: what lies below, the uppermost first. Relative paths begin at `folder`.
-        """
-        asked = {"folder": str(folder), "lower": list(lower), "upper": upper, "work": work, "place": str(place)}
-        namespace, root = self._ask({"make": "layer", **asked})
-        return Mounted(self._joining(), namespace, root, place)
+    def mount(self, folder: Path, covers: Sequence[Cover]) -> Mounted:
+        """Mount a layer over some folders, for those processes alone that enter it. Raises NamespacesRefused."""
+        asked = [{**cover._asdict(), "place": str(cover.place), "lower": list(cover.lower)} for cover in covers]
+        namespace, *roots = self._ask({"make": "layer", "folder": str(folder), "covers": asked})
+        return Mounted(self._joining(), namespace, roots, [cover.place for cover in covers])
 
     def seal(self, mounted: Mounted) -> None:
         """Make a layer read-only for all processes, for good. Raises NamespacesRefused.
 
         With the code EBUSY, as long as a file in it is open for writing, or is deleted and still open.
         """
-        self._ask({"make": "sealed", "place": str(mounted.place)}, [mounted.namespace])
-        if not os.fstatvfs(mounted.root).f_flag & os.ST_RDONLY:
+        self._ask({"make": "sealed", "places": [str(place) for place in mounted.places]}, [mounted.namespace])
+        if not all(os.fstatvfs(root).f_flag & os.ST_RDONLY for root in mounted.roots):
             raise NamespacesRefused("seal", "the layer can still be written")
 
     def is_used(self, folder: Path, upper: str, work: str) -> bool:

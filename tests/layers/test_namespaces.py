@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
+from rundry.agent.layers.namespaces import Cover, Namespaces, NamespacesRefused
 
 from .conftest import Bench
 
@@ -51,7 +51,7 @@ def test_a_path_with_the_marks_of_mount_options_is_mounted(tmp_path: Path):
 
 def test_a_refusal_names_its_step(bench: Bench):
     with pytest.raises(NamespacesRefused, match="overlay: No such file"):
-        bench.namespaces.mount(bench.folder, ["missing"], "u", "w", bench.ws)
+        bench.namespaces.mount(bench.folder, [Cover(bench.ws, ["missing"], "u", "w")])
     assert bench.effects("echo x > made"), "it still answers"
     with pytest.raises(NamespacesRefused, match="python"):
         Namespaces(bench.folder / "no-python")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.namespaces import Mounted, Namespaces, NamespacesRefused
+from rundry.agent.layers.namespaces import Cover, Mounted, Namespaces, NamespacesRefused
 from rundry.agent.layers.occupied import Occupied, seal, wait_until_free, workspace_lock
 
 from .conftest import SYSTEM_PYTHON, Bench
@@ -111,7 +111,7 @@ def check_free(bench: Bench) -> None:
         os.killpg(running.pid, signal.SIGKILL)
     wait_until_free(bench.namespaces, layer.folder, "u", "w", 20)
     wait_until_free(bench.namespaces, layer.folder, "u", "w", 0)
-    assert sorted(os.listdir(layer.folder)) == ["stamp", "u", "w"] and os.listdir(layer.folder / "u") == ["made"]
+    assert sorted(os.listdir(layer.folder)) == ["s", "stamp", "u", "w"] and os.listdir(layer.folder / "u") == ["made"]
     held = os.dup(bench.layer().root)
     last = bench.folder / "layer-2"
     with pytest.raises(Occupied, match="has a file of it open"):
@@ -143,7 +143,7 @@ def test_a_late_answer_is_never_taken_for_the_answer_to_the_next_question(tmp_pa
     stopped = namespaces._process.pid  # pyright: ignore[reportPrivateUsage]
     os.kill(stopped, signal.SIGSTOP)
     with pytest.raises(NamespacesRefused, match="did not answer"):
-        namespaces.mount(tmp_path, ["missing"], "u", "w", tmp_path)
+        namespaces.mount(tmp_path, [Cover(tmp_path, ["missing"], "u", "w")])
     with pytest.raises(NamespacesRefused, match="not used any more: it did not answer"):
         namespaces.make_network()
     assert namespaces.words[-1] == "--", "what was made before still works"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -24,15 +25,18 @@ class RealGitFailed(Exception):
 class RealGit:
     """Runs git in one of the user's repositories."""
 
-    def __init__(self, folders: GitFolders, ws: Path) -> None:
+    def __init__(self, folders: GitFolders, ws: Path, settings: Sequence[tuple[str, str]] = ()) -> None:
+        """`settings`: further settings, which come before those of the repository."""
         self._folders = folders
         self._git = find_program("git", [ws])
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        settings = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true")))
-        self._env = {**env, **SAFE_ENV, **_IDENTITY, **settings, "LC_ALL": "C"}
+        settings = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true"), *settings))
+        # git starts in this folder; below the top of a working tree it would list and name only what is there.
+        top = {"GIT_WORK_TREE": str(folders.common)}
+        self._env = {**env, **SAFE_ENV, **_IDENTITY, **settings, **top, "LC_ALL": "C"}
 
-    def run(self, *argv: str, stdin: bytes | IO[bytes] = b"") -> bytes:
-        """Run a git command and return its output. Raises RealGitFailed."""
+    def run(self, *argv: str, stdin: bytes | IO[bytes] = b"", more: Mapping[str, str] | None = None) -> bytes:
+        """Run a git command and return its output. Raises RealGitFailed. `more`: additional variables."""
         if self._git is None:
             raise RealGitFailed("git is not on the PATH outside of the workspace")
         line = [str(self._git), f"--git-dir={self._folders.own}", *argv]
@@ -41,7 +45,7 @@ class RealGit:
             done = subprocess.run(
                 line,
                 cwd=self._folders.common,
-                env=self._env,
+                env={**self._env, **(more or {})},
                 stdin=None if is_data else stdin,
                 input=stdin if is_data else None,
                 capture_output=True,

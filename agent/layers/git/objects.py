@@ -1,0 +1,85 @@
+"""Take objects into a repository as git's receive-pack does: hashed and checked in a folder apart, then moved in."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Collection
+from pathlib import Path
+
+from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..removing import remove_tree
+
+_UNPACKED = 100
+"""So many objects become a pack (git-config(1), `transfer.unpackLimit`)."""
+_LAST = (".pack", ".rev", ".idx")
+"""An index comes last: with it git sees the pack."""
+
+
+class BadObjects(Exception):
+    """The objects are not what their names say, or some are missing. The message has git's reason."""
+
+
+def take_objects(git: RealGit, common: Path, pack: Path | None, ids: Collection[str], blobs: Collection[str]) -> None:
+    """Add the objects of a pack, so that the repository has `ids`, all that they need, and the files `blobs`.
+
+    Nothing is added if something is missing, is not what its name says, or breaks a rule of git-fsck(1). Raises
+    BadObjects and OSError.
+    """
+    store = common / "objects"
+    # git removes such a folder when it is two weeks old (git-prune(1)), should rundry be killed here.
+    apart = store / f"tmp_objdir-incoming-{secrets.token_hex(8)}"
+    apart.mkdir(mode=0o700)
+    more = {
+        "GIT_OBJECT_DIRECTORY": str(apart),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(str(store)),
+        "GIT_QUARANTINE_PATH": str(apart),
+        "GIT_NO_REPLACE_OBJECTS": "1",
+    }
+    try:
+        if pack is not None:
+            with pack.open("rb") as file:
+                count = int.from_bytes(file.read(12)[8:], "big")
+            few = ("unpack-objects", "--strict", "-q")
+            with pack.open("rb") as file:
+                if count:
+                    git.run(
+                        *(few if count < _UNPACKED else ("index-pack", "--strict", "--stdin")), stdin=file, more=more
+                    )
+        asked = "".join(f"{one}\n" for one in sorted({*ids, *blobs})).encode()
+        walk = ("rev-list", "--objects", "--stdin", "--quiet", "--exclude-promisor-objects", "--not", "--all")
+        if asked:
+            git.run(*walk, stdin=asked, more=more)
+        asked = "".join(f"{one}\n" for one in sorted(blobs)).encode()
+        found = git.run("cat-file", "--batch-check", "--buffer", stdin=asked, more=more).splitlines() if blobs else []
+        if any(line.split(b" ")[1:2] != [b"blob"] for line in found):
+            raise BadObjects("an entry of the index is not a file")
+        _move_in(apart, store)
+    except RealGitFailed as error:
+        raise BadObjects(str(error)) from None
+    finally:
+        remove_tree(apart)
+
+
+def _move_in(apart: Path, store: Path) -> None:
+    """Move files into the store; what is there already stays."""
+    files = [path for path in apart.rglob("*") if path.is_file() and not path.name.startswith("tmp_")]
+    for path in sorted(files, key=lambda path: _LAST.index(path.suffix) if path.suffix in _LAST else 0):
+        place = store / path.relative_to(apart)
+        if not place.parent.exists():
+            place.parent.mkdir(exist_ok=True)
+            place.parent.chmod(path.parent.stat().st_mode & 0o7777)
+        try:
+            os.link(path, place)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without hard links
+            if not place.exists():
+                path.rename(place)
+
+
+def _quoted(path: str) -> str:
+    """Return a path for GIT_ALTERNATE_OBJECT_DIRECTORIES (git(1)); one with `:` needs quotes."""
+    if ":" not in path and not path.startswith('"'):
+        return path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

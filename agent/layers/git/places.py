@@ -1,0 +1,77 @@
+"""Find the git folders that a layer concerns. What is a git folder is decided by the workspace, never by the layer."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from ...workspace.sandbox.private_git.folders import GitFolders, find_folders
+from ..effects import entries_of, is_opaque, is_whiteout, made_readable, refuse_long, status_at
+from ..opening import FOLDER
+
+
+class Touched(NamedTuple):
+    """The git folders in which something was written, as paths below the place."""
+
+    folders: list[bytes]
+    deleted: list[bytes]
+    """Deleted, or replaced by something new."""
+    new: list[bytes]
+    """What is a git folder in the layer alone."""
+
+
+def git_folders_of(workspace: Path) -> GitFolders | None:
+    """Return the git folders of the repository at or above a folder; None: it has none that rundry can read."""
+    top = next((above for above in (workspace, *workspace.parents) if os.path.lexists(above / ".git")), None)
+    found = None if top is None else find_folders(top)
+    if found is None or workspace.is_relative_to(found.common) or not found.own.is_relative_to(found.common):
+        return None
+    return found
+
+
+def touched(upper: int, live: int) -> Touched:
+    """Return the git folders that a layer wrote to.
+
+    `upper`, `live`: the open folders of a place. Raises OSError and TooMuch.
+    """
+    found = Touched([], [], [])
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        is_git, entries = is_git_folder(live, folder), entries_of(upper, folder)
+        names = {name for name, _ in entries}
+        if is_git and is_opaque(upper, folder):
+            found.deleted.append(folder)
+            continue
+        if is_git:
+            found.folders.append(folder)
+        elif {b"HEAD", b"objects", b"refs"} <= names:
+            found.new.append(folder)
+            continue
+        for name, status in entries:
+            path = folder + b"/" + name if folder else name
+            refuse_long(path)
+            if stat.S_ISDIR(status.st_mode):
+                made_readable(upper, path, status)
+                if not is_git or name in (b"modules", b"worktrees"):
+                    waiting.append(path)
+            elif is_whiteout(status) and is_git_folder(live, path):
+                found.deleted.append(path)
+    return found
+
+
+def is_git_folder(folder: int, path: bytes) -> bool:
+    """Return whether git takes what is at a path for a git folder (gitrepository-layout(5))."""
+    inner = path + b"/" if path else b""
+    try:
+        parts = [status_at(folder, inner + name) for name in (b"HEAD", b"objects", b"refs")]
+    except PermissionError:  # git cannot read it either
+        return False
+    return None not in parts and all(part is not None and stat.S_ISDIR(part.st_mode) for part in parts[1:])
+
+
+def open_folder(path: Path) -> int:
+    """Open a folder; the caller closes it. Raises OSError."""
+    return os.open(path, FOLDER | os.O_CLOEXEC)
