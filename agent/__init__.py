@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .journal.journal import Journal
     from .journal.redact import Redactor
     from .journal.write_watch import WriteWatch
+    from .layers.fitness import Fitness, fitness_of
     from .mcp.installed import sdk_missing as mcp_sdk_missing
     from .model.candidates import Candidate, candidates
     from .model.demo.project_copy import copy_project

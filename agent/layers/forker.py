@@ -10,7 +10,7 @@ namespace lives as long as a descriptor of it, so nothing that is made here need
   covers each folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount
   options have at most 4,096 bytes. Answers with the namespace and each folder `place` in it.
 - `{"make": "sealed", "places"}` with the namespace of a layer: the overlays at these places become read-only, for all
-  processes and for good. Refused as long as a file in it is open for writing anywhere, mapped, or on its way in a
+  processes and permanently. Refused as long as a file in it is open for writing anywhere, mapped, or on its way in a
   socket, or is deleted and still open.
 - `{"make": "unused", "folder", "upper", "work"}`: refused as long as an overlay with this `upper` is mounted anywhere.
 - `{"make": "processes"}`: refused if a command cannot have a PID namespace of its own.
@@ -114,7 +114,8 @@ def _processes() -> list[int]:
     """Make what a command without bubblewrap gets: a PID namespace, which the user needs a user namespace for."""
     if not _may_mount():
         _user_namespace()
-    _unshare(NEW_MOUNTS | NEW_PROCESSES, "PID namespace")
+    _unshare(NEW_MOUNTS, "mount namespace")
+    _unshare(NEW_PROCESSES, "PID namespace")
     first = os.fork()
     if not first:
         os._exit(0)
@@ -153,7 +154,10 @@ def _layer(asked: "dict[str, Any]") -> list[int]:
         upper = f"lowerdir={lowers},upperdir={_escaped(cover['upper'])},workdir={_escaped(cover['work'])}"
         try:
             _mount("overlay", cover["place"], "overlay", 0, f"userxattr,volatile,{upper}", "overlay")
-        except Refused:  # `volatile` needs Linux 5.10
+        except Refused as refused:
+            if refused.code != errno.EINVAL:
+                raise
+            # `volatile` needs Linux 5.10
             _mount("overlay", cover["place"], "overlay", 0, f"userxattr,{upper}", "overlay")
     places = [os.open(cover["place"], _OPEN | os.O_DIRECTORY) for cover in asked["covers"]]
     return [os.open("/proc/self/ns/mnt", _OPEN), *places]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from .effects import Effect, Ground, list_effects
-from .git.places import git_folders_of, touched
+from .git.places import covered, git_folders_of, touched
 from .namespaces import Cover
+from .occupied import seal
 from .opening import FOLDER
 from .removing import remove_tree
 from .written import Written
@@ -35,13 +36,12 @@ class Layer:
         """`folder`: an empty or new folder of its own."""
         self.folder, self.workspace = folder, workspace
         self.git = git_folders_of(workspace)
-        self.places = [workspace]
+        self.places = covered(workspace, self.git)
         """The folders that it covers."""
-        if self.git is not None and not self.git.common.is_relative_to(workspace):
-            self.places.append(self.git.common)
         self.git_index = -1
         """A descriptor of the index as it was at the mount (git replaces the file); -1: there was none."""
         self._mounted: Mounted | None = None
+        self._namespaces: Namespaces | None = None
         self.stamp_ns = 0
         (folder / _STAGING).mkdir(mode=0o700, parents=True)
         for n in range(len(self.places)):
@@ -59,6 +59,7 @@ class Layer:
             Cover(place, [str(place)], f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
             for n, place in enumerate(self.places)
         ]
+        self._namespaces = namespaces
         self._mounted = namespaces.mount(self.folder.parent, covers)
         return self
 
@@ -71,6 +72,14 @@ class Layer:
     def root(self) -> int:
         """The open folder of the workspace, as commands in the layer see it."""
         return self._open.roots[0]
+
+    def seal(self, seconds: float) -> None:
+        """Make it read-only permanently, so that what is listed is final. Raises Occupied and NamespacesRefused.
+
+        Waits up to `seconds` for programs that have a file of it open for writing.
+        """
+        assert self._namespaces is not None  # the caller mounted it
+        seal(self._namespaces, self._open, seconds)
 
     def effects(self, reads: Callable[[str], bool] = lambda _: True) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.

@@ -80,8 +80,10 @@ class Namespaces:
 
         `interpreter`: a Python; None: this one. `seconds`: how long to wait for an answer.
         """
+        if sys.platform != "linux":
+            raise NamespacesRefused("system", "only Linux has layers")
         nsenter = shutil.which("nsenter", path=_PLACES)
-        if nsenter is None or not sys.platform.startswith("linux"):
+        if nsenter is None:
             raise NamespacesRefused("nsenter", "nsenter (util-linux) is not installed")
         self._nsenter = [nsenter, "--preserve-credentials"]
         self._user, self._network = list[int](), list[int]()
@@ -120,6 +122,11 @@ class Namespaces:
         self.close()
 
     @property
+    def pid(self) -> int:
+        """The process that makes them."""
+        return self._process.pid
+
+    @property
     def words(self) -> list[str]:
         """The words before a command that uses the run's network, if it was made."""
         return [*self._joining(), "--"]
@@ -135,7 +142,7 @@ class Namespaces:
         return Mounted(self._joining(), namespace, roots, [cover.place for cover in covers])
 
     def seal(self, mounted: Mounted) -> None:
-        """Make a layer read-only for all processes, for good. Raises NamespacesRefused.
+        """Make a layer read-only for all processes, permanently. Raises NamespacesRefused.
 
         With the code EBUSY, as long as a file in it is open for writing, or is deleted and still open.
         """

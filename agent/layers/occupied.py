@@ -1,8 +1,8 @@
 """Wait until nobody writes in a layer any more, and keep other runs from applying at the same time.
 
 Both answers come from the kernel, not from a list of processes: a process can leave its session, hide in a namespace of
-its own, or pass a descriptor to another one. A lock that the first process of a PID namespace holds is no proof either:
-at its end the kernel closes its files, and only then kills the others (do_exit in kernel/exit.c).
+its own, or pass a descriptor to another one. A lock that the first process of a PID namespace holds proves nothing: at
+its end the kernel closes its files, and only then kills the others (do_exit in kernel/exit.c).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Occupied(Exception):
 
 
 def seal(namespaces: Namespaces, mounted: Mounted, seconds: float) -> None:
-    """Make a layer read-only for good; what it holds is then final. Raises Occupied and NamespacesRefused.
+    """Make a layer read-only permanently; what it holds is then final. Raises Occupied and NamespacesRefused.
 
     Also descriptors that were passed on cannot change it any more. Waits up to `seconds` for files that are open for
     writing, mapped, or deleted and still open.

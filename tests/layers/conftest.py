@@ -10,6 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -20,6 +21,12 @@ from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
 NOBODY = 65_534
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 """An interpreter that an ordinary user may run, wherever the tests' own one lies."""
+
+
+class AsUser(Protocol):
+    """Runs a function as an ordinary user."""
+
+    def __call__(self, act: Callable[[Path], None], prepare: Callable[[Path], object] = ...) -> None: ...
 
 
 class Bench:
@@ -51,12 +58,14 @@ class Bench:
 
 
 @pytest.fixture
-def as_user() -> Callable[[Callable[[Path], None]], None]:
+def as_user() -> AsUser:
     """Run a function as an ordinary user, in a child with a folder of its own."""
 
-    def run(act: Callable[[Path], None]) -> None:
+    def run(act: Callable[[Path], None], prepare: Callable[[Path], object] = Path.exists) -> None:
+        """`prepare` is run before, as root."""
         folder = Path(tempfile.mkdtemp(prefix="layers-", dir="/tmp"))
         os.chown(folder, NOBODY, NOBODY)
+        prepare(folder)
         child = os.fork()
         if not child:
             code = 1

@@ -14,16 +14,12 @@ from pathlib import Path
 import pytest
 
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.namespaces import Cover, Mounted, Namespaces, NamespacesRefused
-from rundry.agent.layers.occupied import Occupied, seal, wait_until_free, workspace_lock
+from rundry.agent.layers.namespaces import Cover, Namespaces, NamespacesRefused
+from rundry.agent.layers.occupied import Occupied, wait_until_free, workspace_lock
 
 from .conftest import SYSTEM_PYTHON, Bench
 
 INSIDE = ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent", "--cap-drop", "ALL"]
-
-
-def mounted(layer: Layer) -> Mounted:
-    return layer._open  # pyright: ignore[reportPrivateUsage]
 
 
 def is_writable(layer: Layer) -> bool:
@@ -61,7 +57,7 @@ HELD = {
     "only a descriptor on its way in a socket": f"exec python3 -c '{ON_ITS_WAY}'",
     "a deleted file, open for reading": "echo x > gone; exec 3<gone; rm gone; echo up; exec sleep 100",
 }
-"""What a process does, by what it holds. It goes on until it is killed."""
+"""What a process does, by what it holds. It continues until it is killed."""
 
 
 def check_held(bench: Bench, script: str) -> None:
@@ -71,10 +67,10 @@ def check_held(bench: Bench, script: str) -> None:
     with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as running:
         assert running.stdout is not None and running.stdout.readline() == b"up\n"
         with pytest.raises(Occupied, match="open for writing"):
-            seal(bench.namespaces, mounted(layer), 0.05)
+            layer.seal(0.05)
         assert is_writable(layer)
         os.killpg(running.pid, signal.SIGKILL)
-    seal(bench.namespaces, mounted(layer), 20)
+    layer.seal(20)
     assert not is_writable(layer)
     assert (bench.ws / "old").read_text() == "old\n"
     assert layer.effects()[0], "it can still be listed"
@@ -140,7 +136,7 @@ def test_a_late_answer_is_never_taken_for_the_answer_to_the_next_question(tmp_pa
         namespaces = Namespaces(python, seconds=0.3)
     except NamespacesRefused as refused:
         pytest.skip(f"no layers here: {refused}")
-    stopped = namespaces._process.pid  # pyright: ignore[reportPrivateUsage]
+    stopped = namespaces.pid
     os.kill(stopped, signal.SIGSTOP)
     with pytest.raises(NamespacesRefused, match="did not answer"):
         namespaces.mount(tmp_path, [Cover(tmp_path, ["missing"], "u", "w")])

@@ -122,6 +122,7 @@ def print_doctor(flags: Mapping[str, object], *, as_json: bool) -> int:
                 "sandbox": found.sandbox.kind,
                 "network": found.sandbox.network,
                 "not_held": found.sandbox.not_held,
+                "layers": found.layers,
                 "variables_left_out": found.unseen,
                 "survey": found.survey,
                 "missing": [*found.missing, *found.mistakes],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Sequence
@@ -9,7 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rundry.agent import HideRules, Sandbox, Settings, Survey, config_file, discover, expand_home, variables_left_out
+from rundry.agent import (
+    Fitness,
+    HideRules,
+    Sandbox,
+    Settings,
+    Survey,
+    config_file,
+    discover,
+    expand_home,
+    fitness_of,
+    variables_left_out,
+)
 
 from ..text import one_line
 from ..theming.user import theme_mistakes
@@ -28,6 +40,7 @@ class Checkup:
     places: Sequence[str]
     """The folder, the config file and the folder of journals, a line each."""
     sandbox: Sandbox
+    layers: Fitness
     survey: Survey
     unseen: Sequence[str]
     """Variables of the environment that commands do not get."""
@@ -48,7 +61,7 @@ class Checkup:
     @property
     def lines(self) -> list[str]:
         """What was found, a line each; a name, two or more spaces, a text."""
-        lines = [*self.places, *_sandbox_lines(self.sandbox)]
+        lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers)]
         if self.shown:
             shown = ", ".join(self.shown)
             lines.append(
@@ -79,6 +92,9 @@ async def check_up(setup: Setup) -> Checkup:
     return Checkup(
         places=[f"folder     {setup.workspace}", f"config     {config_file(os.environ)}", f"journals   {setup.folder}"],
         sandbox=sandbox,
+        layers=await asyncio.to_thread(
+            fitness_of, setup.workspace, setup.folder, why_no_sandbox="" if sandbox.kind else sandbox.why_none
+        ),
         survey=survey,
         unseen=variables_left_out(os.environ, settings.texts("sandbox_env")),
         surroundings=around,
@@ -106,6 +122,15 @@ def _sandbox_lines(sandbox: Sandbox) -> list[str]:
         network = sandbox.open_egress() or f"off for commands, except {', '.join(sandbox.hosts.entries)}"
     lines = [f"sandbox    {sandbox.kind}{why}", f"network    {network}"]
     return lines + [f"not held   {line}" for line in sandbox.not_held]
+
+
+def _layer_lines(layers: Fitness) -> list[str]:
+    """Return whether layers work in the workspace; else the step that is refused, and what lifts that."""
+    if layers.place is not None:
+        return ["layers     work here"]
+    lines = [f"layers     do not work here ({one_line(layers.step)}: {one_line(layers.why)})"]
+    lifting = (layers.remedy.text, *layers.remedy.commands)
+    return lines + [f"lift       {one_line(line)}" for line in lifting if line]
 
 
 def _missing(setup: Setup) -> list[str]:

@@ -31,6 +31,11 @@ def git_folders_of(workspace: Path) -> GitFolders | None:
     return found
 
 
+def covered(workspace: Path, git: GitFolders | None) -> list[Path]:
+    """Return the folders that a layer covers: the workspace, and a git folder that lies elsewhere."""
+    return [workspace, *([git.common] if git is not None and not git.common.is_relative_to(workspace) else [])]
+
+
 def touched(upper: int, live: int) -> Touched:
     """Return the git folders that a layer wrote to.
 

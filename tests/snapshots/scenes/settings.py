@@ -12,7 +12,8 @@ from painted import shows
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from rundry.agent import Sandbox, Survey, load_settings
+from rundry.agent import Fitness, Sandbox, Survey, load_settings
+from rundry.agent.layers.remedies import Remedy
 from rundry.agent.workspace.sandbox.probe.run import ProbeResult
 from rundry.tui.pickers.doctor import DoctorPicker
 from rundry.tui.pickers.settings import SettingsPicker
@@ -60,6 +61,7 @@ def _doctor(_folder: Path) -> DoctorPicker:
             "journals   ~/.local/share/rundry/runs",
         ],
         sandbox=_sandbox(),
+        layers=Fitness(step="overlay", why="No such device", remedy=Remedy("Load it.", ("sudo modprobe overlay",))),
         survey=Survey(servers=[LOCAL], keys=[HOSTED]),
         unseen=["EDITOR", "LS_COLORS", "SSH_AUTH_SOCK"],
         surroundings=Surroundings(

@@ -10,7 +10,8 @@ from fakes.pressing import press
 from fakes.screens import PlayedStart, Stage
 from painted import shows, until
 
-from rundry.agent import Sandbox, Survey, UserError
+from rundry.agent import Fitness, Sandbox, Survey, UserError
+from rundry.agent.layers.remedies import Remedy
 from rundry.tui.pickers.doctor import DoctorPicker
 from rundry.tui.setup.doctor import Checkup
 
@@ -41,7 +42,8 @@ async def test_settings_show_what_was_set_first_with_its_origin_and_where_to_cha
 
 def found_here(folder: Path) -> Checkup:
     sandbox = Sandbox(None, why_none="bubblewrap is missing")
-    return Checkup([f"folder     {folder}"], sandbox, Survey(), [], missing=["no model is set up"])
+    layers = Fitness(step="overlay", why="no", remedy=Remedy("Load it.", ("sudo modprobe overlay",)))
+    return Checkup([f"folder     {folder}"], sandbox, layers, Survey(), [], missing=["no model is set up"])
 
 
 async def test_doctor_says_what_is_missing_before_what_was_found(tmp_path: Path):
@@ -54,6 +56,7 @@ async def test_doctor_says_what_is_missing_before_what_was_found(tmp_path: Path)
         stage.app.push_screen(DoctorPicker(check))
         text = await shows(pilot, "!  no model is set up")
         assert text.index("no model is set up") < text.index("bubblewrap is missing")
+        assert text.index("do not work here (overlay: no)") < text.index("sudo modprobe overlay")
 
 
 async def test_text_typed_during_the_checks_filters_what_they_find(tmp_path: Path):
