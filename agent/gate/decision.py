@@ -7,10 +7,10 @@ from typing import assert_never
 import msgspec
 
 from ..protocol import Decide, Rule, is_client
+from ..protocol.text.hunks import Split, apply_hunks
 from ..workspace.errors import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
-from .change.hunks import Split, apply_hunks
 from .draft import Draft, FileDraft, McpDraft
 from .mcp.edited import edited_call
 from .notes import comment_line, edited_note, part_note, rejected_note

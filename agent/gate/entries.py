@@ -13,7 +13,7 @@ from .draft import CommandDraft, Draft, FileDraft, McpDraft
 from .rules import rule_text
 
 if TYPE_CHECKING:
-    from .change.hunks import Split
+    from ..protocol.text.hunks import Split
     from .change.rebase import Conflict
     from .policy import Verdict
     from .ruling import Ruling

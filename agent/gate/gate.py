@@ -24,8 +24,8 @@ from .ruling import Ruling, approved, interrupted, left_open
 from .stored.postponed import Postponed, StoredProposal
 
 if TYPE_CHECKING:
+    from ..protocol.text.hunks import Split
     from ..workspace.paths import Workspace
-    from .change.hunks import Split
     from .session_policy import GatedTree, SessionPolicy
 
 

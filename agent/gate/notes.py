@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..protocol import PERSON
-from .change.diff import hunk_text
+from ..protocol.text.hunks import hunk_text
 from .draft import CommandDraft, Draft, FileDraft, McpDraft
 
 if TYPE_CHECKING:
-    from .change.hunks import Hunk, Split
+    from ..protocol.text.hunks import Hunk, Split
 
 _LONGEST = 4_000
 """Characters of a diff in a note."""

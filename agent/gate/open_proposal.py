@@ -11,7 +11,7 @@ from .draft import Draft, FileDraft
 
 if TYPE_CHECKING:
     from ..protocol import Record
-    from .change.hunks import Split
+    from ..protocol.text.hunks import Split
     from .change.rebase import Conflict
     from .policy import Verdict
     from .ruling import Ruling

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rundry.agent.gate.change.diff import split_bytes, unified
-from rundry.agent.gate.change.hunks import apply_hunks, split
-from rundry.agent.gate.change.lines import find_changes
 from rundry.agent.protocol import ProposalOpened, Stamped, to_json_line
+from rundry.agent.protocol.text.changed_lines import find_changes
+from rundry.agent.protocol.text.hunks import apply_hunks, split
 from rundry.agent.workspace.files.states import FileState, read_state
 from rundry.agent.workspace.snapshots.patches import patch_of
 from rundry.agent.workspace.snapshots.snapshots import Change

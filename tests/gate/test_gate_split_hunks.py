@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from rundry.agent.gate.change.cuts import apply_cut_hunks, cut, finer_cuts
-from rundry.agent.gate.change.hunks import apply_hunks, sides_of, split
 from rundry.agent.protocol import ProposalDecided
+from rundry.agent.protocol.text.hunks import apply_hunks, sides_of, split
 
 OLD = "def one():\n    return 1\n\ndef two():\n    return 2\n\ndef three():\n    return 3\n"
 NEW = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import ctypes
+import importlib
 import os
 import shutil
 import subprocess
@@ -63,6 +65,8 @@ def as_user() -> AsUser:
 
     def run(act: Callable[[Path], None], prepare: Callable[[Path], object] = Path.exists) -> None:
         """`prepare` is run before, as root."""
+        codecs.lookup("ascii")  # an ordinary user may not read the modules of this interpreter
+        importlib.import_module("pathspec")
         folder = Path(tempfile.mkdtemp(prefix="layers-", dir="/tmp"))
         os.chown(folder, NOBODY, NOBODY)
         prepare(folder)

@@ -493,7 +493,8 @@ def check_real(bench: Bench) -> None:
     assert done.returncode == 0, done.stderr
     effects, _ = layer.effects()
     workspace = Workspace(bench.ws)
-    found = kinds(classify(effects, read_surroundings(workspace, effects, layer.load, ENV)))
+    with layer.written() as source:
+        found = kinds(classify(effects, read_surroundings(workspace, effects, source.load, ENV)))
     assert {path: found[path] for path in REAL_KINDS} == REAL_KINDS
     layer.drop()
 

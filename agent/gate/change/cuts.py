@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from ...protocol.text.changed_lines import Change
 from ...protocol.text.counts import plural
-from .hunks import Hunk, Sides, Split, apply_hunks, sides_of
-from .lines import Change
+from ...protocol.text.hunks import Hunk, Sides, Split, apply_hunks, sides_of
 
 Cuts = Mapping[int, Sequence[int]]
 """Index of a hunk to the rows at which the smaller hunks in it begin, in order, without row 0 of the first one.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from ...protocol.text.hunks import Sides, Split, hunk_text, sides_of
 from ...protocol.text.path_text import quoted_path
 from ...workspace.files.content import text_format_of
-from .hunks import Hunk, Sides, Split, sides_of
 
 if TYPE_CHECKING:
     from ...workspace.files.states import FileState
@@ -47,35 +46,3 @@ def diff_head(path: str, *, is_new: bool, is_gone: bool) -> str:
     old = "/dev/null" if is_new else quoted_path(f"a/{path}")
     new = "/dev/null" if is_gone else quoted_path(f"b/{path}")
     return f"--- {old}\n+++ {new}\n"
-
-
-def hunk_text(parts: Split, only: Collection[int] | None = None) -> str:
-    """Return the `@@` sections: all of them, or only the given ones."""
-    wanted = [hunk for hunk in parts.hunks if only is None or hunk.index in only]
-    return "".join(line for hunk in wanted for line in _lines(parts, hunk))
-
-
-def _lines(parts: Split, hunk: Hunk) -> Iterator[str]:
-    first, last = hunk.changes[0], hunk.changes[-1]
-    a1, a2 = hunk.around(len(parts.old))
-    b1 = max(0, first.b1 - (first.a1 - a1))
-    b2 = last.b2 + (a2 - last.a2)
-    yield f"@@ -{_range(a1, a2)} +{_range(b1, b2)} @@\n"
-    at = a1
-    for change in hunk.changes:
-        yield from (_marked(" ", line) for line in parts.old[at : change.a1])
-        yield from (_marked("-", line) for line in parts.old[change.a1 : change.a2])
-        yield from (_marked("+", line) for line in parts.new[change.b1 : change.b2])
-        at = change.a2
-    yield from (_marked(" ", line) for line in parts.old[at:a2])
-
-
-def _range(start: int, end: int) -> str:
-    length = end - start
-    if length == 1:
-        return str(start + 1)
-    return f"{start + 1 if length else start},{length}"
-
-
-def _marked(mark: str, line: str) -> str:
-    return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...protocol.text.changed_lines import Change, find_changes
 from ...workspace.errors import UnreadableFile, WriteFailed
-from .lines import Change, find_changes
 
 if TYPE_CHECKING:
     from ...workspace.files.states import FileState

@@ -20,8 +20,8 @@ from .rebase import Conflict, holds_already
 
 if TYPE_CHECKING:
     from ...protocol import Decide, DecidedBy, OnAsk
+    from ...protocol.text.hunks import Split
     from ..policy import Verdict
-    from .hunks import Split
 
 CHOICES = "edit the merged text by hand, let the model make the change again, keep the file as it is, or reject it"
 

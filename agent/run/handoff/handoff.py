@@ -9,8 +9,7 @@ import msgspec
 
 from ...facts.actions import Action, arguments_of
 from ...facts.checkpoint import facts_of
-from ...gate.change.diff import compare_contents, diff_head, hunk_text
-from ...gate.change.hunks import Split
+from ...gate.change.diff import compare_contents, diff_head
 from ...protocol import (
     ChangedFile,
     CheckFinished,
@@ -22,6 +21,7 @@ from ...protocol import (
     Reason,
     Tried,
 )
+from ...protocol.text.hunks import Split, hunk_text
 from ...protocol.tools.traits import tools_with
 from ...view.reducer.titles import stall_kind_words
 from ..suspect import suspect_digest

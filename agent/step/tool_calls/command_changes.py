@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...gate.change.diff import compare_contents
-from ...gate.change.hunks import Split
 from ...gate.draft import changed_draft
 from ...protocol import ChangedBy, FileChanged, Record
+from ...protocol.text.hunks import Split
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.sandbox.places import is_protected
 from ...workspace.snapshots.snapshots import Change

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from fakes.clock import ManualClock
 
-from rundry.agent.gate.change.hunks import apply_hunks, split
 from rundry.agent.gate.draft import FileDraft
 from rundry.agent.gate.gate import Gate
 from rundry.agent.gate.session_policy import GatedTree, SessionPolicy
 from rundry.agent.mcp.servers import no_servers
 from rundry.agent.protocol import Decide, GatePolicy, ProposalOpened, ProposalRebased, Stamped
+from rundry.agent.protocol.text.hunks import apply_hunks, split
 from rundry.agent.tools.context import ToolContext
 from rundry.agent.tools.execution import carry_out, draft_of, plan_again
 from rundry.agent.tools.parse import parse_arguments

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from sampling import examples
 
 from rundry.agent.gate.change.diff import split_bytes
-from rundry.agent.gate.change.lines import iter_changes
+from rundry.agent.protocol.text.changed_lines import iter_changes
 from rundry.agent.workspace.files.content import text_format_of
 from rundry.agent.workspace.files.states import FileState
 from rundry.tui.diff.code import lex, lexer_for, packed, unpacked
