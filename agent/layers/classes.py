@@ -7,6 +7,7 @@ from the live workspace. Nothing that the command wrote makes a class weaker: it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ import msgspec
 from ..protocol.text.counts import plural
 from ..workspace.checkout.folders import FolderKind, dependency_kinds, output_kinds
 from ..workspace.names import fold, why_cautioned, why_forbidden
+from .git.names import is_setting
 
 if TYPE_CHECKING:
     from .effects import Effect, Side
@@ -23,7 +25,7 @@ Class = Literal["protected", "git", "install", "ignored_existed", "ordinary", "b
 """What a decision about an effect depends on; `classify` orders groups like this.
 
 - `protected`: something runs it by itself, or it is a secret: asks in every mode, wherever it lies
-- `git`: inside a git folder that existed: imported, never copied
+- `git`: inside a git folder that existed, and not a setting or hook: imported, never copied
 - `install`: in a dependency folder: one decision for the whole folder, in every mode
 - `ignored_existed`: git has no copy: asks
 - `ordinary`: by mode
@@ -211,6 +213,8 @@ class Sorter:
         if known is not None:
             if path == known and effect.after is not None:
                 return _Decided("protected", why="it decides which repository git uses here")
+            if _is_setting(path[len(known) + 1 :]):
+                return _Decided("protected", why="git obeys it: it is a hook or a setting of the repository")
             return _Decided("git", known)
         for at, part in enumerate(parts):
             if fold(part) in (".git", "git~1"):
@@ -373,6 +377,13 @@ def _up(path: str) -> list[str]:
 def _is_folder(effect: Effect) -> bool:
     side: Side | None = effect.after or effect.before
     return side is not None and side.type == "folder"
+
+
+def _is_setting(inner: str) -> bool:
+    """Return whether a path below a git folder is a setting or a hook, of a submodule too."""
+    parts = inner.split("/")
+    starts = range(len(parts)) if parts[0] == "modules" else (0,)
+    return any(is_setting(os.fsencode("/".join(parts[at:]))) for at in starts)
 
 
 def _is_bytecode(effect: Effect, parts: list[str]) -> bool:

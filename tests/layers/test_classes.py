@@ -260,16 +260,17 @@ def test_git_folders_that_existed_are_left_to_the_import_and_new_ones_ask_as_a_w
     shell(ws, "git worktree add -q linked 2>/dev/null")
     groups = sort(
         ws,
-        [added(".git/refs/heads/x"), changed(".git/config"), changed("sub/.git/config"), changed("hidden/config"),
+        [added(".git/refs/heads/x"), changed("sub/.git/index"), changed("hidden/refs/heads/main"),
+         changed(".git/config"), added("hidden/hooks/update"), added(".git/modules/a/b/config"),
+         changed(".git/info/exclude"),
          added("other/x"), changed("linked/.git"), changed("other/.git"), added("new/.git/"), added("new/.git/config"),
          added("mod/.git"), added("l/.git -> ../hidden"), added(".GIT/config")],
     )  # fmt: skip
     assert {group.folder for group in groups if group.kind == "git"} == {".git", "sub/.git", "hidden"}
     found = kinds(groups)
-    assert [found[path] for path in ("linked/.git", "other/.git", "mod/.git", "l/.git", ".GIT/config")] == [
-        "protected"
-    ] * 5
-    assert found["hidden/config"] == "git" and found["other/x"] == "ordinary"
+    asks = ["linked/.git", "other/.git", "mod/.git", "l/.git", ".GIT/config", ".git/config", "hidden/hooks/update"]
+    asks += [".git/modules/a/b/config", ".git/info/exclude"]
+    assert {found[path] for path in asks} == {"protected"} and found["other/x"] == "ordinary"
     (new,) = [group for group in groups if group.folder == "new/.git"]
     assert new.kind == "protected" and len(new.entries) == 2
     bare = ws.parent / "none"
@@ -475,19 +476,23 @@ def test_each_effect_is_in_exactly_one_group(ws: Path):
 
 
 REAL = """git init -q sub; echo x > .envrc; ln -s .. up; mkdir -p node_modules/a; echo > node_modules/a/i.js
-mkdir fake fake/objects fake/refs; cp .git/HEAD fake; echo y >> src/a.py; echo y >> data/d.db; echo > data/new
-printf 'src/\\n' >> .gitignore; mkdir src/__pycache__; echo > src/__pycache__/a.pyc; git update-ref refs/heads/b HEAD"""
+cp .git/HEAD fake; echo y >> src/a.py; echo y >> data/d.db; echo > data/new
+printf 'src/\\n' >> .gitignore; mkdir src/__pycache__; echo > src/__pycache__/a.pyc; git config alias.x '!x'
+cp /bin/true .git/hooks/pre-push; git update-ref refs/heads/b HEAD"""
 REAL_KINDS = {
     "sub/.git/config": "protected", ".envrc": "protected", "up": "protected", "node_modules/a/i.js": "install",
-    "fake/HEAD": "protected", "fake/refs": "protected", "src/a.py": "ordinary", "data/d.db": "ignored_existed",
+    "fake/HEAD": "protected", ".git/config": "protected", ".git/hooks/pre-push": "protected",
+    "src/a.py": "ordinary", "data/d.db": "ignored_existed",
     "data/new": "ignored_new", ".gitignore": "protected", "src/__pycache__/a.pyc": "bytecode",
-    ".git/refs/heads/b": "git",
 }  # fmt: skip
 
 
 def check_real(bench: Bench) -> None:
-    shell(bench.ws, "git init -q; mkdir src data; echo x > src/a.py; echo x > data/d.db; echo data/ > .gitignore")
-    shell(bench.ws, "git add .; git commit -qm one")
+    shell(
+        bench.ws,
+        "git init -q; mkdir -p src data fake/objects fake/refs; echo x > src/a.py; echo x > data/d.db",
+    )
+    shell(bench.ws, "echo data/ > .gitignore; git add .; git commit -qm one")
     layer = bench.layer()
     done = bench.run(layer, f"export HOME=/nonexistent; {REAL}")
     assert done.returncode == 0, done.stderr
@@ -496,6 +501,7 @@ def check_real(bench: Bench) -> None:
     with layer.written() as source:
         found = kinds(classify(effects, read_surroundings(workspace, effects, source.load, ENV)))
     assert {path: found[path] for path in REAL_KINDS} == REAL_KINDS
+    assert ".git/refs/heads/b" not in found, "refs are rows of their own"
     layer.drop()
 
 
