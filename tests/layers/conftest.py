@@ -100,3 +100,28 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         pytest.skip(f"no layers here: {refused}")
     yield found
     found.close()
+
+
+def apart(act: Callable[[Path], None]) -> None:
+    """Run a function as root in a mount namespace of its own."""
+    if os.geteuid():
+        pytest.skip("only root can mount here")
+    folder = Path(tempfile.mkdtemp(prefix="layers-", dir="/tmp"))
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            assert not ctypes.CDLL(None).unshare(0x00020000)  # CLONE_NEWNS
+            mount("--make-rprivate", "/")
+            act(folder)
+            code = 0
+        except BaseException:  # noqa: BLE001 - the child may only end here
+            traceback.print_exc()
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    shutil.rmtree(folder, ignore_errors=True)
+    assert os.waitstatus_to_exitcode(status) == 0, "see the output of the child"
+
+
+def mount(*words: str) -> None:
+    subprocess.run(["mount", *words], check=True)

@@ -10,8 +10,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +19,9 @@ from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
 from rundry.agent.layers.remedies import Machine, Refusal, remedy_for
 
-from .conftest import NOBODY, SYSTEM_PYTHON, AsUser
+from .conftest import NOBODY, SYSTEM_PYTHON, AsUser, apart, mount
 
-NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
+NEW_USER = 0x10000000
 PROJECT = """
 mkdir -p src/deep .git/refs && echo one > src/one && echo two > src/deep/two && echo ref > .git/HEAD && ln -s src link
 printf x > 'a name with spaces' && chmod 444 src/one && mkfifo pipe && chmod 500 src/deep && touch -d 2001-01-01 src .
@@ -56,31 +54,6 @@ def needs_namespaces() -> None:
         Namespaces().close()
     except NamespacesRefused as refused:
         pytest.skip(f"no layers here: {refused}")
-
-
-def apart(act: Callable[[Path], None]) -> None:
-    """Run a function as root in a mount namespace of its own."""
-    if os.geteuid():
-        pytest.skip("only root can mount here")
-    folder = Path(tempfile.mkdtemp(prefix="fit-", dir="/tmp"))
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            assert not ctypes.CDLL(None).unshare(NEW_MOUNTS)
-            mount("--make-rprivate", "/")
-            act(folder)
-            code = 0
-        except BaseException:  # noqa: BLE001 - the child may only end here
-            traceback.print_exc()
-        os._exit(code)
-    _, status = os.waitpid(child, 0)
-    shutil.rmtree(folder, ignore_errors=True)
-    assert os.waitstatus_to_exitcode(status) == 0, "see the output of the child"
-
-
-def mount(*words: str) -> None:
-    subprocess.run(["mount", *words], check=True)
 
 
 def check_fit(folder: Path) -> None:
