@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from ..layers.surroundings import why_edit_asks
 from ..protocol import GateMode, Rule
 from ..shell.command_line import Line, Part
 from ..shell.flags import base, hides, risk, script_of, unknown_word
@@ -111,6 +112,10 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
         why.append(f"a command changed it: {draft.landed}")
     if draft.from_text:
         why.append("it was made of code in an answer: such a change waits in every mode")
+    if not why:
+        before = draft.before
+        found = why_edit_asks(ws, draft.path, os.environ, is_new=not before.exists, is_deleted=draft.after is None)
+        why += [f"{draft.path}: {found}"] if found else []
     return list(dict.fromkeys(why))
 
 

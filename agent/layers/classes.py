@@ -247,7 +247,7 @@ class Sorter:
         if parts[-1] == CACHE_TAG and after is not None and self._marks_older_files(path):
             return "it would mark a folder that existed as a cache, whose content goes without a question"
         if self._known.runs_here and len(parts) == 1 and after is not None and after.executable:
-            return "programs in this folder run from your PATH"
+            return "programs in this folder run outside of the sandbox"
         return ""
 
     def _marks_older_files(self, path: str) -> bool:

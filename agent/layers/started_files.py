@@ -184,9 +184,9 @@ def add_variables(found: StartedFiles, env: Mapping[str, str]) -> None:
 def add_programs(found: StartedFiles, places: Iterable[Path]) -> None:
     """Add folders whose programs run outside of the sandbox, and where the links in them lead."""
     for place in places:
-        found.add(str(place), "programs in this folder run from your PATH", is_folder=True)
+        found.add(str(place), "programs in this folder run outside of the sandbox", is_folder=True)
         for name in _entries(place):
-            _add_target(found, place / name, f"{name} in a folder of your PATH leads to it")
+            _add_target(found, place / name, f"{name}, which runs outside of the sandbox, leads to it")
 
 
 def add_links_and_scripts(found: StartedFiles, names: Mapping[str, Iterable[str]]) -> None:

@@ -16,7 +16,8 @@ from ..system.plain_files import read_plain
 from ..workspace.git.repository import repository_top
 from ..workspace.ignore import Ignore
 from ..workspace.sandbox.confined.programs import program_places
-from .classes import CACHE_TAG, Sorter, Surroundings
+from .classes import CACHE_TAG, Sorter, Surroundings, classify
+from .effects import Effect, Side
 from .opening import FOLDER, open_below
 from .started_files import (
     SettingsUnreadable,
@@ -31,7 +32,6 @@ from .started_files import (
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
-    from .effects import Effect, Side
 
 _SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 _MOST_REPOSITORIES = 100
@@ -91,6 +91,18 @@ def read_surroundings(
         return replace(known, tracked=_tracked(ws.root, tops, effects, known))
     except SettingsUnreadable as error:
         return replace(known, problem=problem or str(error))
+
+
+def why_edit_asks(ws: Workspace, path: str, env: Mapping[str, str], *, is_new: bool, is_deleted: bool) -> str:
+    """Return why an edit of a file by a tool asks in every mode, from its place alone; empty: it does not.
+
+    `path`: relative to the workspace, with links followed. `env`: the environment in which the user works.
+    """
+    file = Side(type="file")
+    kind = "added" if is_new else "deleted" if is_deleted else "changed"
+    effect = Effect(path=path, kind=kind, before=None if is_new else file, after=None if is_deleted else file)
+    known = read_surroundings(ws, [effect], lambda *_: b"", env)
+    return next((one.why for group in classify([effect], known) for one in group.entries), "")
 
 
 def _list_up(root: int, folder: str, names: dict[str, frozenset[str]]) -> None:

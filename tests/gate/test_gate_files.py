@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 
 import pytest
 
@@ -157,3 +158,29 @@ def test_an_edit_that_the_mode_would_approve_never_reaches_the_file_outside_unas
 
 async def _pass(place, draft):
     return await place.gate(GateMode.EDITS).propose(draft, call_id="c", record=place.record)
+
+
+@pytest.mark.parametrize(
+    ("setup", "name", "reason"),
+    [
+        ("git config include.path ../tools/settings", "tools/settings", "include.path"),
+        ("git config core.fsmonitor tools/watch; touch tools/watch", "tools/watch", "core.fsmonitor"),
+        ("git config filter.x.clean 'sh tools/clean'", "tools/clean", "filter.x.clean"),
+        ("git config alias.up '!tools/up'", "tools/up", "alias.up"),
+        ("git config core.hooksPath tools", "tools/any", "core.hookspath"),
+        ("ln -s ../../tools/hook .git/hooks/pre-commit", "tools/hook", "pre-commit"),
+        ("mkdir -p r/objects r/refs", "r/HEAD", "repository"),
+        ("mkdir r; touch r/HEAD", "r/commondir", "repository"),
+        ("git init -q --bare r", "r/config", "repository"),
+    ],
+)
+def test_an_edit_of_what_git_starts_or_of_a_bare_repository_asks_in_every_mode(
+    place, setup: str, name: str, reason: str
+):
+    subprocess.run(["git", "init", "-q"], cwd=place.ws.root, check=True)
+    (place.ws.root / "tools").mkdir()
+    assert place.judge_file(name, mode=GateMode.EDITS).action == "allow"
+    subprocess.run(["sh", "-ec", setup], cwd=place.ws.root, check=True)
+    for mode in (GateMode.EDITS, GateMode.AUTO):
+        verdict = place.judge_file(name, mode=mode)
+        assert verdict.action == "ask" and verdict.danger and reason in verdict.why[0], verdict
