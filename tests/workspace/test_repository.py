@@ -214,6 +214,31 @@ def test_a_patch_applies_and_reverts_with_binary_files_modes_links_and_odd_names
     assert {path: (place / path).read_bytes() for path in old} == old and not (place / "new/deep").exists()
 
 
+def test_a_patch_applies_if_a_file_became_a_link_or_only_rights_changed_that_git_does_not_know(place: Path):
+    link, shared = 0o120000, 0o100664
+    states = [
+        ("to-link", b"text\n", b"sub", PLAIN, link),
+        ("to-file", b"sub", b"text\n", link, PLAIN),
+        ("rights", b"same\n", b"same\n", PLAIN, shared),
+        ("other", b"one\n", b"two\n", shared, PLAIN),
+    ]
+    changes = [
+        Change(path=path, kind="changed", before=old, after=new, before_mode=old_mode, after_mode=new_mode)
+        for path, old, new, old_mode, new_mode in states
+    ]
+    for path, old, _, mode, _ in states:
+        if mode == link:
+            (place / path).symlink_to(old.decode())
+        else:
+            (place / path).write_bytes(old)
+    patch = patch_of(changes)
+    for argv in (["git", "apply"], ["git", "apply", "-R"], ["git", "apply"]):
+        done = subprocess.run(argv, cwd=place, input=patch, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (place / "to-link").readlink() == Path("sub") and (place / "to-file").read_bytes() == b"text\n"
+    assert (place / "other").read_bytes() == b"two\n" and not patch_of(changes[2:3])
+
+
 def test_the_same_change_elsewhere_in_the_file_is_the_same_and_another_is_not():
     def changed(before: bytes, after: bytes, path: str = "a") -> str:
         return change_hash(
