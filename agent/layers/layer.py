@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from .effects import Effect, Ground, list_effects
-from .git.places import covered, git_folders_of, touched
+from .git.places import covered, git_folders_of, index_files, touched
 from .namespaces import Cover
 from .occupied import seal
 from .opening import FOLDER
@@ -38,8 +38,8 @@ class Layer:
         self.git = git_folders_of(workspace)
         self.places = covered(workspace, self.git)
         """The folders that it covers."""
-        self.git_index = -1
-        """A descriptor of the index as it was at the mount (git replaces the file); -1: there was none."""
+        self.indexes: dict[Path, int] = {}
+        """Descriptors of git's indexes as they were at the mount: git replaces the files."""
         self._mounted: Mounted | None = None
         self._namespaces: Namespaces | None = None
         self.stamp_ns = 0
@@ -50,9 +50,9 @@ class Layer:
 
     def mount(self, namespaces: Namespaces) -> Self:
         """Mount it for the processes that enter it. Raises NamespacesRefused and OSError."""
-        if self.git is not None and self.git_index < 0:
+        for index in () if self.git is None or self.indexes else index_files(self.git.common):
             with suppress(OSError):
-                self.git_index = os.open(self.git.own / "index", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                self.indexes[index] = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         self.stamp_ns = _next_tick(self.folder / _STAMP)
         own = self.folder.name
         covers = [
@@ -113,9 +113,8 @@ class Layer:
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""
-        if self.git_index >= 0:
-            os.close(self.git_index)
-            self.git_index = -1
+        while self.indexes:
+            os.close(self.indexes.popitem()[1])
         if self._mounted is not None:
             self._mounted.close()
             self._mounted = None

@@ -12,6 +12,9 @@ from ..effects import entries_of, is_opaque, is_whiteout, made_readable, refuse_
 from ..opening import FOLDER
 
 
+_MOST_INDEXES = 64
+
+
 class Touched(NamedTuple):
     """The git folders in which something was written, as paths below the place."""
 
@@ -34,6 +37,26 @@ def git_folders_of(workspace: Path) -> GitFolders | None:
 def covered(workspace: Path, git: GitFolders | None) -> list[Path]:
     """Return the folders that a layer covers: the workspace, and a git folder that lies elsewhere."""
     return [workspace, *([git.common] if git is not None and not git.common.is_relative_to(workspace) else [])]
+
+
+def index_files(common: Path) -> list[Path]:
+    """Return the indexes of a repository, of its linked working trees and of its submodules, at most 64."""
+    found, waiting = list[Path](), [common]
+    while waiting and len(found) < _MOST_INDEXES:
+        folder = waiting.pop()
+        if (folder / "HEAD").exists():
+            found.append(folder / "index")
+            waiting += [folder / "modules", *_inside(folder / "worktrees")]
+        else:
+            waiting += _inside(folder)
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted((path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()), reverse=True)
+    except OSError:
+        return []
 
 
 def touched(upper: int, live: int) -> Touched:

@@ -145,8 +145,8 @@ class _Reader:
             self.not_taken.append("its refs are not stored as files: nothing is taken")
             return self._changes("")
         own, others = self._trees()
-        for tree in own:
-            self._refs(tree)
+        for tree in sorted({"", *own}):
+            self._refs(tree, is_here=tree in own)
         for tree in own:
             self._tree(tree)
         self._stash()
@@ -204,7 +204,7 @@ class _Reader:
                     found.add(os.fsdecode(branch[1]))
         return found
 
-    def _refs(self, tree: str) -> None:
+    def _refs(self, tree: str, *, is_here: bool) -> None:
         refs = self._both(_in(tree, "refs"), REF)
         packed = self._both("packed-refs", PACKED) if not tree else Both({}, {}, False, [])
         if not refs.is_touched and not packed.is_touched:
@@ -228,7 +228,9 @@ class _Reader:
             old, new = was.get(name, ""), now.get(name, "")
             if old == new or name == STASH or name.endswith(".lock"):
                 continue
-            if not _is_taken(name, tree) or not all(not one or ID.fullmatch(one) for one in (old, new)):
+            if not _is_taken(name, tree, is_here=is_here) or not all(
+                not one or ID.fullmatch(one) for one in (old, new)
+            ):
                 self.not_taken.append(_clean(name))
                 continue
             file = loose.get(self.path(_in(tree, name)), base_file)
@@ -326,9 +328,9 @@ class _Reader:
             base = live
             index = status_at(self.place.live, self.path(name))
             if index is not None and index.st_ctime_ns >= self.place.stamp_ns:
-                is_ours = self.layer.git is not None and self.layer.git.own == own and self.layer.git_index >= 0
-                if is_ours:
-                    base = live_listing(git, Path(f"/proc/{os.getpid()}/fd/{self.layer.git_index}"))
+                held = self.layer.indexes.get(own / "index")
+                if held is not None:
+                    base = live_listing(git, Path(f"/proc/{os.getpid()}/fd/{held}"))
                 else:
                     why = "the index was changed while the command ran"
         except (InsideFailed, BadListing, RealGitFailed) as error:
@@ -431,10 +433,12 @@ def _head(data: bytes) -> str:
     return text if is_good else ""
 
 
-def _is_taken(name: str, tree: str) -> bool:
+def _is_taken(name: str, tree: str, *, is_here: bool) -> bool:
     """Return whether git only looks a ref of this name up, so that it cannot replace an object."""
     own = next((prefix for prefix in _OF_A_TREE if name.startswith(prefix)), "")
-    return is_importable(f"refs/heads/{name.removeprefix(own)}") if own else not tree and is_importable(name)
+    if own:
+        return is_here and is_importable(f"refs/heads/{name.removeprefix(own)}")
+    return not tree and is_importable(name)
 
 
 def _entry(line: str, why: str) -> StashRow:

@@ -17,17 +17,27 @@ def new_lines(before: bytes, after: bytes) -> tuple[str, ...] | None:
 
     None: a line is not as git writes it.
     """
-    is_longer = after.startswith(before)
-    known, found = set[bytes]() if is_longer else set(before.split(b"\n")), list[str]()
-    for line in (after[len(before) :] if is_longer else after).split(b"\n"):
-        if not line or line in known:
+    was, now = _lines(before), _lines(after)
+    known, found = set[bytes](), list[str]()
+    if now[: len(was)] == was:
+        now = now[len(was) :]
+    else:  # `git gc` dropped old lines
+        known = set(was)
+    for line in now:
+        if line in known:
             continue
         parts = _LINE.fullmatch(line.decode("utf-8", "replace"))
         if parts is None:
             return None
         old, new, name, mail, when, message = parts.groups("")
-        found.append(f"{old} {new} {_plain(name)}<{_plain(mail)}> {when}\t{_plain(message)}")
+        text = f"\t{_plain(message)}" if message else ""
+        found.append(f"{old} {new} {_plain(name)}<{_plain(mail)}> {when}{text}")
     return tuple(found)
+
+
+def _lines(log: bytes) -> list[bytes]:
+    """Return the lines; git sometimes ends one without a message with a tab."""
+    return [line.rstrip(b"\t") for line in log.split(b"\n") if line]
 
 
 def words_of(line: str) -> tuple[str, ...]:

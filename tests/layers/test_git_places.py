@@ -1,0 +1,84 @@
+"""git folders outside of the workspace, several of them, and other users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Bench
+from .gitting import SETUP, WHEN, same_as_direct, sh, state, take
+from .test_git import CASES
+
+LINKED = f"""
+mkdir ../repo; cd ../repo
+{SETUP}
+git stash push -qum all; git worktree add -qb work ../workspace; cd ../workspace; echo staged > staged.txt; git add staged.txt
+"""
+SUBMODULE = f"""
+mkdir ../lib; (cd ../lib
+{SETUP}
+git stash push -qum all)
+git init -q -b main .; echo x > x; git add x; git -c protocol.file.allow=always submodule --quiet add ../lib lib
+git commit -qm start
+"""
+IN_SUBMODULE = f"""
+mkdir ../super; (cd ../super
+git init -q -b main .; git -c protocol.file.allow=always submodule --quiet add "$OLDPWD/../lib" workspace)
+"""
+SEPARATE = SETUP.replace("init -q -b main .", "init -q -b main --separate-git-dir=../elsewhere .")
+BELOW = f"mkdir -p ../top; {SETUP}"
+NESTED = f"""
+{SETUP}
+git worktree add -q inner side; echo inner >> .gitignore
+"""
+SPARSE = f"""
+{SETUP}
+git stash push -qum all; git sparse-checkout set src; echo x >> src/c.txt
+"""
+WORK = "echo more >> a.txt; git add a.txt; git commit -qm more; git tag here; git stash push -qm one; git branch one"
+
+
+@pytest.mark.parametrize(
+    ("setup", "script"),
+    [
+        (LINKED, WORK),
+        (
+            LINKED,
+            "git commit -qm one; git rebase -q old > /dev/null; git switch -qc topic; git gc -q; echo x > x; git add x",
+        ),
+        (LINKED, "git commit -qm one; git merge -q side || true; echo y > y; git add y"),
+        (SEPARATE, WORK),
+        (SUBMODULE, f"cd lib; {WORK}; cd ..; git add lib; git commit -qm lib"),
+        (NESTED, f"(cd inner; {WORK.replace('one', 'two')}); git commit -qm outer"),
+        (SPARSE, "git commit -qam in; git switch -q side; git commit -q --allow-empty -m two; git switch -q main"),
+        (SPARSE, "git switch -q side"),
+        (SPARSE, "git merge -qm merged old; git reset -q --hard v1; git reset -q --hard side"),
+    ],
+    ids=range(9),
+)
+def test_git_folders_may_lie_anywhere(bench: Bench, setup: str, script: str):
+    top = "lib" if "cd lib" in script else "inner" if "inner" in script else "."
+    same_as_direct(bench, script, setup, top)
+    if top != ".":
+        assert state(bench.ws) == state(bench.folder / "direct/workspace")
+
+
+@pytest.mark.parametrize("number", range(0, len(CASES), 5))
+def test_git_commands_in_a_layer_of_an_ordinary_user(as_user: Callable[[Callable[[Path], None]], None], number: int):
+    def act(folder: Path) -> None:
+        bench = Bench(folder)
+        same_as_direct(bench, CASES[number])
+        bench.close()
+
+    as_user(act)
+
+
+def test_a_git_folder_elsewhere_of_an_ordinary_user(as_user: Callable[[Callable[[Path], None]], None]):
+    def act(folder: Path) -> None:
+        bench = Bench(folder)
+        same_as_direct(bench, WORK, LINKED)
+        bench.close()
+
+    as_user(act)
