@@ -7,9 +7,12 @@ import subprocess
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rundry.agent.layers.apply import Row, carry_out
 from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
 from rundry.agent.layers.git.reading import GitReport, read_git
+from rundry.agent.layers.git.rows import inverse
 from rundry.agent.layers.layer import Layer
 from rundry.agent.workspace.leftovers.record import Leftovers
 from rundry.agent.workspace.paths import Workspace
@@ -29,7 +32,7 @@ echo b > b.txt; mkdir -p src/deep; echo c > src/c.txt; echo d > src/deep/d.txt
 printf '*.log\\n' > .gitignore; git add . && git commit -qm first
 git branch old; git tag v1; sed -i s/1/one/ a.txt; git commit -qam second; git branch gone; git pack-refs --all
 git switch -qc side old; sed -i s/1/uno/ a.txt; echo s > s.txt; git add .; git commit -qm side
-echo t > t.txt; git add .; git commit -qm side2; git switch -q main
+echo t > t.txt; mkdir docs; echo d > docs/d.txt; git add .; git commit -qm side2; git switch -q main
 echo stashed > b.txt; git stash push -qm kept
 echo dirty >> src/c.txt; echo new > new.txt; echo staged > staged.txt; git add staged.txt
 """
@@ -63,6 +66,10 @@ def state(folder: Path, top: str = ".") -> dict[str, object]:
     return dict(zip(names, (part.replace(str(folder.parent), "") for part in parts), strict=True))
 
 
+def states(folder: Path, tops: tuple[str, ...]) -> dict[str, object]:
+    return {f"{top} {name}": part for top in (".", *tops) for name, part in state(folder, top).items()}
+
+
 def take(bench: Bench, layer: Layer, inside: list[str] | None = None) -> tuple[GitReport, list[GitResult]]:
     """Apply all that a layer has: files, then git."""
     report = read_git(layer, inside or layer.words)
@@ -87,21 +94,23 @@ def run(bench: Bench, layer: Layer, script: str) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
 
 
-def same_as_direct(bench: Bench, script: str, setup: str = SETUP, top: str = ".") -> GitReport:
+def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str) -> GitReport:
     sh(bench.ws, setup)
     direct = bench.folder / "direct/workspace"
     direct.mkdir(parents=True)
     sh(direct, setup)
-    before = state(bench.ws, top)
+    before = states(bench.ws, tops)
     layer = bench.layer()
     run(bench, layer, script)
-    assert state(bench.ws, top) == before, "nothing of it is in the workspace"
+    assert states(bench.ws, tops) == before, "nothing of it is in the workspace"
     report, results = take(bench, layer)
     assert not [one for one in results if one.conflict], results
+    again = [one for part in report.repositories for one in carry_out_git(part, part.rows, bench.ws, Leftovers(None))]
+    assert not [one for one in again if one.conflict], "rows can be repeated"
     layer.drop()
     sh(direct, script)
-    expected, got = state(direct, top), state(bench.ws, top)
-    assert got["fsck"] == "", got["fsck"]
+    expected, got = states(direct, tops), states(bench.ws, tops)
+    assert not [part for name, part in got.items() if part and name.endswith("fsck")]
     differences = [
         line
         for name in expected
@@ -111,4 +120,18 @@ def same_as_direct(bench: Bench, script: str, setup: str = SETUP, top: str = "."
     ]
     assert not differences, "\n".join(differences)
     assert not [path for path in bench.folder.rglob("*") if path.name.endswith(".lock") or "tmp_obj" in path.name]
+    taken_back(bench, report, before, tops)
     return report
+
+
+def taken_back(bench: Bench, report: GitReport, before: dict[str, object], tops: tuple[str, ...]) -> None:
+    for part in reversed(report.repositories):
+        undone = replace(part, rows=inverse(part.rows), logs={}, pack="")
+        results = carry_out_git(undone, undone.rows, bench.ws, Leftovers(None))
+        assert not [one for one in results if one.conflict], results
+    names = ("refs", "head", "log", "stash", "index", "fsck", "operation")
+    seen = [
+        {name: part for name, part in one.items() if name.split()[1] in names}
+        for one in (states(bench.ws, tops), before)
+    ]
+    assert seen[0] == seen[1]

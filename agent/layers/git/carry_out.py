@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.private_git.refs import ID, read_refs
 from ...workspace.sandbox.private_git.replacing import replace_file
 from .listing import Listed, live_listing
-from .objects import BadObjects, take_objects
+from .objects import BadObjects, quoted, take_objects
 from .places import open_folder
 from .reading import LOG, STASH, STATE, STATE_NAMES, operation
 from .reflogs import words_of
@@ -178,14 +179,36 @@ class _Work:
         made = [f"{one.mode} {one.id} {one.stage}\t".encode() + row.path + b"\0" for row in todo for one in row.after]
         git.run("update-index", "-z", "--index-info", stdin=b"".join([*gone, *made]), more=file)
         kept = [(row.path, now[row.path]) for row in todo if row.after and row.path in now]
-        for option, paths in (
-            ("--assume-unchanged", [path for path, one in kept if one.is_assumed]),
-            ("--skip-worktree", [path for path, one in kept if one.is_skipped]),
-        ):
+        new = {row.path for row in todo if row.after and row.path not in now}
+        flags = (
+            ("--assume-unchanged", {path for path, one in kept if one.is_assumed}),
+            ("--skip-worktree", {path for path, one in kept if one.is_skipped} | self._left_out(git, aside, new)),
+        )
+        for option, paths in flags:
             if paths:
-                stdin = b"".join(path + b"\0" for path in paths)
+                stdin = b"".join(path + b"\0" for path in sorted(paths))
                 git.run("update-index", option, "-z", "--stdin", stdin=stdin, more=file)
         return True
+
+    def _left_out(self, git: RealGit, index: Path, paths: set[bytes]) -> set[bytes]:
+        """Return those paths that the user's sparse checkout leaves out (git-sparse-checkout(1)). Raises OSError."""
+        asked = ("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+        if not paths or git.run(*asked) != b"true\n":
+            return set()
+        with tempfile.TemporaryDirectory(dir=index.parent, prefix="tmp_rundry_") as apart, suppress(RealGitFailed):
+            # git decides this only when it updates a working tree: here an empty one, and a copy of the index.
+            more = {
+                "GIT_INDEX_FILE": f"{apart}/index",
+                "GIT_WORK_TREE": apart,
+                "GIT_OBJECT_DIRECTORY": apart,
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(str(self._common / "objects")),
+            }
+            Path(apart, "index").write_bytes(index.read_bytes())
+            git.run("read-tree", "-mu", git.run("write-tree", more=more).decode().strip(), more=more)
+            return {
+                path for path, one in live_listing(git, Path(apart, "index")).entries.items() if one.is_skipped
+            } & paths
+        return set()  # an index with conflicts has no tree
 
     def _carry_out(self, indexes: Sequence[_Index]) -> None:
         todo = self._unfinished()
