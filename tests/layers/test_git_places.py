@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from .conftest import Bench
-from .gitting import SETUP, WHEN, same_as_direct, sh, state, take
+from .gitting import SETUP, same_as_direct
 from .test_git import CASES
 
 LINKED = f"""
 mkdir ../repo; cd ../repo
 {SETUP}
-git stash push -qum all; git worktree add -qb work ../workspace; cd ../workspace; echo staged > staged.txt; git add staged.txt
+git stash push -qum all; git worktree add -qb work ../workspace; cd ../workspace
+echo staged > staged.txt; git add staged.txt
 """
 SUBMODULE = f"""
 mkdir ../lib; (cd ../lib
@@ -23,12 +24,7 @@ git stash push -qum all)
 git init -q -b main .; echo x > x; git add x; git -c protocol.file.allow=always submodule --quiet add ../lib lib
 git commit -qm start
 """
-IN_SUBMODULE = f"""
-mkdir ../super; (cd ../super
-git init -q -b main .; git -c protocol.file.allow=always submodule --quiet add "$OLDPWD/../lib" workspace)
-"""
 SEPARATE = SETUP.replace("init -q -b main .", "init -q -b main --separate-git-dir=../elsewhere .")
-BELOW = f"mkdir -p ../top; {SETUP}"
 NESTED = f"""
 {SETUP}
 git worktree add -q inner side; echo inner >> .gitignore

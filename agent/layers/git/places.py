@@ -11,7 +11,6 @@ from ...workspace.sandbox.private_git.folders import GitFolders, find_folders
 from ..effects import entries_of, is_opaque, is_whiteout, made_readable, refuse_long, status_at
 from ..opening import FOLDER
 
-
 _MOST_INDEXES = 64
 
 

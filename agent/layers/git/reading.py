@@ -303,7 +303,7 @@ class _Reader:
             layer |= {os.fsdecode(path[cut:]): data for path, data in now.items()}
             late = late or any(self._is_late(file) and now.get(path) != file.data for path, file in files.items())
             strange += both.strange
-        if not is_touched or live == layer:
+        if not is_touched or (live == layer and not strange):
             return False
         if strange or not all(re.fullmatch(r"[\w.-]+(?:/[\w.-]+){0,2}", name) for name in layer):
             self.not_taken.append("the files of an operation, which are not what git writes")

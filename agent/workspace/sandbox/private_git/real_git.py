@@ -33,7 +33,7 @@ class RealGit:
         settings = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true"), *settings))
         # git starts in this folder; below the top of a working tree it would list and name only what is there.
         top = {"GIT_WORK_TREE": str(folders.common)}
-        self._env = {**env, **SAFE_ENV, **_IDENTITY, **settings, **top, "LC_ALL": "C"}
+        self._env: dict[str, str] = {**env, **SAFE_ENV, **_IDENTITY, **settings, **top, "LC_ALL": "C"}
 
     def run(self, *argv: str, stdin: bytes | IO[bytes] = b"", more: Mapping[str, str] | None = None) -> bytes:
         """Run a git command and return its output. Raises RealGitFailed. `more`: additional variables."""
