@@ -61,6 +61,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """The entries of each folder on the path of an effect; the workspace itself is the empty string."""
     ignored: frozenset[str] = frozenset()
     """The effects that git ignores by the rules that hold now."""
+    ignored_folders: frozenset[str] = frozenset()
+    """The folders on their paths that git ignores."""
     tracked: frozenset[str] = frozenset()
     """The effects that are in the index: git does not ignore them, whatever its rules say."""
     repositories: frozenset[str] = frozenset()
@@ -236,7 +238,7 @@ class Sorter:
         if path in self._known.leads_out:
             return "it is a link that leads out of the workspace"
         if why := why_forbidden(parts) or why_cautioned(parts):
-            return why
+            return "" if self._concerns_output(path) else why
         folded = "/".join(map(fold, parts))
         if why := self._files.get(folded):
             return why
@@ -249,6 +251,13 @@ class Sorter:
         if self._known.runs_here and len(parts) == 1 and after is not None and after.executable:
             return "programs in this folder run outside of the sandbox"
         return ""
+
+    def _concerns_output(self, path: str) -> bool:
+        """Return whether a file only says that a folder of output is ignored, as many tools write it."""
+        folder, name = _cut(path)
+        if name != ".gitignore" or path in self._known.tracked:
+            return False
+        return folder in self._known.ignored_folders or bool(self._output_folder(folder, is_own=self._is_new(folder)))
 
     def _marks_older_files(self, path: str) -> bool:
         folder, name = _cut(path)

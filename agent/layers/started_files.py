@@ -14,6 +14,7 @@ import shlex
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from ..system.plain_files import read_plain
@@ -27,14 +28,15 @@ from ..workspace.seals.names import SKIPPED
 
 _SECONDS = 20.0
 _MOST_INCLUDES = 100
-_MOST_WORDS = 400
+_MOST_WORDS = 5_000
 """Words of one setting or script that are looked up."""
 _LONGEST_WORD = 1_000
 _MOST_ENTRIES = 200_000
 """Entries of the folders in which links and scripts are looked for."""
 _SMALL = 200_000
-"""Bytes of a script."""
+"""Bytes of a script that is read; a longer one is a program of its own."""
 _WORD = re.compile(r"[^\s'\"`;|&()<>{}$=,:!\\]+")
+_VARIABLE = re.compile(r"\$\w+")
 _CONSTANT = re.compile(r"true|false|yes|no|on|off|auto|always|never|[-+\d.]*", re.IGNORECASE)
 _FOLDERS = ("core.hookspath", "init.templatedir")
 """Settings of which git runs each file in a folder."""
@@ -50,8 +52,12 @@ _VARIABLES = (
     "VISUAL", "PAGER", "LESSOPEN", "RIPGREP_CONFIG_PATH", "PSQLRC", "SSH_ASKPASS", "GIT_SSH_COMMAND", "GIT_SSH",
     "GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_ASKPASS",
 )  # fmt: skip
-_SCRIPTS = ("a shell runs it when it enters the folder", "it can run as a hook")
+_SCRIPTS = (
+    "a shell runs it when it enters the folder", "it can run as a hook", "it decides which programs a tool starts"
+)  # fmt: skip
 """Rows of `auto_loaded_files.toml` whose files name what they start."""
+_ON_PATH = re.compile(r"^.*(?:\bPATH\b|\bPATH_add\b|\b_\.path\b).*$", re.MULTILINE)
+"""Lines that add folders to PATH: of a shell, of direnv (PATH_add) and of mise (_.path)."""
 
 
 class SettingsUnreadable(Exception):
@@ -84,15 +90,19 @@ class StartedFiles:
 
     def read_text(self, text: str, why: str, bases: Sequence[str]) -> None:
         """Add each existing file that a script names."""
-        for word in list(dict.fromkeys(_WORD.findall(text)))[:_MOST_WORDS]:
+        for word in list(dict.fromkeys(_words(text)))[:_MOST_WORDS]:
             for place in self.places(word, bases):
                 if self.is_inside(place) and os.path.isfile(place):  # noqa: PTH113 - also for names that are too long
                     self.add(place, why)
+        for word in _words("\n".join(_ON_PATH.findall(text))):
+            for place in self.places(word, bases):
+                if self.is_inside(place) and os.path.normpath(place) != str(self.root):
+                    self.add(place, why, is_folder=True)
 
     def read_value(self, key: str, value: str, why: str, bases: Sequence[str]) -> None:
         """Add each file that the value of a setting or variable names, also before it exists."""
         whole = value.strip()
-        words = list(dict.fromkeys((whole, *_split(whole), *_WORD.findall(whole))))[:_MOST_WORDS]
+        words = list(dict.fromkeys((whole, *_split(whole), *_words(whole))))[:_MOST_WORDS]
         inner = [place for word in words for place in self.places(word, bases) if self.is_inside(place)]
         inner = [place for place in inner if os.path.isdir(place)]  # noqa: PTH112 - `cd tools && ./run`
         for word in words:
@@ -141,6 +151,9 @@ def add_settings(found: StartedFiles, top: Path, env: Mapping[str, str]) -> None
         found.excludes.append(Path(own) / "git/ignore")
     found.excludes.append(folders.common / "info/exclude")
     _add_hooks(found, folders, top)
+    for name in _tracked_links(program, top, folders.own, _stamp(folders.own / "index")):
+        if why := why_cautioned(name.split("/")):
+            _add_target(found, top / name, f"{name} leads to it: {why}")
     for config in read_by_git(folders.common):
         if config.name == "config" and config.parent != folders.common and config.is_file():
             of = [*line, "--file", str(config)]
@@ -167,11 +180,32 @@ def tracked_files(top: Path, within: Path, places: Sequence[str], root: Path) ->
     folders, program = git_folders(top), find_program("git", [root])
     if folders is None or program is None:
         return []
+    listed = _ls_files(program, top, folders.own, within, "--", *places)
+    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+
+def _ls_files(program: Path, top: Path, own: Path, within: Path, *words: str) -> bytes:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {**SAFE_ENV, **settings_env(SAFE_SETTINGS), "LC_ALL": "C"}
-    where = [f"--git-dir={folders.own}", f"--work-tree={top}", "--literal-pathspecs"]
-    listed = _run([str(program), *where, "ls-files", "-z", "--", *places], within, env)
-    return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+    where = [f"--git-dir={own}", f"--work-tree={top}", "--literal-pathspecs"]
+    return _run([str(program), *where, "ls-files", "-z", *words], within, env)
+
+
+@lru_cache(maxsize=64)
+def _tracked_links(program: Path, top: Path, own: Path, stamp: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the links in the index. `stamp`: the state of the index, so that only a new one is read."""
+    if not stamp:
+        return ()
+    listed = _ls_files(program, top, own, top, "--stage").split(b"\0")
+    return tuple(os.fsdecode(line.partition(b"\t")[2]) for line in listed if line.startswith(b"120000 "))
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    try:
+        status = file.stat()
+    except OSError:
+        return ()
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def add_variables(found: StartedFiles, env: Mapping[str, str]) -> None:
@@ -305,6 +339,11 @@ def _real(place: str) -> str:
         return os.path.realpath(place)
     except OSError:
         return place
+
+
+def _words(text: str) -> list[str]:
+    """Return what may be a path: `$PWD/x` gives `/x`."""
+    return _WORD.findall(_VARIABLE.sub("", text))
 
 
 def _split(text: str) -> list[str]:

@@ -74,9 +74,11 @@ def read_surroundings(
     for name in ws.hook_scripts:
         started.add(f"{ws.root}/{name}", "a hook of this run executes it")
     targets = {one.path: load(one.path, one.after) for one in effects if one.after and one.after.type == "link"}
+    ignored, folders = _ignored(ws, effects, started.excludes if repository_top(ws.root) == ws.root else ())
     known = Surroundings(
         names=names,
-        ignored=_ignored(ws, effects, started.excludes if repository_top(ws.root) == ws.root else ()),
+        ignored=ignored,
+        ignored_folders=folders,
         repositories=frozenset(_repositories(ws.root, names)),
         caches=frozenset(folder for folder in names if CACHE_TAG in names[folder] and _is_cache(ws.root / folder)),
         files=started.files,
@@ -141,8 +143,10 @@ def _repositories(root: Path, names: Mapping[str, frozenset[str]]) -> Iterator[s
                     yield place.relative_to(root).as_posix()
 
 
-def _ignored(ws: Workspace, effects: Iterable[Effect], excludes: Sequence[Path]) -> frozenset[str]:
-    """Return the effects that git ignores, by the type that they had, or get."""
+def _ignored(
+    ws: Workspace, effects: Iterable[Effect], excludes: Sequence[Path]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the effects that git ignores, by the type that they had, or get, and the folders above that it ignores."""
     ignore, folders, found = Ignore(ws.root, excludes=excludes), dict[str, bool](), set[str]()
 
     def is_ignored(folder: str) -> bool:
@@ -163,7 +167,7 @@ def _ignored(ws: Workspace, effects: Iterable[Effect], excludes: Sequence[Path])
         is_folder = side is not None and side.type == "folder"
         if is_ignored(folder) or ignore.ignores_entry(f"{folder}/" if folder else "", name, is_folder):
             found.add(effect.path)
-    return frozenset(found)
+    return frozenset(found), frozenset(folder for folder, is_ignored in folders.items() if is_ignored)
 
 
 def _tracked(root: Path, tops: Sequence[Path], effects: Sequence[Effect], known: Surroundings) -> frozenset[str]:

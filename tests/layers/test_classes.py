@@ -86,7 +86,8 @@ def test_each_row_of_the_table_is_protected_new_and_changed_also_where_git_ignor
         names = [glob.replace("*", "x") for glob in (*row.names, *row.folders, *row.paths)]
         paths += [f"{place}{below}{name}" for name in names for place in ("", "data/", "build/Deep/")]
         paths += [f"data/{glob.replace('*', 'x')}/inner" for glob in (*row.folders, *row.paths)]
-    paths = list(dict.fromkeys(paths))
+    # below an ignored folder, `.gitignore` says nothing to git
+    paths = [path for path in dict.fromkeys(paths) if "/" not in path or not path.endswith(".gitignore")]
     for make in (added, changed):
         groups = sort(ws, [make(path) for path in paths])
         assert set(kinds(groups).values()) == {"install", "protected"}  # a whole environment is one install
@@ -148,6 +149,12 @@ def test_names_are_protected_in_any_case_and_anywhere(tmp_path: Path, path: str)
         ("mkdir .claude; ln -s ../docs/AI.md .claude/CLAUDE.md", "docs/AI.md", "CLAUDE.md"),
         ("echo 'source_env config/env.sh' > .envrc; touch config/env.sh", "config/env.sh", ".envrc"),
         ("mkdir .husky; echo 'node tools/watch' > .husky/pre-commit", "tools/watch", ".husky/pre-commit"),
+        ("echo 'PATH_add bin' > .envrc", "bin/ls", ".envrc"),
+        ("echo 'export PATH=\"$PWD/later:$PATH\"' > .envrc", "later/ls", ".envrc"),
+        ("printf '[env]\n_.source = \"config/env.sh\"\n_.path = [\"./own\"]\n' > mise.toml; touch config/env.sh",
+         "config/env.sh own/x", "mise.toml"),
+        ("mkdir -p far/away; ln -s ../../config/env far/away/.envrc; git add far", "config/env", "far/away/.envrc"),
+        ("mkdir -p far/.vscode; ln -s ../../config/t.json far/.vscode/tasks.json; git add -f far", "config/t.json", ""),
     ],
 )  # fmt: skip
 def test_what_is_named_by_what_is_already_there_is_protected(ws: Path, setup: str, effect: str, reason: str):
@@ -173,6 +180,7 @@ def test_what_is_named_by_what_is_already_there_is_protected(ws: Path, setup: st
         ("git config core.editor 'src --wait'", "src/a.py"),
         ("echo 'ruff check src' > .git/hooks/pre-commit", "src/a.py"),
         ("echo 'python tools/watch' > .git/hooks/pre-commit.sample", "tools/watch"),
+        ("echo 'export PYTHONPATH=src' > .envrc", "src/a.py"),
         ("git config user.name src; git config core.bare false; git config merge.tool src", "src/a.py"),
     ],
 )  # fmt: skip
@@ -390,6 +398,7 @@ OUTPUT = [
     ("touch build.gradle.kts; mkdir build", "build/classes/A.class"),
     ("mkdir build; touch build/CMakeCache.txt", "build/CMakeFiles/x.o"),
     ("touch vite.config.ts; mkdir dist", "dist/index.html"),
+    ("touch package.json tsconfig.json; mkdir dist", "dist/index.js"),
     ("mkdir .pytest_cache", ".pytest_cache/v/lastfailed"),
     ("mkdir src/__pycache__", "src/__pycache__/x.pyc"),
     ("touch .coverage", ".coverage"),
@@ -433,6 +442,23 @@ def test_no_command_marks_older_files_as_output(ws: Path):
     assert [*kinds(sort(ws, effects, made=made)).values()] == ["ignored_existed", "ignored_existed", "built"]
     new = kinds(sort(ws, [added("data/c/"), added("data/c/CACHEDIR.TAG"), added("data/c/blob")]))
     assert set(new.values()) == {"built"}
+
+
+def test_a_cache_may_say_that_it_is_ignored_and_nothing_else_may(ws: Path):
+    shell(ws, "mkdir lib .ruff_cache bin; touch lib/mine bin/mine pyproject.toml")
+    usual = [".pytest_cache/", ".pytest_cache/.gitignore", ".ruff_cache/.gitignore", "data/sub/.gitignore"]
+    assert set(kinds(sort(ws, [added(path) for path in usual])).values()) == {"built", "ignored_new"}
+    assert kinds(sort(ws, [added("htmlcov/.gitignore")])) == {"htmlcov/.gitignore": "ordinary"}, "it is not ignored"
+    asks = [
+        ".gitignore",
+        "lib/.gitignore",
+        "bin/x.csproj",
+        "bin/.gitignore",
+        "new/.gitignore",
+        ".ruff_cache/.gitattributes",
+    ]
+    found = kinds(sort(ws, [*map(added, asks), added("app.csproj")]))
+    assert {path for path, kind in found.items() if kind == "protected"} == {*asks} - {"bin/x.csproj"}
 
 
 def test_byte_code_is_dropped_wherever_it_lies_and_may_be_deleted(ws: Path):
