@@ -5,6 +5,8 @@ This is the last step of every sandbox. SETTINGS is a JSON object:
   places inside these), `keep` (hidden places that cannot be written either), `read` (readable places inside hidden
   ones). `{}`: the sandbox has mounts, and Landlock, if the kernel has it, only refuses to write to FIFOs outside of the
   writable ones.
+- `apart`: whether the command gets a PID namespace and mounts of its own. The first process of the namespace is outside
+  of Landlock and only waits. All processes in it end with the command.
 - `network`: whether the command uses the network of this machine.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
 - `report`: a descriptor to which one byte is written just before the command starts; -1: none.
@@ -16,6 +18,7 @@ import ctypes
 import json
 import os
 import resource
+import select
 import stat
 import struct
 import sys
@@ -26,6 +29,11 @@ _VERSION, _PATH_BENEATH = 1, 1
 _SET_PDEATHSIG, _SET_SECCOMP, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKILL = 1, 22, 24, 38, 9  # linux/prctl.h
 _FILTER, _INSTRUCTION = 2, 8
 """SECCOMP_MODE_FILTER, and the bytes of a `struct sock_filter`."""
+_NEW_MOUNTS, _NEW_USER, _NEW_PROCESSES = 0x00020000, 0x10000000, 0x20000000  # linux/sched.h
+_RECURSIVE, _PRIVATE, _NO_SUID_DEVICES_PROGRAMS = 1 << 14, 1 << 18, 2 | 4 | 8  # linux/mount.h
+_ADMIN = 21
+"""CAP_SYS_ADMIN."""
+_SIGINT = 2
 _KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 6, 7, 10})
 """Capabilities that root keeps: for files, users and low ports. Others allow mounts and access to other processes."""
 _MOVES_FILES = 2
@@ -210,6 +218,89 @@ def _checked(number: int, *arguments: object) -> int:
     return result
 
 
+def _run_apart() -> None:
+    """Continue as a child of the first process of a new PID namespace. Raises OSError.
+
+    Only the command returns from here. This process waits outside for its exit code, and passes it on.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not _may_mount():
+        _enter_user_namespace(libc)
+    _no_error(libc.unshare(_NEW_MOUNTS | _NEW_PROCESSES), "no PID namespace")
+    reading, writing = os.pipe()
+    first = os.fork()
+    if first:
+        os.close(writing)
+        _keep_only(libc, reading)
+        said = os.read(_KEPT, 1)
+        os._exit(said[0] if said else _code(os.waitpid(first, 0)[1]))
+    os.close(reading)
+    libc.prctl(_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    waiting = select.poll()
+    waiting.register(writing, 0)
+    if waiting.poll(0):  # nobody reads: the parent ended before that call
+        os._exit(NOT_HELD)
+    libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None)
+    # Where a container refuses it, the command sees the processes of the container, as without a namespace.
+    libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_DEVICES_PROGRAMS, None)
+    command = os.fork()
+    if command:
+        _keep_only(libc, writing)
+        _wait_for_all(command)
+    os.close(writing)
+    os.setsid()
+
+
+_KEPT = 3
+"""The descriptor that waiting processes keep, besides the standard ones."""
+
+
+def _keep_only(libc: ctypes.CDLL, descriptor: int) -> None:
+    """Close all other descriptors, and let nothing but SIGKILL end the first process (its own namespace sends none)."""
+    if descriptor != _KEPT:
+        os.dup2(descriptor, _KEPT, inheritable=False)
+    os.closerange(_KEPT + 1, 1 << 16)
+    libc.signal(_SIGINT, None)
+
+
+def _wait_for_all(command: int) -> None:
+    """Pass the exit code of the command on, and wait for the others: the death of the parent ends them."""
+    while True:
+        try:
+            ended, status = os.wait()
+        except ChildProcessError:
+            os._exit(0)
+        if ended == command:
+            os.write(_KEPT, bytes([_code(status)]))
+
+
+def _code(status: int) -> int:
+    """Return the exit code of a process, as a shell does: 128 + n if signal n ended it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _may_mount() -> bool:
+    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123
+        held = next(line.split()[1] for line in status if line.startswith("CapEff"))
+    return bool(int(held, 16) >> _ADMIN & 1)
+
+
+def _enter_user_namespace(libc: ctypes.CDLL) -> None:
+    """Enter a user namespace in which the user has their own id, and no other exists."""
+    user, group = os.geteuid(), os.getegid()
+    _no_error(libc.unshare(_NEW_USER), "no user namespace")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write(text)
+
+
+def _no_error(result: int, words: str) -> None:
+    if result:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{words}: {os.strerror(code)}")
+
+
 def _limit_processes(processes: int, *, counts_others: bool) -> None:
     """Limit the number of processes. `counts_others`: the kernel counts all processes of the user."""
     try:
@@ -228,6 +319,8 @@ def main() -> None:
     settings, command = json.loads(sys.argv[1]), sys.argv[2:]
     rules, abi = settings["landlock"], abi_here()
     try:
+        if settings["apart"]:
+            _run_apart()
         if rules and abi < 1:
             raise OSError("this kernel has no Landlock")
         if rules:

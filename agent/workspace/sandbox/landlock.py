@@ -48,11 +48,13 @@ def landlock(
     read: Sequence[Path] = (),
     show: Sequence[Path] = (),
     keeps_workspace: bool = False,
+    apart: bool = False,
 ) -> list[str]:
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
     `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in
-    addition to the usual ones. `keeps_workspace`: `ws` can only be read.
+    addition to the usual ones. `keeps_workspace`: `ws` can only be read. `apart`: the command gets a PID
+    namespace of its own.
     """
     show = [*show, ws] if keeps_workspace else show
     rules = {
@@ -63,4 +65,4 @@ def landlock(
         "read": [str(path) for path in (*read, *hidden_places.shown)],
     }
     env = {"TMPDIR": str(temp), "GOCACHE": str(temp / ".go-build")}
-    return restricted(argv, rules, network=network, processes=processes, report=report, env=env)
+    return restricted(argv, rules, network=network, processes=processes, report=report, env=env, apart=apart)

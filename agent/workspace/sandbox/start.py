@@ -102,14 +102,17 @@ def restricted(
     processes: int,
     report: int,
     env: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> list[str]:
     """Return the command line that restricts its own process, then executes `argv`.
 
     `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number.
-    `report`: descriptor of a `SetUp`. `env`: additional variables.
+    `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: with a PID namespace of its own, whose
+    processes all end with the command. bubblewrap makes one itself.
     """
     settings = {
         "landlock": landlock,
+        "apart": apart,
         "network": network,
         "processes": processes,
         "filter": filter_program(limits_others=not landlock).hex(),
