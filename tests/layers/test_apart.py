@@ -160,7 +160,7 @@ def test_the_exit_code_is_that_of_the_command(bench: Bench, script: str, code: i
     layer.drop()
 
 
-def test_a_refused_namespace_is_said_and_nothing_is_run(as_user: AsUser):
+def test_nothing_is_run_if_the_namespace_is_refused(as_user: AsUser):
     def act(folder: Path) -> None:
         user = os.geteuid()
         assert not ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER

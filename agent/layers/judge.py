@@ -1,0 +1,149 @@
+"""A fresh layer in which given paths are as they were at the start, and all others as they are in the workspace.
+
+It is prepared from outside, before it is mounted: what was not there becomes a whiteout, a folder that covers something
+else becomes opaque (overlayfs.rst), and old contents are written with their times and their execute bit.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from .effects import Type, refuse_long, status_at
+from .layer import Layer
+from .opening import FOLDER, open_below
+
+_OPAQUE = "user.overlay.opaque"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+_READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """A path as it was at the start."""
+
+    type: Type = "file"
+    data: bytes = b""
+    """Bytes of the file, or target of the link."""
+    mtime_ns: int = 0
+    """Not for folders."""
+    executable: bool = False
+
+
+def judge_layer(folder: Path, workspace: Path, past: Mapping[str, Past | None]) -> Layer:
+    """Return a layer in which these paths are as they were; the caller mounts and drops it. Raises OSError.
+
+    `folder`: as for `Layer`. `past`: relative paths, as effects name them; None: nothing was there. If a folder was not
+    there, or was something else, what lies in it now may be left out. Raises ValueError for paths that lead out of the
+    workspace or contradict each other, and TooMuch for one that is too long.
+    """
+    wanted = {_parts(path): was for path, was in past.items()}
+    shown = [parts for parts in sorted(wanted) if not _is_covered(parts, wanted)]
+    layer = Layer(folder, workspace)
+    try:
+        upper, live = os.open(layer.upper, FOLDER | os.O_CLOEXEC), os.open(workspace, FOLDER | os.O_CLOEXEC)
+        try:
+            view = _View(upper, live)
+            for parts in shown:
+                view.put(parts, wanted[parts])
+            view.finish()
+        finally:
+            os.close(upper)
+            os.close(live)
+    except OSError:
+        layer.drop()
+        raise
+    return layer
+
+
+def _parts(path: str) -> tuple[bytes, ...]:
+    name = os.fsencode(path)
+    refuse_long(name)
+    parts = tuple(name.split(b"/"))
+    if b"\0" in name or any(part in (b"", b".", b"..") for part in parts):
+        raise ValueError(f"{path!r} is not a path below a workspace")
+    return parts
+
+
+def _is_covered(parts: tuple[bytes, ...], wanted: Mapping[tuple[bytes, ...], Past | None]) -> bool:
+    """Return whether nothing can be at a path, because a folder on the way was not there."""
+    above = [wanted[parts[:n]] for n in range(1, len(parts)) if parts[:n] in wanted]
+    is_covered = any(one is None or one.type != "folder" for one in above)
+    if is_covered and wanted[parts] is not None:
+        raise ValueError(f"{os.fsdecode(b'/'.join(parts))} cannot have been in something that was not a folder")
+    return is_covered
+
+
+class _View:
+    """The upper folder of a layer, as it is filled."""
+
+    def __init__(self, upper: int, live: int) -> None:
+        self._upper, self._live = upper, live
+        self._made = dict[bytes, os.stat_result | None]()
+        """Folders of the upper one, with the status of the workspace's folder below each."""
+
+    def put(self, parts: tuple[bytes, ...], was: Past | None) -> None:
+        """Let a path be as it was."""
+        path = b"/".join(parts)
+        now = status_at(self._live, path)
+        if was is None and now is None:
+            return
+        if was is not None and was.type == "folder":
+            self._make_folder(parts)
+            return
+        self._make_folder(parts[:-1])
+        parent = open_below(self._upper, b"/".join(parts[:-1]), FOLDER)
+        try:
+            if was is None:
+                os.mknod(parts[-1], stat.S_IFCHR, 0, dir_fd=parent)  # a whiteout; since Linux 5.8 for every user
+            elif was.type == "link":
+                os.symlink(was.data, parts[-1], dir_fd=parent)
+                os.utime(parts[-1], ns=(was.mtime_ns, was.mtime_ns), dir_fd=parent, follow_symlinks=False)
+            else:
+                _write(parent, parts[-1], was, now)
+        finally:
+            os.close(parent)
+
+    def _make_folder(self, parts: tuple[bytes, ...]) -> None:
+        """Make a folder and those above it. It shows what the workspace's folder at its path has, if that is one."""
+        for n in range(1, len(parts) + 1):
+            path = b"/".join(parts[:n])
+            if path in self._made:
+                continue
+            os.mkdir(path, 0o700, dir_fd=self._upper)
+            now = status_at(self._live, path)
+            is_folder = now is not None and stat.S_ISDIR(now.st_mode)
+            self._made[path] = now if is_folder else None
+            if not is_folder:
+                opened = open_below(self._upper, path, FOLDER)
+                try:
+                    os.setxattr(opened, _OPAQUE, b"y")
+                finally:
+                    os.close(opened)
+
+    def finish(self) -> None:
+        """Give the folders the rights and times of the workspace's, the inner ones first."""
+        for path in sorted(self._made, reverse=True):
+            now = self._made[path]
+            opened = open_below(self._upper, path, FOLDER)
+            try:
+                os.fchmod(opened, 0o755 if now is None else stat.S_IMODE(now.st_mode) & 0o777)
+                if now is not None:
+                    os.utime(opened, ns=(now.st_atime_ns, now.st_mtime_ns))
+            finally:
+                os.close(opened)
+
+
+def _write(parent: int, name: bytes, was: Past, now: os.stat_result | None) -> None:
+    """Write a file with its old content. Its other rights are those that it has now."""
+    mode = stat.S_IMODE(now.st_mode) & 0o777 if now is not None and stat.S_ISREG(now.st_mode) else 0o644
+    mode = mode | (mode & _READS) >> 2 if was.executable else mode & ~_RUNS
+    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=parent), "wb") as file:
+        file.write(was.data)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.utime(file.fileno(), ns=(was.mtime_ns, was.mtime_ns))
