@@ -110,7 +110,7 @@ class Group(NamedTuple):
         runs = sum(bool(entry.why) for entry in self.entries)
         match self.kind:
             case "protected":
-                return f"{self.folder}: {self.entries[0].why}" if self.folder else "runs by itself, or is a secret"
+                return f"{self.folder}: {self.entries[0].why}" if self.folder else f"{count} to ask about in every mode"
             case "git":
                 return f"changes in the repository {self.folder}"
             case "install":
@@ -123,7 +123,7 @@ class Group(NamedTuple):
             case "built":
                 return f"{self.folder or 'output'}: {count}, built, not reviewed"
             case "ignored_new":
-                return f"{count} new and ignored by git"
+                return f"{count} ignored by git, new or made by this run"
             case "bytecode":
                 return f"{count} of byte-code, dropped: Python could run them in place of their sources"
 
@@ -300,19 +300,23 @@ class Sorter:
     def _dependency_kind(self, folder: str) -> FolderKind | None:
         if why_cautioned(folder.split("/")):  # `.yarn`, `.bundle`: more than packages
             return None
-        evidence = self._later if self._is_new(folder) else None
-        return next((kind for kind in dependency_kinds() if self._fits(kind, folder, evidence)), None)
+        is_own = self._is_new(folder)
+        return next((kind for kind in dependency_kinds() if self._fits(kind, folder, is_own=is_own)), None)
 
-    def _fits(self, kind: FolderKind, folder: str, later: Mapping[str, set[str]] | None) -> bool:
-        """Return whether a folder is of a kind. `later`: None: by what existed before this run alone."""
+    def _fits(self, kind: FolderKind, folder: str, *, is_own: bool) -> bool:
+        """Return whether a folder is of a kind. `is_own`: see `_evidence`."""
         parent, name = _cut(folder)
-        if not kind.is_named(name, self._evidence(parent, later)):
+        if not kind.has_name(name) or (kind.siblings and not kind.is_beside(self._evidence(parent, is_own=is_own))):
             return False
-        return not kind.inside or not self._evidence(folder, later).isdisjoint(kind.inside)
+        return not kind.inside or not self._evidence(folder, is_own=is_own).isdisjoint(kind.inside)
 
-    def _evidence(self, folder: str, later: Mapping[str, set[str]] | None) -> frozenset[str] | set[str]:
-        if later is not None:
-            return later.get(folder, set())
+    def _evidence(self, folder: str, *, is_own: bool) -> frozenset[str]:
+        """Return the names in a folder that tell of what kind it is.
+
+        `is_own`: nothing older than this run is lost, so what this run wrote counts too.
+        """
+        if is_own:
+            return self._known.names.get(folder, frozenset()).union(self._later.get(folder, ()))
         made, names = self._known.made, self._known.names.get(folder, frozenset())
         if not made:
             return names
@@ -327,14 +331,14 @@ class Sorter:
     def _output_of(self, path: str, effect: Effect, *, is_own: bool) -> str | None:
         """Return the folder of output that a path is in; empty: it is a file of output; None: neither.
 
-        `is_own`: nothing older than this run is lost, so what this run wrote counts as evidence too.
+        `is_own`: see `_evidence`.
         """
         folder = path if _is_folder(effect) else _cut(path)[0]
         if found := self._output_folder(folder, is_own=is_own):
             return found
-        name, later = _cut(path)[1], self._later if is_own else None
-        siblings = self._evidence(_cut(path)[0], later)
-        is_output = any(kind.is_named(name, siblings, is_file=True) for kind in output_kinds())
+        parent, name = _cut(path)
+        siblings = self._evidence(parent, is_own=is_own)
+        is_output = any(kind.has_name(name, is_file=True) and kind.is_beside(siblings) for kind in output_kinds())
         return "" if is_output and not _is_folder(effect) else None
 
     def _output_folder(self, path: str, *, is_own: bool) -> str:
@@ -349,16 +353,15 @@ class Sorter:
         return found
 
     def _is_output(self, folder: str, *, is_own: bool) -> bool:
-        later = self._later if is_own else None
         if folder in self._known.caches and (is_own or f"{folder}/{CACHE_TAG}" not in self._known.made):
             return True
-        if is_own and CACHE_TAG in self._later.get(folder, ()):
+        if is_own and CACHE_TAG in self._evidence(folder, is_own=True):
             return True
         parent, name = _cut(folder)
         above, kind = self._dependency.get(parent, ("", None))
         if kind is not None and parent == above and name in kind.caches:
             return True
-        return any(self._fits(kind, folder, later) for kind in output_kinds())
+        return any(self._fits(kind, folder, is_own=is_own) for kind in output_kinds())
 
 
 _LONGEST = 20

@@ -103,8 +103,12 @@ def why_edit_asks(ws: Workspace, path: str, env: Mapping[str, str], *, is_new: b
     file = Side(type="file")
     kind = "added" if is_new else "deleted" if is_deleted else "changed"
     effect = Effect(path=path, kind=kind, before=None if is_new else file, after=None if is_deleted else file)
-    known = read_surroundings(ws, [effect], lambda *_: b"", env)
+    known = read_surroundings(ws, [effect], _no_link, env)
     return next((one.why for group in classify([effect], known) for one in group.entries), "")
+
+
+def _no_link(path: str, side: Side) -> bytes:
+    raise AssertionError(f"{path} is not a link: {side}")
 
 
 def _list_up(root: int, folder: str, names: dict[str, frozenset[str]]) -> None:

@@ -339,6 +339,18 @@ def test_an_install_is_one_group_with_what_runs_by_itself_named(ws: Path):
     assert found["elsewhere/lib/x.py"] == "ordinary"
 
 
+def test_an_install_that_this_run_made_is_removed_as_one(ws: Path):
+    paths = [".venv/pyvenv.cfg", ".venv/bin/activate", ".venv/lib/x.py"]
+    shell(ws, "mkdir -p .venv/bin .venv/lib; touch " + " ".join(paths))
+    gone = [Effect(path=path, kind="deleted", before=FILE, after=None) for path in paths]
+    gone += [
+        Effect(path=path, kind="deleted", before=Side(type="folder"), after=None) for path in (".venv", ".venv/lib")
+    ]
+    for made in (frozenset[str](), frozenset({*paths, ".venv", ".venv/bin", ".venv/lib"})):
+        (group,) = sort(ws, gone, made=made)
+        assert (group.kind, group.folder) == ("install", ".venv")
+
+
 def test_a_folder_does_not_become_a_dependency_folder_by_what_a_command_puts_there(ws: Path):
     effects = [added("data/pyvenv.cfg"), changed("data/d.db"), added("go.mod"), changed("vendor/x.go")]
     shell(ws, "mkdir vendor; touch vendor/x.go")

@@ -37,15 +37,17 @@ class FolderKind(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     source: str
     """Where this is documented."""
 
-    def is_named(self, name: str, siblings: Iterable[str], *, is_file: bool = False) -> bool:
-        """Return whether a folder (or file) with this name, next to these names, may be of this kind (see `inside`)."""
-        if not any(fnmatchcase(name, glob) for glob in (self.files if is_file else self.names)):
-            return False
+    def has_name(self, name: str, *, is_file: bool = False) -> bool:
+        """Return whether a folder (or file) of this kind can have this name."""
+        return any(fnmatchcase(name, glob) for glob in (self.files if is_file else self.names))
+
+    def is_beside(self, siblings: Iterable[str]) -> bool:
+        """Return whether a folder of this kind can lie next to these names."""
         return not self.siblings or any(fnmatchcase(other, glob) for other in siblings for glob in self.siblings)
 
     def fits(self, name: str, siblings: Iterable[str], place: str) -> bool:
         """Return whether the folder `place` with this name, next to these names, is of this kind."""
-        if not self.is_named(name, siblings):
+        if not (self.has_name(name) and self.is_beside(siblings)):
             return False
         return not self.inside or any(os.path.lexists(f"{place}/{inner}") for inner in self.inside)
 
