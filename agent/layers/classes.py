@@ -210,8 +210,8 @@ class Sorter:
         return self._dependency_of(effect.path, effect)[0]
 
     def _of_git(self, effect: Effect, parts: list[str]) -> _Decided | None:
-        path = effect.path
-        known = next((at for at in (path, *_up(path)) if at in self._known.repositories), None)
+        path, above = effect.path, _up(effect.path)
+        known = next((at for at in (path, *above) if at in self._known.repositories), None)
         if known is not None:
             if path == known and effect.after is not None:
                 return _Decided("protected", why="it decides which repository git uses here")
@@ -221,7 +221,7 @@ class Sorter:
         for at, part in enumerate(parts):
             if fold(part) in (".git", "git~1"):
                 return _Decided("protected", "/".join(parts[: at + 1]), _NEW_REPOSITORY)
-        for folder in (*_up(path), "") if self._bare else ():
+        for folder in (*above, "") if self._bare else ():
             if folder in self._bare and fold(path.removeprefix(f"{folder}/").split("/")[0]) in _READ_BY_GIT:
                 return _Decided("protected", folder, _BARE)
         return None
@@ -242,7 +242,9 @@ class Sorter:
         folded = "/".join(map(fold, parts))
         if why := self._files.get(folded):
             return why
-        if why := next((self._folders[at] for at in (folded, *_up(folded)) if at in self._folders), None):
+        if self._folders and (
+            why := next((self._folders[at] for at in (folded, *_up(folded)) if at in self._folders), None)
+        ):
             return why
         if after is not None and after.type != "folder" and (why := self._above.get(folded)):
             return f"another file would take the place of one below it: {why}"

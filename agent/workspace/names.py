@@ -6,9 +6,10 @@ Names are compared after folding, so `.GIT`, `.git ` and `.g\u200cit` equal `.gi
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 
 from .auto_loaded.table import why_auto_loaded
@@ -26,7 +27,7 @@ _SECRET_NAMES = _words(
     id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk credentials .credentials
     application_default_credentials.json"""
 )
-_SECRET_GLOBS = (
+_SECRET_GLOBS = [
     ".env.*",
     "*.env",
     "*.pem",
@@ -39,7 +40,8 @@ _SECRET_GLOBS = (
     "*.ppk",
     "service-account*.json",
     "service_account*.json",
-)
+]
+_SECRET_PATTERN = re.compile("|".join(map(translate, _SECRET_GLOBS)))
 _SECRET_DATA = frozenset(
     f"{stem}.{end}"
     for stem in ("credentials", "secrets", ".credentials", ".secrets")
@@ -81,7 +83,7 @@ def is_secret(name: str) -> bool:
         return True
     if name.startswith(".env") and name.endswith(_SAMPLES):
         return False
-    return any(fnmatchcase(name, glob) for glob in _SECRET_GLOBS)
+    return _SECRET_PATTERN.match(name) is not None
 
 
 def why_cautioned(parts: Sequence[str]) -> str | None:
