@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from ..protocol.text.counts import plural
+from ..protocol.text.path_text import quoted_path
 from ..workspace.checkout.folders import FolderKind, dependency_kinds, output_kinds
 from ..workspace.names import fold, why_cautioned, why_forbidden
 from .git.names import is_setting
@@ -78,7 +79,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     leads_out: frozenset[str] = frozenset()
     """The links among the effects that lead out of the workspace."""
     made: frozenset[str] = frozenset()
-    """Paths that this run made."""
+    """Paths that this run made, and that nobody else changed since."""
     room: int = 0
     """Bytes that the folder of displaced files still takes."""
     problem: str = ""
@@ -106,22 +107,22 @@ class Group(NamedTuple):
     @property
     def title(self) -> str:
         """The group in one line, for the gate."""
-        count = plural(len(self.entries), "file")
+        count, folder = plural(len(self.entries), "file"), quoted_path(self.folder)
         runs = sum(bool(entry.why) for entry in self.entries)
         match self.kind:
             case "protected":
-                return f"{self.folder}: {self.entries[0].why}" if self.folder else f"{count} to ask about in every mode"
+                return f"{folder}: {self.entries[0].why}" if folder else f"{count} to ask about in every mode"
             case "git":
-                return f"changes in the repository {self.folder}"
+                return f"changes in the repository {folder}"
             case "install":
                 careful = f", {runs} of them run by themselves or lead out" if runs else ""
-                return f"install in {self.folder}: {count}{careful}"
+                return f"install in {folder}: {count}{careful}"
             case "ignored_existed":
                 return f"{count} that git ignores and has no copy of"
             case "ordinary":
                 return count
             case "built":
-                return f"{self.folder or 'output'}: {count}, built, not reviewed"
+                return f"{folder or 'output'}: {count}, built, not reviewed"
             case "ignored_new":
                 return f"{count} ignored by git, new or made by this run"
             case "bytecode":
@@ -250,7 +251,8 @@ class Sorter:
             return f"another file would take the place of one below it: {why}"
         if parts[-1] == CACHE_TAG and after is not None and self._marks_older_files(path):
             return "it would mark a folder that existed as a cache, whose content goes without a question"
-        if self._known.runs_here and len(parts) == 1 and after is not None and after.executable:
+        is_program = after is not None and (after.executable or after.type == "link")
+        if self._known.runs_here and len(parts) == 1 and is_program:
             return "programs in this folder run outside of the sandbox"
         return ""
 

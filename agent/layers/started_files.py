@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from ..protocol.text.path_text import quoted_path
 from ..system.plain_files import read_plain
 from ..system.programs import find_program
 from ..workspace.git.harmless_settings import is_harmless
@@ -36,6 +37,7 @@ _MOST_ENTRIES = 200_000
 _SMALL = 200_000
 """Bytes of a script that is read; a longer one is a program of its own."""
 _WORD = re.compile(r"[^\s'\"`;|&()<>{}$=,:!\\]+")
+_MODULE = re.compile(r"\bpy\w*[\d.]*(?:\s+-\w+)*?\s+-\w*m[\s\"']*([\w.]+)")
 _VARIABLE = re.compile(r"\$\w+")
 _CONSTANT = re.compile(r"true|false|yes|no|on|off|auto|always|never|[-+\d.]*", re.IGNORECASE)
 _FOLDERS = ("core.hookspath", "init.templatedir")
@@ -89,7 +91,8 @@ class StartedFiles:
         return place.startswith(f"{self.root}/") or _real(place).startswith(f"{self.root}/")
 
     def read_text(self, text: str, why: str, bases: Sequence[str]) -> None:
-        """Add each existing file that a script names."""
+        """Add each existing file that a script names, and the folders that it adds to PATH."""
+        self._read_modules(text, why, bases)
         for word in list(dict.fromkeys(_words(text)))[:_MOST_WORDS]:
             for place in self.places(word, bases):
                 if self.is_inside(place) and os.path.isfile(place):  # noqa: PTH113 - also for names that are too long
@@ -101,6 +104,7 @@ class StartedFiles:
 
     def read_value(self, key: str, value: str, why: str, bases: Sequence[str]) -> None:
         """Add each file that the value of a setting or variable names, also before it exists."""
+        self._read_modules(value, why, bases)
         whole = value.strip()
         words = list(dict.fromkeys((whole, *_split(whole), *_words(whole))))[:_MOST_WORDS]
         inner = [place for word in words for place in self.places(word, bases) if self.is_inside(place)]
@@ -112,6 +116,14 @@ class StartedFiles:
                 if key in _FOLDERS and word == whole:
                     self.add(place, why, is_folder=True)
                 elif not os.path.isdir(place) and (word == whole or "/" in word or os.path.lexists(place)):  # noqa: PTH112
+                    self.add(place, why)
+
+    def _read_modules(self, text: str, why: str, bases: Sequence[str]) -> None:
+        """Add what `python -m tools.watch` runs, existing or not: such a module comes before an installed one."""
+        for module in _MODULE.findall(text):
+            path = module.replace(".", "/")
+            for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
+                for place in filter(self.is_inside, self.places(name, bases)):
                     self.add(place, why)
 
     def places(self, word: str, bases: Iterable[str]) -> Iterator[str]:
@@ -153,7 +165,7 @@ def add_settings(found: StartedFiles, top: Path, env: Mapping[str, str]) -> None
     _add_hooks(found, folders, top)
     for name in _tracked_links(program, top, folders.own, _stamp(folders.own / "index")):
         if why := why_cautioned(name.split("/")):
-            _add_target(found, top / name, f"{name} leads to it: {why}")
+            _add_target(found, top / name, f"{quoted_path(name)} leads to it: {why}")
     for config in read_by_git(folders.common):
         if config.name == "config" and config.parent != folders.common and config.is_file():
             of = [*line, "--file", str(config)]
@@ -220,7 +232,7 @@ def add_programs(found: StartedFiles, places: Iterable[Path]) -> None:
     for place in places:
         found.add(str(place), "programs in this folder run outside of the sandbox", is_folder=True)
         for name in _entries(place):
-            _add_target(found, place / name, f"{name}, which runs outside of the sandbox, leads to it")
+            _add_target(found, place / name, f"{quoted_path(name)}, which runs outside of the sandbox, leads to it")
 
 
 def add_links_and_scripts(found: StartedFiles, names: Mapping[str, Iterable[str]]) -> None:
@@ -246,7 +258,7 @@ def add_links_and_scripts(found: StartedFiles, names: Mapping[str, Iterable[str]
             waiting += [(inside, reason) for inside, reason in inner if reason is not None]
             left -= len(inner)
             if left < 0:
-                raise SettingsUnreadable(f"{path} has too many files")
+                raise SettingsUnreadable(f"{quoted_path(path)} has too many files")
 
 
 def _read_list(
@@ -269,7 +281,7 @@ def _read_list(
             if is_harmless(key, value) or _INERT.fullmatch(key):
                 continue
             does = "reads it as settings" if _READ.fullmatch(key) else "runs it by itself"
-            found.read_value(key, value, f"git {does} ({key})", [str(top), *inside, str(at)])
+            found.read_value(key, value, f"git {does} ({quoted_path(key)})", [str(top), *inside, str(at)])
             if key.startswith("include") and key.endswith(".path"):
                 included = os.path.normpath(at / found.expanded(value))
                 if found.is_inside(included) and os.path.isfile(included):  # noqa: PTH113
@@ -309,9 +321,10 @@ def _add_hooks(found: StartedFiles, folders: GitFolders, top: Path) -> None:
 
 
 def _add_file(found: StartedFiles, place: Path, path: str, why: str, top: Path | None = None) -> None:
-    _add_target(found, place, f"{path} leads to it: {why}")
+    shown = quoted_path(path)
+    _add_target(found, place, f"{shown} leads to it: {why}")
     if why in _SCRIPTS or top is not None:
-        found.read_text(_text(place), f"{path} names it: {why}", [str(top or found.root), str(place.parent)])
+        found.read_text(_text(place), f"{shown} names it: {why}", [str(top or found.root), str(place.parent)])
 
 
 def _add_target(found: StartedFiles, place: Path, why: str) -> None:

@@ -63,6 +63,8 @@ def read_surroundings(
     names.setdefault("", frozenset())
     started, tops, problem = StartedFiles(ws.root, env.get("HOME", "")), _tops(ws.root, names), ""
     try:
+        if len(tops) > _MOST_REPOSITORIES:
+            raise SettingsUnreadable(f"more than {_MOST_REPOSITORIES} repositories are concerned")
         for top in tops:
             add_settings(started, top, env)
         add_links_and_scripts(started, names)
@@ -71,6 +73,8 @@ def read_surroundings(
     add_variables(started, env)
     programs, runs_here = _programs(ws.root, env.get("PATH", ""))
     add_programs(started, programs)
+    for place in ws.private:
+        started.add(str(place), "it is rundry's own record of this run", is_folder=True)
     for name in ws.hook_scripts:
         started.add(f"{ws.root}/{name}", "a hook of this run executes it")
     targets = {one.path: load(one.path, one.after) for one in effects if one.after and one.after.type == "link"}
@@ -134,7 +138,7 @@ def _tops(root: Path, names: Mapping[str, frozenset[str]]) -> list[Path]:
     """Return the tops of the working trees around the effects, that of the workspace first, with git folders alone."""
     inner = sorted(folder for folder in names if folder and ".git" in names[folder])
     bare = sorted(folder for folder in names if {"HEAD", "objects", "refs", "config"} <= names[folder])
-    return [repository_top(root) or root, *(root / folder for folder in (*inner, *bare)[:_MOST_REPOSITORIES] if folder)]
+    return [repository_top(root) or root, *(root / folder for folder in (*inner, *bare) if folder)]
 
 
 def _repositories(root: Path, names: Mapping[str, frozenset[str]]) -> Iterator[str]:

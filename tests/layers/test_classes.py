@@ -149,6 +149,8 @@ def test_names_are_protected_in_any_case_and_anywhere(tmp_path: Path, path: str)
         ("mkdir .claude; ln -s ../docs/AI.md .claude/CLAUDE.md", "docs/AI.md", "CLAUDE.md"),
         ("echo 'source_env config/env.sh' > .envrc; touch config/env.sh", "config/env.sh", ".envrc"),
         ("mkdir .husky; echo 'node tools/watch' > .husky/pre-commit", "tools/watch", ".husky/pre-commit"),
+        ("git config core.fsmonitor 'python3 -m tools.watch'", "tools/watch/__main__.py", "core.fsmonitor"),
+        ("echo 'exec python3 -B -m pytest -q' > .git/hooks/pre-push", "pytest.py", "pre-push"),
         ("echo 'PATH_add bin' > .envrc", "bin/ls", ".envrc"),
         ("echo 'export PATH=\"$PWD/later:$PATH\"' > .envrc", "later/ls", ".envrc"),
         ("printf '[env]\n_.source = \"config/env.sh\"\n_.path = [\"./own\"]\n' > mise.toml; touch config/env.sh",
@@ -216,6 +218,21 @@ def test_folders_of_path_are_protected_existing_or_not_with_what_their_links_lea
     for path in (f".:{ENV['PATH']}", f"{ENV['PATH']}:", str(ws)):
         groups = sort(ws, [runs, added("notes"), added("src/x")], {**ENV, "PATH": path})
         assert kinds(groups)["ls"] == "protected" and kinds(groups)["notes"] == "ordinary"
+
+
+def test_rundrys_own_record_and_the_scripts_of_its_hooks_are_protected(ws: Path):
+    workspace = Workspace(ws, private=[ws / "state"], hook_scripts=["tools/watch"])
+    effects = [added("state/journal.db"), changed("tools/watch")]
+    groups = classify(effects, read_surroundings(workspace, effects, lambda *_: b"", ENV))
+    assert set(kinds(groups).values()) == {"protected"} and "hook of this run" in why(groups, "tools/watch")
+
+
+def test_names_are_shown_in_one_line(ws: Path):
+    shell(ws, """mkdir "$(printf 'a\\nb')"; ln -s ../config/x "$(printf 'a\\nb/.envrc')"; git add .""")
+    groups = sort(ws, [added("config/x"), added("n\nm/node_modules/x"), added("e\x1b[2J/.git/config")])
+    shown = [group.title for group in groups] + [entry.why for group in groups for entry in group.entries]
+    assert all(line.isprintable() for line in shown) and "\\012" in "".join(shown)
+    assert kinds(groups)["config/x"] == "protected"
 
 
 def test_a_link_in_place_of_a_folder_is_protected_if_something_named_lies_below_it(ws: Path):
