@@ -30,10 +30,10 @@ class RealGit:
         self._folders = folders
         self._git = find_program("git", [ws])
         env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        settings = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true"), *settings))
+        fixed = settings_env((*SAFE_SETTINGS, ("core.logAllRefUpdates", "true"), *settings))
         # git starts in this folder; below the top of a working tree it would list and name only what is there.
         top = {"GIT_WORK_TREE": str(folders.common)}
-        self._env: dict[str, str] = {**env, **SAFE_ENV, **_IDENTITY, **settings, **top, "LC_ALL": "C"}
+        self._env: dict[str, str] = {**env, **SAFE_ENV, **_IDENTITY, **fixed, **top, "LC_ALL": "C"}
 
     def run(self, *argv: str, stdin: bytes | IO[bytes] = b"", more: Mapping[str, str] | None = None) -> bytes:
         """Run a git command and return its output. Raises RealGitFailed. `more`: additional variables."""
