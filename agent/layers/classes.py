@@ -218,6 +218,9 @@ class Sorter:
                 return _Decided("protected", why="it decides which repository git uses here")
             if _is_setting(path[len(known) + 1 :]):
                 return _Decided("protected", why="git obeys it: it is a hook or a setting of the repository")
+            kind, _, name = path[len(known) + 1 :].partition("/")
+            if kind in ("modules", "worktrees"):  # what is there already is never listed
+                return _Decided("protected", f"{known}/{kind}/{name.partition('/')[0]}", _NEW_REPOSITORY)
             return _Decided("git", known)
         for at, part in enumerate(parts):
             if fold(part) in (".git", "git~1"):

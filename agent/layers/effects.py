@@ -11,13 +11,13 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from .git.names import is_gits
+from .git.names import NO_GIT, GitPaths
 from .opening import FOLDER, give_rights, open_below
 
 MOST_EFFECTS = 200_000
@@ -83,12 +83,12 @@ class _Walk:
     upper: int
     ground: Ground
     reads: Callable[[str], bool]
-    git: Sequence[bytes]
+    git: GitPaths
     found: list[Effect] = field(default_factory=list[Effect])
     left_out: list[str] = field(default_factory=list[str])
 
     def add(self, path: bytes, before: Seen | None, after: Side | None, conflict: str) -> None:
-        if is_gits(path, self.git):
+        if self.git.own(path):
             return
         kind: Kind = "added" if before is None else "deleted" if after is None else "changed"
         if len(self.found) >= MOST_EFFECTS:
@@ -109,13 +109,12 @@ class Seen(NamedTuple):
 
 
 def list_effects(
-    upper: int, ground: Ground, reads: Callable[[str], bool] = lambda _: True, git: Sequence[bytes] = ()
+    upper: int, ground: Ground, reads: Callable[[str], bool] = lambda _: True, git: GitPaths = NO_GIT
 ) -> tuple[list[Effect], list[str]]:
     """Return the effects sorted by path, and lines about what is never applied. Raises TooMuch and OSError.
 
     `upper`: the open folder with what was written. `reads`: whether the bytes of a new file at a path are read; if not,
-    it is known by its inode (an install of 30,000 files). `git`: git folders, of which only settings and hooks are
-    listed.
+    it is known by its inode (an install of 30,000 files). `git`: git folders, whose own files are not listed.
     """
     walk = _Walk(upper, ground, reads, git)
     waiting = [b""]
@@ -128,7 +127,7 @@ def list_effects(
             if stat.S_ISDIR(status.st_mode):
                 _compare_folder(walk, path)
                 waiting.append(path + b"/")
-            elif not is_gits(path, git):
+            elif not git.own(path):
                 _compare(walk, path, status)
     return sorted(walk.found, key=lambda one: one.path), walk.left_out
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from .effects import Effect, Ground, list_effects
+from .git.names import GitPaths
 from .git.places import covered, git_folders_of, index_files, touched
 from .namespaces import Cover
 from .occupied import seal
@@ -84,14 +85,14 @@ class Layer:
     def effects(self, reads: Callable[[str], bool] = lambda _: True) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 
-        No process may run in the layer any more. Of git folders only settings and hooks are listed here; `read_git`
-        has the rest. `reads`: whether the bytes of a new file at a path are read.
+        No process may run in the layer any more. Of git folders only settings, hooks and new ones are listed here;
+        `read_git` has the rest. `reads`: whether the bytes of a new file at a path are read.
         """
         upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
         below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
             found = touched(upper, below)
-            git = [*found.folders, *found.deleted, *found.new]
+            git = GitPaths([*found.folders, *found.deleted], found.new)
             return list_effects(upper, Ground(below, self.root, self.stamp_ns), reads, git)
         finally:
             os.close(upper)

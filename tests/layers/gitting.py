@@ -70,10 +70,12 @@ def states(folder: Path, tops: tuple[str, ...]) -> dict[str, object]:
     return {f"{top} {name}": part for top in (".", *tops) for name, part in state(folder, top).items()}
 
 
-def take(bench: Bench, layer: Layer, inside: list[str] | None = None) -> tuple[GitReport, list[GitResult]]:
+def take(
+    bench: Bench, layer: Layer, inside: list[str] | None = None, *, everything: bool = False
+) -> tuple[GitReport, list[GitResult]]:
     """Apply all that a layer has: files, then git."""
     report = read_git(layer, inside or layer.words)
-    effects = [one for one in layer.effects()[0] if not is_setting(one.path)]
+    effects = [one for one in layer.effects()[0] if everything or not is_setting(one.path)]
     rows = [Row(path=one.path, before=one.before, after=one.after) for one in effects]
     with layer.written() as written:
         results = carry_out(Workspace(bench.ws), rows, written)
@@ -94,7 +96,7 @@ def run(bench: Bench, layer: Layer, script: str) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
 
 
-def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str) -> GitReport:
+def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str, new: str = "") -> GitReport:
     sh(bench.ws, setup)
     direct = bench.folder / "direct/workspace"
     direct.mkdir(parents=True)
@@ -103,13 +105,13 @@ def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str) ->
     layer = bench.layer()
     run(bench, layer, script)
     assert states(bench.ws, tops) == before, "nothing of it is in the workspace"
-    report, results = take(bench, layer)
+    report, results = take(bench, layer, everything=bool(new))
     assert not [one for one in results if one.conflict], results
     again = [one for part in report.repositories for one in carry_out_git(part, part.rows, bench.ws, Leftovers(None))]
     assert not [one for one in again if one.conflict], "rows can be repeated"
     layer.drop()
     sh(direct, script)
-    expected, got = states(direct, tops), states(bench.ws, tops)
+    expected, got = states(direct, (*tops, *new.split())), states(bench.ws, (*tops, *new.split()))
     assert not [part for name, part in got.items() if part and name.endswith("fsck")]
     differences = [
         line
@@ -120,7 +122,8 @@ def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str) ->
     ]
     assert not differences, "\n".join(differences)
     assert not [path for path in bench.folder.rglob("*") if path.name.endswith(".lock") or "tmp_obj" in path.name]
-    taken_back(bench, report, before, tops)
+    if not new:
+        taken_back(bench, report, before, tops)
     return report
 
 

@@ -58,6 +58,26 @@ def test_git_folders_may_lie_anywhere(bench: Bench, setup: str, script: str):
     same_as_direct(bench, script, setup, *(top for top in ("lib", "inner") if f"cd {top}" in script))
 
 
+@pytest.mark.parametrize(
+    ("script", "new"),
+    [
+        ("git init -q lib; cd lib; echo x > x; git add x; git commit -qm x", "lib"),
+        ("git worktree add -q inner side; cd inner; echo more >> t.txt; git commit -qam more", "inner"),
+        (
+            "git -c protocol.file.allow=always submodule --quiet add ../lib lib; git commit -qm lib",
+            "lib",
+        ),
+    ],
+    ids=range(3),
+)
+def test_a_new_git_folder_waits_as_files_and_is_whole_when_it_is_accepted(bench: Bench, script: str, new: str):
+    setup = f"git init -q --bare -b main ../lib; {SETUP} git push -q ../lib main"
+    report = same_as_direct(bench, script, setup, new=new)
+    assert report.not_taken == []
+    for part in report.repositories:
+        assert part.not_taken == ()
+
+
 @pytest.mark.parametrize("number", range(0, len(CASES), 5))
 def test_git_commands_in_a_layer_of_an_ordinary_user(as_user: Callable[[Callable[[Path], None]], None], number: int):
     def act(folder: Path) -> None:

@@ -21,7 +21,7 @@ class Touched(NamedTuple):
     deleted: list[bytes]
     """Deleted, or replaced by something new."""
     new: list[bytes]
-    """What is a git folder in the layer alone."""
+    """What is a git folder, or a linked working tree's, in the layer alone."""
 
 
 def git_folders_of(workspace: Path) -> GitFolders | None:
@@ -74,7 +74,7 @@ def touched(upper: int, live: int) -> Touched:
             continue
         if is_git:
             found.folders.append(folder)
-        elif {b"HEAD", b"objects", b"refs"} <= names:
+        elif {b"HEAD", b"objects", b"refs"} <= names or _is_new_tree(live, folder):
             found.new.append(folder)
             continue
         for name, status in entries:
@@ -87,6 +87,15 @@ def touched(upper: int, live: int) -> Touched:
             elif is_whiteout(status) and is_git_folder(live, path):
                 found.deleted.append(path)
     return found
+
+
+def _is_new_tree(live: int, folder: bytes) -> bool:
+    """Return whether a path is that of a linked working tree which only the layer has (git-worktree(1))."""
+    repository, _, name = f"/{os.fsdecode(folder)}".rpartition("/worktrees/")
+    is_place = bool(name) and "/" not in name and (bool(repository) or os.fsdecode(folder).startswith("worktrees/"))
+    if not is_place or status_at(live, folder) is not None:
+        return False
+    return is_git_folder(live, os.fsencode(repository[1:]))
 
 
 def is_git_folder(folder: int, path: bytes) -> bool:

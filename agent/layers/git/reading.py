@@ -81,7 +81,7 @@ class GitReport(NamedTuple):
 
     repositories: list[GitChanges]
     not_taken: list[str]
-    """Git folders that were made, replaced or deleted."""
+    """Git folders that were deleted or replaced, and new ones outside of the workspace."""
 
 
 def read_git(layer: Layer, inside: Sequence[str]) -> GitReport:
@@ -99,20 +99,20 @@ def read_git(layer: Layer, inside: Sequence[str]) -> GitReport:
             place = Place(upper, live, layer.stamp_ns - (0 if is_near else 2_100_000_000))
             found = touched(upper, live)
             for folder in sorted(found.folders):
-                changes = _Reader(layer, path, place, folder, inside).read(len(report.repositories))
+                changes = _Reader(layer, path, place, folder, found.new, inside).read(len(report.repositories))
                 if changes is not None:
                     report.repositories.append(changes)
-            report.not_taken.extend(_lines(found, path))
+            report.not_taken.extend(_lines(found, path, is_workspace=n == 0))
         finally:
             os.close(upper)
             os.close(live)
     return report
 
 
-def _lines(found: Touched, place: Path) -> Iterator[str]:
+def _lines(found: Touched, place: Path, *, is_workspace: bool) -> Iterator[str]:
     for path in found.deleted:
         yield f"{place / os.fsdecode(path)}: the git folder was deleted or replaced"
-    for path in found.new:
+    for path in () if is_workspace else found.new:
         yield f"{place / os.fsdecode(path)}: a new git folder"
 
 
@@ -124,6 +124,7 @@ class _Reader:
     top: Path
     place: Place
     folder: bytes
+    new: Sequence[bytes]
     inside: Sequence[str]
     rows: list[GitRow] = field(default_factory=list[GitRow])
     logs: dict[str, NewLines] = field(default_factory=dict[str, NewLines])
@@ -374,6 +375,8 @@ class _Reader:
             # Settings in the workspace are files that wait at the gate.
             is_file = is_setting(inner) and self.top == self.layer.workspace
             if is_file or _QUIET.fullmatch(plain) or first in STATE_NAMES or inner.startswith(b"modules/"):
+                continue
+            if any(path.startswith(new + b"/") for new in self.new):
                 continue
             if _same(self.place, path):
                 continue
