@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from ..system.plain_files import read_plain
-from ..workspace.git.harmless_settings import is_harmless
-
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$|[#;])")
+from ..workspace.git.setting_lines import is_harmless, setting_lines
 
 
 def runs_code(folder: Path) -> str | None:
@@ -64,17 +60,7 @@ def _judge_config(config: Path) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         return f"the repository's config cannot be read: {error}"
-    section = ""
-    for line in text.splitlines():
-        heading = _SECTION.match(line)
-        if heading is not None:
-            section = heading[1] + ("." + heading[2] if heading[2] is not None else "")
-            line = line[heading.end() :]
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#;":
-            continue
-        key = _KEY.match(line)
-        name = f"{section}.{key[1]}" if key else stripped
-        if not key or not is_harmless(name, stripped.partition("=")[2]) or stripped.endswith("\\"):
-            return f"the repository's config sets `{name}`, which can run code"
+    for key, line in setting_lines(text):
+        if key is None or not is_harmless(key, line.partition("=")[2]) or line.endswith("\\"):
+            return f"the repository's config sets `{key or line}`, which can run code"
     return None

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,11 +21,12 @@ from pathlib import Path
 from ..protocol.text.path_text import quoted_path
 from ..system.plain_files import read_plain
 from ..system.programs import find_program
-from ..workspace.git.harmless_settings import is_harmless
+from ..workspace.git.setting_lines import is_harmless, setting_lines
 from ..workspace.git.user_config import SAFE_ENV, SAFE_SETTINGS, settings_env
 from ..workspace.names import why_cautioned
 from ..workspace.sandbox.places import read_by_git
 from ..workspace.sandbox.private_git.folders import GitFolders, find_folders
+from ..workspace.sandbox.private_git.index_file import BadIndex, parse
 from ..workspace.seals.names import SKIPPED
 
 _SECONDS = 20.0
@@ -38,6 +40,7 @@ _SMALL = 200_000
 """Bytes of a script that is read; a longer one is a program of its own."""
 _WORD = re.compile(r"[^\s'\"`;|&()<>{}$=,:!\\]+")
 _MODULE = re.compile(r"\bpy\w*[\d.]*(?:\s+-\w+)*?\s+-\w*m[\s\"']*([\w.]+)")
+_LARGEST_INDEX = 200_000_000
 _VARIABLE = re.compile(r"\$\w+")
 _CONSTANT = re.compile(r"true|false|yes|no|on|off|auto|always|never|[-+\d.]*", re.IGNORECASE)
 _FOLDERS = ("core.hookspath", "init.templatedir")
@@ -148,12 +151,11 @@ def add_settings(found: StartedFiles, top: Path, env: Mapping[str, str]) -> None
     """
     folders = git_folders(top)
     program = find_program("git", [found.root])
+    inside = [] if folders is None else [str(folders.own), str(folders.common)]
     if program is None:
-        if folders is not None:
-            raise SettingsUnreadable("git is not on the PATH outside of the workspace")
+        _read_without_git(found, top, folders, inside, env)
         return
     where = f"--git-dir={os.devnull if folders is None else folders.own}"  # without one: only the user's own settings
-    inside = [] if folders is None else [str(folders.own), str(folders.common)]
     line = [str(program), where, "config"]
     _read_list(found, line, top, inside, env)
     if folders is None:
@@ -190,8 +192,10 @@ def tracked_files(top: Path, within: Path, places: Sequence[str], root: Path) ->
     `within`: a folder in the working tree `top`. `root`: the workspace, in which no program is trusted.
     """
     folders, program = git_folders(top), find_program("git", [root])
-    if folders is None or program is None:
+    if folders is None:
         return []
+    if program is None:
+        return [os.path.relpath(top / name, within) for name in _index_without_git(folders.own / "index")]
     listed = _ls_files(program, top, folders.own, within, "--", *places)
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
@@ -273,19 +277,66 @@ def _read_list(
         if len(seen) > _MOST_INCLUDES:
             raise SettingsUnreadable(f"git's settings include more than {_MOST_INCLUDES} files")
         for origin, key, value in _listed(argv, top, env):
-            at = top if origin is None else origin.parent
-            if origin is not None:
-                found.add(str(origin), "git reads it as settings")
-            if key == "core.excludesfile":
-                found.excludes.append(Path(os.path.normpath(top / found.expanded(value))))
-            if is_harmless(key, value) or _INERT.fullmatch(key):
-                continue
-            does = "reads it as settings" if _READ.fullmatch(key) else "runs it by itself"
-            found.read_value(key, value, f"git {does} ({quoted_path(key)})", [str(top), *inside, str(at)])
-            if key.startswith("include") and key.endswith(".path"):
-                included = os.path.normpath(at / found.expanded(value))
-                if found.is_inside(included) and os.path.isfile(included):  # noqa: PTH113
-                    waiting.append((*line[: line.index("config") + 1], "--file", included))
+            included = _read_setting(found, origin, key, value, top, inside)
+            if included is not None and found.is_inside(str(included)):
+                waiting.append((*line[: line.index("config") + 1], "--file", str(included)))
+
+
+def _read_setting(
+    found: StartedFiles, origin: Path | None, key: str, value: str, top: Path, inside: Sequence[str]
+) -> Path | None:
+    """Add what a setting names. Return the file that it includes. `origin`: the file that has it."""
+    at = top if origin is None else origin.parent
+    if origin is not None:
+        found.add(str(origin), "git reads it as settings")
+    if key == "core.excludesfile":
+        found.excludes.append(Path(os.path.normpath(top / found.expanded(value))))
+    if is_harmless(key, value) or _INERT.fullmatch(key):
+        return None
+    does = "reads it as settings" if _READ.fullmatch(key) else "runs it by itself"
+    found.read_value(key, value, f"git {does} ({quoted_path(key)})", [str(top), *inside, str(at)])
+    if not (key.startswith("include") and key.endswith(".path")):
+        return None
+    included = os.path.normpath(at / found.expanded(value))
+    return Path(included) if os.path.isfile(included) else None  # noqa: PTH113 - also for a name that is too long
+
+
+def _read_without_git(
+    found: StartedFiles, top: Path, folders: GitFolders | None, inside: Sequence[str], env: Mapping[str, str]
+) -> None:
+    """Add what config files name where git is not installed, as the user may start it elsewhere, in doubt too much."""
+    own = Path(env.get("XDG_CONFIG_HOME") or f"{found.home}/.config")
+    waiting = [Path("/etc/gitconfig"), own / "git/config", Path(found.home) / ".gitconfig"]
+    if folders is not None:
+        waiting += [folders.own / "config.worktree", folders.common / "config", folders.own / "config"]
+        found.excludes += [own / "git/ignore", folders.common / "info/exclude"]
+        _add_hooks(found, folders, top)
+    seen = set[Path]()
+    while waiting and len(seen) < _MOST_INCLUDES:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        key = ""
+        for name, line in setting_lines(_text(file)):
+            key = name.lower() if name is not None else key
+            value = (line.partition("=")[2] if name is not None else line).strip().strip('"')
+            included = _read_setting(found, file, key, value, top, inside)
+            waiting += [included] if included is not None else []
+
+
+def _index_without_git(index: Path) -> list[str]:
+    """Return the paths in an index. Raises SettingsUnreadable."""
+    try:
+        data = read_plain(index, _LARGEST_INDEX)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SettingsUnreadable(f"the index of git: {error.strerror}") from None
+    for width in (20, 32):
+        with suppress(BadIndex):
+            return [os.fsdecode(entry.path) for entry in parse(data, width)]
+    raise SettingsUnreadable("git is not installed, and its index cannot be read without it")
 
 
 def _listed(argv: Sequence[str], top: Path, env: Mapping[str, str]) -> Iterator[tuple[Path | None, str, str]]:

@@ -209,6 +209,19 @@ def test_settings_that_git_cannot_read_let_everything_ask(ws: Path):
     assert group.kind == "protected" and "bad config line" in group.entries[0].why
 
 
+def test_where_git_is_not_installed_its_files_are_read_without_it(ws: Path, monkeypatch: pytest.MonkeyPatch):
+    (ws / "config/more").write_text('[core]\n fsmonitor = "tools/watch"\n')
+    shell(ws, "git config include.path ../config/more; git config core.hooksPath tools/hooks")
+    shell(ws, "mkdir target; touch target/kept Cargo.toml; git add -f target/kept")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    effects = [changed(path) for path in ("tools/watch", "config/more", "tools/hooks/x", "target/kept", "src/a.py")]
+    groups = sort(ws, effects, {"HOME": "/nonexistent"})
+    found = kinds(groups)
+    assert [found[effect.path] for effect in effects] == [*["protected"] * 3, "ordinary", "ordinary"]
+    (ws / ".git/index").write_bytes(b"DIRC broken")
+    assert set(kinds(sort(ws, effects, {"HOME": "/nonexistent"})).values()) == {"protected"}
+
+
 def test_folders_of_path_are_protected_existing_or_not_with_what_their_links_lead_to(ws: Path):
     shell(ws, "mkdir bin; ln -s ../tools/watch bin/watch; ln -s bin b")
     env = {**ENV, "PATH": f"{ws}/bin:{ws}/later:b:{ENV['PATH']}"}
