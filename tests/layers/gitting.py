@@ -42,7 +42,7 @@ STATE = """
 git status --porcelain; echo %%%; git for-each-ref --format='%(refname) %(objectname)'; echo %%%
 git symbolic-ref -q HEAD || git rev-parse HEAD; echo %%%; git log --all --format='%H %s'; echo %%%
 git stash list --format='%gd %H %gs %gN %ct'; echo %%%; git ls-files -s -v; echo %%%
-git reflog HEAD --format='%H %gs %gn'; echo %%%
+git reflog HEAD --format='%H %gs %gn' 2> /dev/null || true; echo %%%
 for one in $(git for-each-ref --format='%(refname)' refs/heads); do git reflog $one --format='%H %gs'; done; echo %%%
 git fsck --full --strict --no-dangling 2>&1 | grep -v '^notice' || true; echo %%%
 cd "$(git rev-parse --absolute-git-dir)"

@@ -11,6 +11,7 @@ import pytest
 
 from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
 from rundry.agent.layers.git.reading import GitReport, read_git
+from rundry.agent.layers.git.rows import StateRow
 from rundry.agent.workspace.leftovers.record import Leftovers
 
 from .conftest import Bench
@@ -36,9 +37,10 @@ CONFLICTS = [
     ("git branch -D gone; git commit -qm x", "git branch -f gone v1", "refs/heads/gone"),
     ("git branch topic; git commit -qm x", "git branch topic v1", "refs/heads/topic"),
     ("git reset -q --hard; git merge side || true", "git reset -q --hard; git cherry-pick side || true", "progress"),
+    ("mkdir y; echo x > y/x; git add y; git tag theirs", "echo x > y; git add y", "y/x"),
     ("git switch -qC side; git tag theirs", "git switch -qc other", "HEAD"),
 ]
-DECIDED, MEANWHILE = (3, 7), (6,)
+DECIDED, MEANWHILE = (3, 7, 10), (6,)
 """Cases that are conflicts only if the user acts after the command, or only during it."""
 
 
@@ -112,6 +114,27 @@ def test_an_operation_of_the_user_is_never_changed(bench: Bench, begun: str, scr
     elif "rm" not in script:
         assert results and all(one.conflict for one in results)
         assert after["index"] == before["index"]
+
+
+@pytest.mark.parametrize("begin", ["git merge -q side", "git rebase -q side", "git cherry-pick side~1 side"])
+def test_an_operation_that_the_run_began_is_continued_by_its_next_command(bench: Bench, begin: str):
+    begin = f"git reset -q --hard; {begin} > /dev/null 2>&1 || true"
+    report = started(bench, begin, "true")
+    assert not [one for one in applied(bench, report) if one.conflict]
+    ours = [row for row in report.repositories[0].rows if isinstance(row, StateRow)]
+    assert ours[0].what and ours[0].what in " ".join(("a merge", "a rebase", "a cherry-pick"))
+    continued = (
+        "echo solved > a.txt; git add .; git commit -qm x 2> /dev/null; git cherry-pick --continue 2> /dev/null || "
+    )
+    continued += "git rebase --continue > /dev/null 2>&1 || true"
+    layer = bench.layer()
+    run(bench, layer, f"git reset -q; git checkout -q .; {continued}" if "rebase" in begin else continued)
+    users, now = read_git(layer, layer.words), read_git(layer, layer.words, ours)
+    before = state(bench.ws)
+    assert all(one.conflict for one in applied(bench, users)), "without its row it is the user's"
+    assert state(bench.ws)["head"] == before["head"]
+    assert not [one for one in applied(bench, now) if one.conflict]
+    assert state(bench.ws)["operation"] != before["operation"] and state(bench.ws)["fsck"] == ""
 
 
 def test_a_lock_of_another_git_process_is_awaited_by_nobody_and_removed_by_nobody(bench: Bench):

@@ -33,6 +33,7 @@ SPARSE = f"""
 {SETUP}
 git stash push -qum all; git sparse-checkout set src; echo x >> src/c.txt
 """
+SHA256 = SETUP.replace("init -q", "init -q --object-format=sha256")
 WORK = "echo more >> a.txt; git add a.txt; git commit -qm more; git tag here; git stash push -qm one; git branch one"
 
 
@@ -50,9 +51,14 @@ WORK = "echo more >> a.txt; git add a.txt; git commit -qm more; git tag here; gi
         (NESTED, f"(cd inner; {WORK.replace('one', 'two')}); git commit -qm outer"),
         (SPARSE, "git commit -qam in; git switch -q side; git commit -q --allow-empty -m two; git switch -q main"),
         (SPARSE, "git switch -q side"),
+        (SHA256, WORK),
+        (
+            "git init -q -b main .; echo x > x; git add x",
+            "git commit -qm first; git branch other; echo y > y; git add y",
+        ),
         (SPARSE, "git merge -qm merged old; git reset -q --hard v1; git reset -q --hard side"),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 def test_git_folders_may_lie_anywhere(bench: Bench, setup: str, script: str):
     same_as_direct(bench, script, setup, *(top for top in ("lib", "inner") if f"cd {top}" in script))

@@ -97,7 +97,7 @@ class _Work:
     def __init__(self, changes: GitChanges, rows: Sequence[GitRow], workspace: Path, leftovers: Leftovers) -> None:
         self._changes, self._rows, self._leftovers = changes, rows, leftovers
         self._common = Path(os.fsdecode(changes.common))
-        trees = {row.tree for row in rows} | {""}
+        trees = {"", *changes.trees, *(row.tree for row in rows)}
         self._git = {tree: RealGit(GitFolders(self._own(tree), self._common), workspace, _SETTINGS) for tree in trees}
 
     def _own(self, tree: str) -> Path:
@@ -167,15 +167,21 @@ class _Work:
         todo, reasons = list[IndexRow](), dict[int, str]()
         for n, row in rows.items():
             present = now.get(row.path, nothing).staged
-            if present == row.before:
-                todo.append(row)
-            elif present != row.after:
+            if present not in (row.before, row.after):
                 reasons[n] = f"{_name(row)}: its entry in the index has changed meanwhile"
+            elif present != row.after:
+                todo.append(row)
+        others = now.keys() - {row.path for row in rows.values()}
+        folders = {above for path in others for above in _above(path)}
+        for n, row in rows.items():
+            if row.after and (row.path in folders or any(above in others for above in _above(row.path))):
+                reasons[n] = f"{_name(row)}: the index has a file where this needs a folder, or the reverse"
         if reasons:
             raise _HeldBack(reasons)
         if not todo:
             return False
-        gone = [b"0 " + b"0" * 40 + b"\t" + row.path + b"\0" for row in todo]
+        zero = "0" * max(len(one.id) for row in todo for one in (*row.before, *row.after))
+        gone = [f"0 {zero}\t".encode() + row.path + b"\0" for row in todo]
         made = [f"{one.mode} {one.id} {one.stage}\t".encode() + row.path + b"\0" for row in todo for one in row.after]
         git.run("update-index", "-z", "--index-info", stdin=b"".join([*gone, *made]), more=file)
         kept = [(row.path, now[row.path]) for row in todo if row.after and row.path in now]
@@ -261,12 +267,14 @@ class _Work:
             if present != before:
                 reasons[n] = f"{_name(row)} has changed meanwhile"
             todo.append(row)
-        mine = {row.tree for row in self._rows if isinstance(row, StateRow)}
+        known = {row.tree for row in self._rows if isinstance(row, StateRow)}
+        begun = {tree: operation(states[tree]) for tree in states if tree not in known}
         for n, row in enumerate(self._rows):
-            begun = "" if row.tree in mine else operation(states[row.tree])
+            trees = self._changes.trees if isinstance(row, RefRow | StashRow) else (row.tree,)
+            why = next((begun[tree] for tree in trees if begun.get(tree)), "")
             is_index = isinstance(row, IndexRow) or (isinstance(row, HeadRow) and row.before == row.after)
-            if begun and not is_index:
-                reasons.setdefault(n, f"you have {begun} in progress")
+            if why and not is_index:
+                reasons.setdefault(n, f"you have {why} in progress")
         if reasons:
             raise _HeldBack(reasons)
         return todo
@@ -432,6 +440,12 @@ def _locked_by(log: str) -> str:
     """Return the lock that git holds while it writes this reflog."""
     tree, _, name = log.rpartition("logs/")
     return f"{tree}{name}.lock"
+
+
+def _above(path: bytes) -> list[bytes]:
+    """Return the folders of a path."""
+    parts = path.split(b"/")
+    return [b"/".join(parts[:n]) for n in range(1, len(parts))]
 
 
 def _unlock(lock: Path, inode: int) -> None:

@@ -70,7 +70,7 @@ _BRANCH = re.compile(rb"ref: (refs/heads/\S+)\n?")
 _QUIET = re.compile(
     rb"(?:COMMIT|MERGE|TAG|NOTES|ADD|PULLREQ)_EDITMSG|EDIT_DESCRIPTION|FETCH_HEAD|MERGE_RR|rr-cache/.*|gc\.(?:log|pid)|description"
     rb"|info/refs|.*\.lock|sharedindex\..*|index|index\.stash\..*|objects/(?!info/(?:http-)?alternates$).*|logs/.*|refs/.*"
-    rb"|packed-refs|HEAD|branches/.*|lfs/.*|hooks/.*\.sample|next-index-.*",
+    rb"|packed-refs|HEAD|branches/.*|hooks/.*\.sample|next-index-.*",
     re.DOTALL,
 )
 """What git writes by the way and reads for nothing that matters, or what is compared by itself."""
@@ -84,11 +84,12 @@ class GitReport(NamedTuple):
     """Git folders that were deleted or replaced, and new ones outside of the workspace."""
 
 
-def read_git(layer: Layer, inside: Sequence[str]) -> GitReport:
+def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ()) -> GitReport:
     """Compare the git folders of a layer with the workspace's; pack the new objects into files beside the layer.
 
     No process may run in the layer any more. git itself runs in the layer's sandbox alone. `inside`: the words that
-    start a command there. Raises OSError and TooMuch.
+    start a command there. `ours`: operations that the run began and that were carried out, so that its commands may
+    continue them; an operation of the user is never changed. Raises OSError and TooMuch.
     """
     report = GitReport([], [])
     for n, path in enumerate(layer.places):
@@ -99,7 +100,7 @@ def read_git(layer: Layer, inside: Sequence[str]) -> GitReport:
             place = Place(upper, live, layer.stamp_ns - (0 if is_near else 2_100_000_000))
             found = touched(upper, live)
             for folder in sorted(found.folders):
-                changes = _Reader(layer, path, place, folder, found.new, inside).read(len(report.repositories))
+                changes = _Reader(layer, path, place, folder, found.new, inside, ours).read(len(report.repositories))
                 if changes is not None:
                     report.repositories.append(changes)
             report.not_taken.extend(_lines(found, path, is_workspace=n == 0))
@@ -126,6 +127,8 @@ class _Reader:
     folder: bytes
     new: Sequence[bytes]
     inside: Sequence[str]
+    ours: Sequence[StateRow]
+    trees: Sequence[str] = ()
     rows: list[GitRow] = field(default_factory=list[GitRow])
     logs: dict[str, NewLines] = field(default_factory=dict[str, NewLines])
     not_taken: list[str] = field(default_factory=list[str])
@@ -146,6 +149,7 @@ class _Reader:
             self.not_taken.append("its refs are not stored as files: nothing is taken")
             return self._changes("")
         own, others = self._trees()
+        self.trees = own
         for tree in sorted({"", *own}):
             self._refs(tree, is_here=tree in own)
         for tree in own:
@@ -165,6 +169,7 @@ class _Reader:
             return None
         return GitChanges(
             common=os.fsencode(self.common),
+            trees=tuple(self.trees),
             rows=tuple(self.rows),
             logs=self.logs,
             not_taken=tuple(self.not_taken),
@@ -203,6 +208,10 @@ class _Reader:
             for head in files_at(self.place.live, self.path(_in(tree, "HEAD")), REF).values():
                 if branch := _BRANCH.fullmatch(head.data):
                     found.add(os.fsdecode(branch[1]))
+            for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+                found |= {
+                    _value(one.data) for one in files_at(self.place.live, self.path(_in(tree, name)), REF).values()
+                }
         return found
 
     def _refs(self, tree: str, *, is_here: bool) -> None:
@@ -304,17 +313,20 @@ class _Reader:
             layer |= {os.fsdecode(path[cut:]): data for path, data in now.items()}
             late = late or any(self._is_late(file) and now.get(path) != file.data for path, file in files.items())
             strange += both.strange
-        if not is_touched or (live == layer and not strange):
+        begun = operation(live)
+        is_ours = bool(begun) and any(row.after == live for row in self.ours if row.tree == tree)
+        if not is_ours and (not is_touched or (live == layer and not strange)):
             return False
         if strange or not all(re.fullmatch(r"[\w.-]+(?:/[\w.-]+){0,2}", name) for name in layer):
             self.not_taken.append("the files of an operation, which are not what git writes")
             return False
-        begun = operation(live)
-        why = f"you have {begun} in progress" if begun else "it was changed while the command ran" if late else ""
+        why = "it was changed while the command ran" if late else ""
+        if begun and not is_ours:
+            why = f"you have {begun} in progress"
         row = StateRow(tree=tree, what=operation(layer), before=live, after=layer, conflict=why)
         self.mentioned |= row.mentioned
         self.rows.append(row)
-        return True
+        return live != layer
 
     def _index(self, tree: str) -> None:
         name = _in(tree, "index")

@@ -110,7 +110,7 @@ class StateRow(_Row, frozen=True, kw_only=True, tag="operation"):
     what: str
     """What is in progress afterwards (`a rebase`); empty: nothing."""
     before: dict[str, bytes]
-    """Files by their path below the git folder. Those that are the same on both sides are in both."""
+    """Files by their path below the git folder, all of them. Twice the same: other rows need it to stay."""
     after: dict[str, bytes]
 
     @property
@@ -151,6 +151,8 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     common: bytes
     """The repository's git folder."""
+    trees: tuple[str, ...] = ("",)
+    """The working trees in the workspace, as in the rows."""
     rows: tuple[GitRow, ...] = ()
     logs: dict[str, NewLines] = {}
     """New lines of reflogs by their path below the git folder."""
