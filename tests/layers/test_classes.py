@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as some
 
 from rundry.agent.layers.classes import Entry, Group, classify
 from rundry.agent.layers.effects import Effect, Side
@@ -96,7 +97,8 @@ def test_each_row_of_the_table_is_protected_new_and_changed_also_where_git_ignor
 
 @pytest.mark.parametrize(
     "path",
-    [".ENVRC", "sub/.Vscode/tasks.json", ".env", ".env.production", "deploy/id_ed25519", "a/.ssh/config", "Agents.MD",
+    [".ENVRC", "sub/.Vscode/tasks.json", ".env", ".env.production", ".env-local",
+     "deploy/id_ed25519", "a/.ssh/config", "Agents.MD",
      "x/\uff0eenvrc", ".envrc. ", ".g\u200cit/config", "sub/.GIT/hooks/pre-commit", "a/GIT~1/config", "src/.hg/hgrc",
      "deep/er/sitecustomize.py", "lib/evil.pth", ".venv/bin/python", "node_modules/.bin/x", "vendor/bin/phpunit"],
 )  # fmt: skip
@@ -484,6 +486,42 @@ def test_no_command_marks_older_files_as_output(ws: Path):
     assert [*kinds(sort(ws, effects, made=made)).values()] == ["ignored_existed", "ignored_existed", "built"]
     new = kinds(sort(ws, [added("data/c/"), added("data/c/CACHEDIR.TAG"), added("data/c/blob")]))
     assert set(new.values()) == {"built"}
+
+
+PLANTS = [
+    ".gitignore", ".git/info/exclude", "CACHEDIR.TAG", "Cargo.toml", "go.mod", "composer.json", "package.json",
+    "setup.py", "next.config.js", "vite.config.ts", "tsconfig.json", "build.gradle", "x.csproj", "mkdocs.yml",
+    "pubspec.yaml", "mix.exs",
+    *(f"{folder}/{name}" for folder in ("data", "target", "dist", "build", "vendor", "bin", "env", "site", "src")
+      for name in ("CACHEDIR.TAG", "pyvenv.cfg", "CMakeCache.txt", "meson-info", ".gitignore", "lib", "conda-meta")),
+]  # fmt: skip
+OLDER = [
+    f"{folder}/own" for folder in ("data", "target", "dist", "build", "vendor", "bin", "env", "site", "src", "deps")
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plants=some.sets(some.sampled_from(PLANTS), min_size=1, max_size=25), is_ignored=some.booleans())
+def test_nothing_that_a_run_writes_makes_the_class_of_an_older_file_weaker(
+    tmp_path_factory: pytest.TempPathFactory, plants: set[str], is_ignored: bool
+):
+    ws = tmp_path_factory.mktemp("ws")
+    shell(ws, "git init -q; mkdir -p " + " ".join(path.removesuffix("/own") for path in OLDER))
+    for path in OLDER:
+        (ws / path).write_text("mine")
+    if is_ignored:
+        (ws / ".gitignore").write_text("/*/\n")
+    older = [changed(path) for path in OLDER]
+    plain = kinds(sort(ws, older))
+    assert set(plain.values()) == {"ignored_existed" if is_ignored else "ordinary"}
+    at_once = kinds(sort(ws, [*older, *map(added, sorted(plants))]))
+    kept = (ws / ".gitignore").read_text() if is_ignored else ""
+    for path in plants - {".gitignore", ".git/info/exclude"}:
+        (ws / path).write_text("Signature: 8a477f597d28d172789f06886806bc55")
+    later = kinds(sort(ws, older, made=frozenset(plants)))
+    assert kept == ((ws / ".gitignore").read_text() if is_ignored else "")
+    for path, kind in plain.items():
+        assert at_once[path] == later[path] == kind, path
 
 
 def test_a_cache_may_say_that_it_is_ignored_and_nothing_else_may(ws: Path):
