@@ -39,6 +39,8 @@ _MOST_ENTRIES = 200_000
 _SMALL = 200_000
 """Bytes of a script that is read; a longer one is a program of its own."""
 _WORD = re.compile(r"[^\s'\"`;|&()<>{}$=,:!\\]+")
+_LIKE_A_PATH = re.compile(r"/|\.\w+$")
+"""Other words are names of programs, which are looked up on PATH."""
 _MODULE = re.compile(r"\bpy\w*[\d.]*(?:\s+-\w+)*?\s+-\w*m[\s\"']*([\w.]+)")
 _LARGEST_INDEX = 200_000_000
 _VARIABLE = re.compile(r"\$\w+")
@@ -113,12 +115,13 @@ class StartedFiles:
         inner = [place for word in words for place in self.places(word, bases) if self.is_inside(place)]
         inner = [place for place in inner if os.path.isdir(place)]  # noqa: PTH112 - `cd tools && ./run`
         for word in words:
+            is_path = word == whole and _READ.fullmatch(key) is not None
             if not word or _CONSTANT.fullmatch(word):
                 continue
             for place in filter(self.is_inside, self.places(word, (*bases, *inner))):
                 if key in _FOLDERS and word == whole:
                     self.add(place, why, is_folder=True)
-                elif not os.path.isdir(place) and (word == whole or "/" in word or os.path.lexists(place)):  # noqa: PTH112
+                elif not os.path.isdir(place) and (is_path or _LIKE_A_PATH.search(word) or os.path.lexists(place)):  # noqa: PTH112
                     self.add(place, why)
 
     def _read_modules(self, text: str, why: str, bases: Sequence[str]) -> None:

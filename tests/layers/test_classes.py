@@ -125,6 +125,7 @@ def test_names_are_protected_in_any_case_and_anywhere(tmp_path: Path, path: str)
         ("git config core.hooksPath later", "later/anything", "core.hookspath"),
         ("git config filter.x.clean 'python3 tools/clean.py %f'", "tools/clean.py", "filter.x.clean"),
         ("git config filter.x.process 'sh -c \"cd tools && ./watch\"'", "tools/watch", "filter.x.process"),
+        ("git config filter.x.clean 'python3 clean.py'", "clean.py", "filter.x.clean"),
         ("git config diff.x.textconv ./tools/conv", "tools/conv", "diff.x.textconv"),
         ("git config merge.x.driver 'tools/merge %O %A %B'", "tools/merge", "merge.x.driver"),
         ("git config alias.go '!f() { tools/go \"$@\"; }; f'", "tools/go", "alias.go"),
@@ -185,6 +186,7 @@ def test_what_is_named_by_what_is_already_there_is_protected(ws: Path, setup: st
         ("echo 'ruff check src' > .git/hooks/pre-commit", "src/a.py"),
         ("echo 'python tools/watch' > .git/hooks/pre-commit.sample", "tools/watch"),
         ("echo 'export PYTHONPATH=src' > .envrc", "src/a.py"),
+        ("git config credential.helper store; git config core.editor vi", "store"),
         ("git config user.name src; git config core.bare false; git config merge.tool src", "src/a.py"),
     ],
 )  # fmt: skip
