@@ -29,7 +29,7 @@ class BadListing(Exception):
 
 
 class Listed:
-    """One path."""
+    """What an index has for one path."""
 
     __slots__ = ("is_assumed", "is_intended", "is_skipped", "staged")
 
@@ -40,7 +40,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Listing:
-    """An index."""
+    """All paths of an index."""
 
     entries: dict[bytes, Listed] = field(default_factory=dict[bytes, Listed])
     refused: list[str] = field(default_factory=list[str])

@@ -85,7 +85,7 @@ class GitReport(NamedTuple):
 
 
 def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ()) -> GitReport:
-    """Compare the git folders of a layer with the workspace's; pack the new objects into files beside the layer.
+    """Compare the git folders of a layer with the workspace's; pack the new objects into files next to the layer.
 
     No process may run in the layer any more. git itself runs in the layer's sandbox alone. `inside`: the words that
     start a command there. `ours`: operations that the run began and that were carried out, so that its commands may
