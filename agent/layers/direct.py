@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -26,7 +27,9 @@ _PIECE = 1 << 20
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """What is at a path."""
+
     side: Side
     device: int
     links: int
@@ -35,19 +38,25 @@ class _Entry(NamedTuple):
 class Tree(NamedTuple):
     """The files, links and folders of a workspace at one time, also those that lie on other file systems."""
 
-    entries: dict[bytes, _Entry]
+    entries: dict[bytes, Entry]
     unread: list[str]
     """Folders that could not be listed."""
+    special: list[str]
+    """FIFOs, sockets and devices, which are not compared."""
 
 
-def read_tree(workspace: Path, *, skipped: Collection[str] = (), digested: Collection[str] = ()) -> Tree:
+def read_tree(
+    workspace: Path, *, skipped: Collection[str] = (), digested: Collection[str] = (), settled: bool = False
+) -> Tree:
     """Read a workspace. Raises OSError if it cannot be opened.
 
     `skipped`: folders that are left out, such as rundry's own. `digested`: files whose bytes are read too, so that a
-    new change time alone is not a change.
+    new change time alone is not a change. `settled`: no file can change any more in the tick of its change time, or the
+    result is compared with an earlier reading alone; else the bytes of files that have just changed are read.
     """
-    found, leave = Tree({}, []), {os.fsencode(path) for path in skipped}
+    found, leave = Tree({}, [], []), {os.fsencode(path) for path in skipped}
     reads = {os.fsencode(path) for path in digested}
+    fresh_ns = sys.maxsize if settled else time.time_ns() - _LONGEST_TICK
     root = os.open(workspace, FOLDER | os.O_CLOEXEC)
     try:
         waiting = [b""]
@@ -60,7 +69,7 @@ def read_tree(workspace: Path, *, skipped: Collection[str] = (), digested: Colle
                     found.unread.append(os.fsdecode(folder))
                 continue
             try:
-                waiting += _read_folder(opened, folder, found, leave, reads)
+                waiting += _read_folder(opened, folder, found, leave, reads, fresh_ns)
             finally:
                 os.close(opened)
     finally:
@@ -95,7 +104,7 @@ def changes(workspace: Path, before: Tree, after: Tree, reads: Callable[[str], b
     return sorted(found, key=lambda one: one.path)
 
 
-def _effect(path: bytes, old: _Entry | None, now: Side | None, conflict: str = "") -> Effect:
+def _effect(path: bytes, old: Entry | None, now: Side | None, conflict: str = "") -> Effect:
     was = None if old is None else old.side
     kind: Kind = "added" if was is None else "deleted" if now is None else "changed"
     inode, links = (0, 1) if old is None else (old.side.inode, old.links)
@@ -114,10 +123,10 @@ def _is_below(path: bytes, folders: set[bytes]) -> bool:
 def _read_if(side: Side, root: int, path: bytes, wanted: bool) -> Side:
     if side.type != "file" or side.digest or not wanted:
         return side
-    return msgspec.structs.replace(side, digest=_digest(root, path))
+    return msgspec.structs.replace(side, digest=digest_of(root, path))
 
 
-def _is_untouched(old: _Entry, new: _Entry, now: Side) -> bool:
+def _is_untouched(old: Entry, new: Entry, now: Side) -> bool:
     """Return whether an entry is as it was. `now`: the new side, with a digest if the old one has one."""
     if old.side.type == now.type == "folder":
         return True
@@ -127,8 +136,10 @@ def _is_untouched(old: _Entry, new: _Entry, now: Side) -> bool:
     return old.device == new.device and facts[0] == facts[1]
 
 
-def _read_folder(opened: int, folder: bytes, found: Tree, leave: set[bytes], reads: set[bytes]) -> list[bytes]:
-    """Add what is in an open folder. Return the folders in it."""
+def _read_folder(
+    opened: int, folder: bytes, found: Tree, leave: set[bytes], reads: set[bytes], fresh_ns: int
+) -> list[bytes]:
+    """Add what is in an open folder. Return the folders in it. `fresh_ns`: files that changed since then are read."""
     inner = list[bytes]()
     with os.scandir(opened) as listing:
         for entry in listing:
@@ -138,12 +149,13 @@ def _read_folder(opened: int, folder: bytes, found: Tree, leave: set[bytes], rea
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
-                side = _side(opened, name, status, is_read=path in reads)
+                side = _side(opened, name, status, is_read=path in reads or status.st_ctime_ns >= fresh_ns)
             except OSError:  # it was removed or replaced meanwhile
                 continue
             if side is None:
+                found.special.append(os.fsdecode(path))
                 continue
-            found.entries[path] = _Entry(side, status.st_dev, status.st_nlink)
+            found.entries[path] = Entry(side, status.st_dev, status.st_nlink)
             if side.type == "folder":
                 inner.append(path)
     return inner
@@ -160,11 +172,9 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
         return Side(type="link", digest=digest, size=len(target), mtime_ns=mtime, inode=inode)
     if not stat.S_ISREG(mode):
         return None
-    # The clock of change times. A later write gets a later change time, unless this one is from the present tick.
-    is_fresh = status.st_ctime_ns >= time.clock_gettime_ns(time.CLOCK_REALTIME) - _LONGEST_TICK
     return Side(
         type="file",
-        digest=_digest(folder, name) if is_read or is_fresh else "",
+        digest=digest_of(folder, name) if is_read else "",
         size=status.st_size,
         executable=bool(mode & stat.S_IXUSR),
         mtime_ns=mtime,
@@ -173,7 +183,7 @@ def _side(folder: int, name: bytes, status: os.stat_result, *, is_read: bool) ->
     )
 
 
-def _digest(folder: int, path: bytes) -> str:
+def digest_of(folder: int, path: bytes) -> str:
     """Return the digest of a file; empty: it cannot be read."""
     found = hashlib.sha256()
     try:

@@ -54,7 +54,7 @@ class Layer:
         for index in () if self.git is None or self.indexes else index_files(self.git.common):
             with suppress(OSError):
                 self.indexes[index] = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        self.stamp_ns = _next_tick(self.folder / _STAMP)
+        self.stamp_ns = next_tick(self.folder / _STAMP)
         own = self.folder.name
         covers = [
             Cover(place, [str(place)], f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
@@ -131,7 +131,7 @@ class Layer:
         return self._mounted
 
 
-def _next_tick(file: Path) -> int:
+def next_tick(file: Path) -> int:
     """Write a file until its change time is later than at the first write, and return that time in nanoseconds.
 
     A file that changed before the call then has an earlier one. The clock of a file system has ticks of up to 10 ms.

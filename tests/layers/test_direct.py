@@ -95,7 +95,7 @@ def test_own_folders_are_left_out_and_links_are_not_followed(tmp_path: Path):
     assert listed(changed(tmp_path, "echo x > own/x; echo x > link/y; echo x > owner", skipped=["own"])) == "+owner"
 
 
-def test_a_folder_that_cannot_be_listed_is_said_and_its_files_do_not_count_as_deleted(as_user: AsUser):
+def test_files_in_a_folder_that_cannot_be_listed_any_more_do_not_count_as_deleted(as_user: AsUser):
     def act(folder: Path) -> None:
         fill(folder)
         [shut] = changed(folder, "chmod 000 src/deep")
