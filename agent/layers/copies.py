@@ -106,7 +106,7 @@ class Copy:
         return found
 
     def drop(self) -> None:
-        """Delete it."""
+        """Delete the copy and all that a unit wrote in it."""
         remove_tree(self.folder)
 
     def _now(self) -> Tree:

@@ -13,7 +13,7 @@ from .effects import Effect, Ground, list_effects
 from .git.names import GitPaths
 from .git.places import covered, git_folders_of, index_files, touched
 from .namespaces import Cover
-from .occupied import seal
+from .occupied import seal, wait_until_free
 from .opening import FOLDER
 from .removing import remove_tree
 from .written import Written
@@ -129,6 +129,17 @@ class Layer:
     def _open(self) -> Mounted:
         assert self._mounted is not None  # the caller mounted it
         return self._mounted
+
+
+def wait_for_end(folder: Path, namespaces: Namespaces, seconds: float) -> None:
+    """Wait until nobody uses the layer that another runner, which may have been killed, left in this folder.
+
+    Raises Occupied after `seconds`, and NamespacesRefused.
+    """
+    until = time.monotonic() + seconds
+    for upper in sorted(folder.glob(f"{_UPPER}*")):
+        work = upper.name.replace(_UPPER, _WORK, 1)
+        wait_until_free(namespaces, folder, upper.name, work, max(0.0, until - time.monotonic()))
 
 
 def next_tick(file: Path) -> int:

@@ -114,13 +114,13 @@ def check_random(bench: Bench, seeds: range) -> None:
 
 
 def test_a_check_sees_exactly_the_start(bench: Bench):
-    check_random(bench, range(25))
+    check_random(bench, range(12))
 
 
 def test_a_check_of_an_ordinary_user_sees_exactly_the_start(as_user: AsUser):
     def act(folder: Path) -> None:
         bench = Bench(folder)
-        check_random(bench, range(100, 110))
+        check_random(bench, range(100, 104))
         bench.close()
 
     as_user(act)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.layer import Layer, wait_for_end
 from rundry.agent.layers.namespaces import Cover, Namespaces, NamespacesRefused
 from rundry.agent.layers.occupied import Occupied, wait_until_free, workspace_lock
 
@@ -128,6 +128,21 @@ def test_a_layer_of_an_ordinary_user_is_free_when_its_last_process_has_ended(
         bench.close()
 
     as_user(act)
+
+
+def test_a_layer_with_a_git_folder_elsewhere_is_free_when_both_are(bench: Bench):
+    subprocess.run(["git", "init", "-q", str(bench.folder)], check=True)
+    layer = bench.layer()
+    assert layer.places[1:] == [bench.folder / ".git"]
+    script = 'exec 3<"$1"; echo up; exec sleep 100'
+    argv = [*layer.words, *INSIDE, "sh", "-c", script, "sh", str(bench.folder / ".git/HEAD")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as running:
+        assert running.stdout is not None and running.stdout.readline() == b"up\n"
+        layer.unmount()
+        with pytest.raises(Occupied):
+            wait_for_end(layer.folder, bench.namespaces, 0.05)
+        os.killpg(running.pid, signal.SIGKILL)
+    wait_for_end(layer.folder, bench.namespaces, 20)
 
 
 def test_a_late_answer_is_never_taken_for_the_answer_to_the_next_question(tmp_path: Path):
