@@ -129,7 +129,7 @@ def same_as_direct(bench: Bench, script: str, setup: str = SETUP, *tops: str, ne
 
 def taken_back(bench: Bench, report: GitReport, before: dict[str, object], tops: tuple[str, ...]) -> None:
     for part in reversed(report.repositories):
-        undone = replace(part, rows=inverse(part.rows), logs={}, pack="")
+        undone = replace(part, rows=inverse(part.rows), logs={}, pack=b"", large=b"")
         results = carry_out_git(undone, undone.rows, bench.ws, Leftovers(None))
         assert not [one for one in results if one.conflict], results
     names = ("refs", "head", "log", "stash", "index", "fsck", "operation")

@@ -256,3 +256,22 @@ def test_git_in_a_layer_runs_only_in_its_sandbox(bench: Bench):
     _, results = take(bench, layer, [*layer.words, *bwrap])
     assert len(results) > 2 and not [one for one in results if one.conflict], results
     assert list(marks.iterdir()) == []
+
+
+def test_files_of_git_lfs_come_along_if_they_are_what_their_names_say(bench: Bench):
+    sh(bench.ws, f"{SETUP} mkdir -p .git/lfs/objects/00/00; echo kept > .git/lfs/objects/00/00/kept")
+    layer = bench.layer()
+    script = """
+        put() { d=.git/lfs/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-4); mkdir -p $d; echo $2 > $d/$1; }
+        good=$(echo big | sha256sum | cut -c1-64); put $good big; put $(echo other | sha256sum | cut -c1-64) forged
+        put ../../../escaped x || true; rm -r .git/lfs/objects/00; ln -s /etc/passwd .git/lfs/objects/link
+        printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize 4\\n' $good > big
+        git add big; git commit -qm big
+    """
+    run(bench, layer, script)
+    report, results = take(bench, layer)
+    layer.drop()
+    assert not [one for one in results if one.conflict], results
+    large = sorted(path.read_text() for path in (bench.ws / ".git/lfs").rglob("*") if path.is_file())
+    assert large == ["big\n", "kept\n"]
+    assert any("lfs/objects" in line for line in report.repositories[0].not_taken)

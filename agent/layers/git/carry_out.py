@@ -23,7 +23,7 @@ from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.private_git.refs import ID, read_refs
 from ...workspace.sandbox.private_git.replacing import replace_file
 from .listing import Listed, live_listing
-from .objects import BadObjects, quoted, take_objects
+from .objects import BadObjects, quoted, take_large, take_objects
 from .places import open_folder
 from .reading import LOG, STASH, STATE, STATE_NAMES, operation
 from .reflogs import words_of
@@ -107,12 +107,15 @@ class _Work:
         """Add the objects that the rows need. Raises BadObjects and OSError."""
         blobs = {one for row in self._rows if isinstance(row, IndexRow) for one in row.ids}
         ids = {one for row in self._rows if not isinstance(row, IndexRow) for one in row.ids}
-        pack = Path(self._changes.pack) if self._changes.pack else None
+        pack = Path(os.fsdecode(self._changes.pack)) if self._changes.pack else None
+        large = Path(os.fsdecode(self._changes.large)) if self._changes.large else None
         if pack is not None and not pack.exists():  # it went with its layer: the objects are here
             pack = None
         if not ids and not blobs and pack is None:
             return
         take_objects(self._git[""], self._common, pack, ids, blobs)
+        if large is not None and large.exists():
+            take_large(large, self._common)
 
     def _there(self, ids: Iterable[str]) -> set[str]:
         """Return those objects that the repository has."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
+import shutil
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
+from ..opening import open_below
 from ..removing import remove_tree
 
+_PIECE = 1 << 20
 _UNPACKED = 100
 """So many objects become a pack (git-config(1), `transfer.unpackLimit`)."""
 _LAST = (".pack", ".rev", ".idx")
@@ -59,6 +64,32 @@ def take_objects(git: RealGit, common: Path, pack: Path | None, ids: Collection[
         raise BadObjects(str(error)) from None
     finally:
         remove_tree(apart)
+
+
+def copy_large(upper: int, path: bytes, target: Path) -> bool:
+    """Copy a file of git-lfs out of a layer. Return False if its content is not what its name says. Raises OSError."""
+    digest = hashlib.sha256()
+    source = open_below(upper, path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    with os.fdopen(source, "rb") as file, target.open("wb") as copy:
+        if stat.S_ISREG(os.fstat(source).st_mode):
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                copy.write(piece)
+    if digest.hexdigest() == os.fsdecode(path.rpartition(b"/")[2]):
+        return True
+    target.unlink()
+    return False
+
+
+def take_large(copies: Path, common: Path) -> None:
+    """Add the files that `copy_large` made to the files of git-lfs. Raises OSError."""
+    for file in sorted(copies.iterdir()):
+        place = common / "lfs/objects" / file.name[:2] / file.name[2:4] / file.name
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            making = place.with_name(f"{file.name}.{secrets.token_hex(4)}.tmp")
+            shutil.copyfile(file, making)
+            making.rename(place)
 
 
 def _move_in(apart: Path, store: Path) -> None:

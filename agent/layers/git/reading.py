@@ -19,6 +19,7 @@ from ..effects import TooMuch, entries_of, made_readable, status_at
 from .inside import InsideFailed, InsideGit
 from .listing import BadListing, Listed, live_listing, parse_listing
 from .names import is_setting
+from .objects import copy_large
 from .places import Touched, open_folder, touched
 from .reflogs import new_lines, words_of
 from .rows import GitChanges, GitRow, HeadRow, IndexRow, NewLines, RefRow, StashRow, StateRow
@@ -67,10 +68,11 @@ _OPERATIONS = (
 _OF_A_TREE = ("refs/bisect/", "refs/rewritten/", "refs/worktree/")
 """Refs that each working tree has of its own (git-worktree(1))."""
 _BRANCH = re.compile(rb"ref: (refs/heads/\S+)\n?")
+_LARGE = re.compile(rb"[0-9a-f]{64}")
 _QUIET = re.compile(
     rb"(?:COMMIT|MERGE|TAG|NOTES|ADD|PULLREQ)_EDITMSG|EDIT_DESCRIPTION|FETCH_HEAD|MERGE_RR|rr-cache/.*|gc\.(?:log|pid)|description"
     rb"|info/refs|.*\.lock|sharedindex\..*|index|index\.stash\..*|objects/(?!info/(?:http-)?alternates$).*|logs/.*|refs/.*"
-    rb"|packed-refs|HEAD|branches/.*|hooks/.*\.sample|next-index-.*",
+    rb"|packed-refs|HEAD|branches/.*|lfs/.*|hooks/.*\.sample|next-index-.*",
     re.DOTALL,
 )
 """What git writes by the way and reads for nothing that matters, or what is compared by itself."""
@@ -147,7 +149,7 @@ class _Reader:
         self._leftovers()
         if status_at(self.place.live, self.path("reftable")) is not None:
             self.not_taken.append("its refs are not stored as files: nothing is taken")
-            return self._changes("")
+            return self._changes()
         own, others = self._trees()
         self.trees = own
         for tree in sorted({"", *own}):
@@ -162,9 +164,9 @@ class _Reader:
         for tree in others:
             if any(True for _ in self._both(f"{tree}/HEAD" if tree else "HEAD", REF).layer):
                 self.not_taken.append(f"{tree or 'HEAD'}: another working tree's")
-        return self._changes(self._packed(number))
+        return self._changes(self._packed(number), self._large(number) if self.rows else b"")
 
-    def _changes(self, pack: str) -> GitChanges | None:
+    def _changes(self, pack: bytes = b"", large: bytes = b"") -> GitChanges | None:
         if not self.rows and not self.not_taken:
             return None
         return GitChanges(
@@ -174,6 +176,7 @@ class _Reader:
             logs=self.logs,
             not_taken=tuple(self.not_taken),
             pack=pack,
+            large=large,
         )
 
     def _both(self, name: str, limit: int) -> Both:
@@ -357,19 +360,33 @@ class _Reader:
                 continue
             self.rows.append(IndexRow(tree=tree, path=path, before=before.staged, after=after.staged, conflict=why))
 
-    def _packed(self, number: int) -> str:
+    def _packed(self, number: int) -> bytes:
         """Pack the objects of the layer that the rows need and the repository lacks. Return the pack, or nothing."""
         wanted = {one for row in self.rows for one in row.ids} | self.mentioned
         if not wanted:
-            return ""
+            return b""
         live = {value for value in self._live_refs().values() if ID.fullmatch(value)}
         pack = self.layer.folder / f"git-{number}.pack"
         try:
             InsideGit(self.inside, self.common, self.layer).pack(wanted, live, pack)
         except InsideFailed as error:
             self.not_taken.append(f"new objects: {error}")
-            return ""
-        return str(pack)
+            return b""
+        return os.fsencode(pack)
+
+    def _large(self, number: int) -> bytes:
+        """Copy new files of git-lfs, which are named by their digests. Return the folder, or nothing."""
+        top, folder = self.path("lfs/objects"), self.layer.folder / f"git-{number}.lfs"
+        status = status_at(self.place.upper, top)
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            return b""
+        folder.mkdir(exist_ok=True)
+        for path in _written(self.place.upper, top):
+            name, new = path.rpartition(b"/")[2], status_at(self.place.live, path) is None
+            is_named = _LARGE.fullmatch(name) and path == b"/".join((top, name[:2], name[2:4], name))
+            if new and not (is_named and copy_large(self.place.upper, path, folder / os.fsdecode(name))):
+                self.not_taken.append(_clean(os.fsdecode(path)))
+        return os.fsencode(folder)
 
     def _live_refs(self) -> dict[str, str]:
         packed = files_at(self.place.live, self.path("packed-refs"), PACKED).values()

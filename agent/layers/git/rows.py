@@ -158,8 +158,10 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
     """New lines of reflogs by their path below the git folder."""
     not_taken: tuple[str, ...] = ()
     """What is never taken over, and why."""
-    pack: str = ""
+    pack: bytes = b""
     """A pack with the new objects, which nothing has checked yet; empty: there are none."""
+    large: bytes = b""
+    """A folder with new files of git-lfs, each named by its digest; empty: there are none."""
 
 
 def inverse(rows: tuple[GitRow, ...]) -> tuple[GitRow, ...]:
