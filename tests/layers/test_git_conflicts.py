@@ -137,6 +137,13 @@ def test_an_operation_that_the_run_began_is_continued_by_its_next_command(bench:
     assert state(bench.ws)["operation"] != before["operation"] and state(bench.ws)["fsck"] == ""
 
 
+def test_commands_that_a_rebase_would_run_are_named(bench: Bench):
+    begin = "git reset -q --hard; git rebase -q --exec 'touch /tmp/a; false' --exec 'make evil' v1 2> /dev/null || true"
+    report = started(bench, begin, "true")
+    row = next(row for row in report.repositories[0].rows if isinstance(row, StateRow))
+    assert row.what == "a rebase" and "make evil" in row.runs
+
+
 def test_a_lock_of_another_git_process_is_awaited_by_nobody_and_removed_by_nobody(bench: Bench):
     report = started(bench, COMMIT, ": > .git/index.lock")
     before = state(bench.ws)

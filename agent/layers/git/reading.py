@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...workspace.sandbox.private_git.folders import GitFolders
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.private_git.refs import ID, is_importable
-from ..effects import TooMuch, entries_of, made_readable, status_at
+from ..effects import MOST_EFFECTS, TooMuch, entries_of, made_readable, status_at
 from .inside import InsideFailed, InsideGit
 from .listing import BadListing, Listed, live_listing, parse_listing
 from .names import is_setting
@@ -97,9 +97,7 @@ def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ())
     for n, path in enumerate(layer.places):
         upper, live = open_folder(layer.uppers[n]), open_folder(path)
         try:
-            is_near = os.fstat(upper).st_dev == os.fstat(live).st_dev
-            # Another file system may have longer ticks: FAT has two seconds.
-            place = Place(upper, live, layer.stamp_ns - (0 if is_near else 2_100_000_000))
+            place = Place(upper, live, layer.stamp_ns - _uncertainty(upper, live))
             found = touched(upper, live)
             for folder in sorted(found.folders):
                 changes = _Reader(layer, path, place, folder, found.new, inside, ours).read(len(report.repositories))
@@ -110,6 +108,15 @@ def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ())
             os.close(upper)
             os.close(live)
     return report
+
+
+def _uncertainty(upper: int, live: int) -> int:
+    """Return by how many nanoseconds a change in a place may look older than the stamp, which lies next to `upper`."""
+    if os.fstat(upper).st_dev == os.fstat(live).st_dev:
+        return 0
+    times = [status.st_ctime_ns for _, status in entries_of(live, b"")]
+    # FAT has ticks of two seconds; elsewhere the kernel's clock has ticks of up to 10 ms.
+    return 20_000_000 if any(one % 1_000_000_000 for one in times) else 2_100_000_000
 
 
 def _lines(found: Touched, place: Path, *, is_workspace: bool) -> Iterator[str]:
@@ -358,6 +365,8 @@ class _Reader:
             before, after = base.entries.get(path, nothing), now.entries.get(path, nothing)
             if before.staged == after.staged or live.entries.get(path, nothing).staged == after.staged:
                 continue
+            if len(self.rows) >= MOST_EFFECTS:
+                raise TooMuch(f"it changes more than {MOST_EFFECTS:,} entries of an index")
             self.rows.append(IndexRow(tree=tree, path=path, before=before.staged, after=after.staged, conflict=why))
 
     def _packed(self, number: int) -> bytes:
