@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from .conftest import Bench
-from .gitting import SETUP, same_as_direct
+from .gitting import SETUP, run, same_as_direct, sh, take
 from .test_git import CASES
 
 LINKED = f"""
@@ -82,6 +84,22 @@ def test_a_new_git_folder_waits_as_files_and_is_whole_when_it_is_accepted(bench:
     assert report.not_taken == []
     for part in report.repositories:
         assert part.not_taken == ()
+
+
+def test_commands_follow_each_other_where_the_git_folder_is_on_another_file_system(bench: Bench):
+    far = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        assert far.stat().st_dev != bench.ws.stat().st_dev
+        sh(bench.ws, LINKED.replace("../repo", str(far / "repo")).replace("../workspace", str(bench.ws)))
+        for n in range(3):
+            layer = bench.layer()
+            run(bench, layer, f"echo {n} >> a.txt; git commit -qam 'made {n}'; git tag t{n}")
+            _, results = take(bench, layer)
+            assert len(results) >= 3 and not [one for one in results if one.conflict], results
+            layer.drop()
+        assert sh(bench.ws, "git log --format=%s -3; git status --short") == "made 2\nmade 1\nmade 0\n"
+    finally:
+        shutil.rmtree(far)
 
 
 @pytest.mark.parametrize("number", range(0, len(CASES), 5))

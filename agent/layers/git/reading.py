@@ -115,8 +115,8 @@ def _uncertainty(upper: int, live: int) -> int:
     if os.fstat(upper).st_dev == os.fstat(live).st_dev:
         return 0
     times = [status.st_ctime_ns for _, status in entries_of(live, b"")]
-    # FAT has ticks of two seconds; elsewhere the kernel's clock has ticks of up to 10 ms.
-    return 20_000_000 if any(one % 1_000_000_000 for one in times) else 2_100_000_000
+    # All local file systems have the clock of the kernel; only FAT has ticks of two seconds.
+    return 0 if any(one % 1_000_000_000 for one in times) else 2_100_000_000
 
 
 def _lines(found: Touched, place: Path, *, is_workspace: bool) -> Iterator[str]:
