@@ -144,14 +144,17 @@ def test_commands_that_a_rebase_would_run_are_named(bench: Bench):
     assert row.what == "a rebase" and "make evil" in row.runs
 
 
-def test_a_lock_of_another_git_process_is_awaited_by_nobody_and_removed_by_nobody(bench: Bench):
+def test_a_lock_of_another_git_process_is_awaited_and_never_removed(bench: Bench):
     report = started(bench, COMMIT, ": > .git/index.lock")
     before = state(bench.ws)
     results = applied(bench, report)
     assert all("another git process holds" in one.conflict for one in results), results
     (bench.ws / ".git/index.lock").unlink()
     assert {**state(bench.ws), "refs": "", "log": ""} == {**before, "refs": "", "log": ""}
-    assert not [one for one in applied(bench, report) if one.conflict]
+    argv = ["sh", "-c", ": > .git/index.lock; echo locked; sleep 0.5; rm .git/index.lock"]
+    with subprocess.Popen(argv, cwd=bench.ws, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"locked\n"
+        assert not [one for one in applied(bench, report) if one.conflict]
 
 
 CHILD = """

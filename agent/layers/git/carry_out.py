@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...system.crash import crash_point
 from ...workspace.files.beneath import folder_of, rename_new
+from ...workspace.git.locks import LOCK_SECONDS
 from ...workspace.sandbox.private_git.folders import GitFolders
 from ...workspace.sandbox.private_git.real_git import RealGit, RealGitFailed
 from ...workspace.sandbox.private_git.refs import ID, read_refs
@@ -40,7 +42,7 @@ _MARK = "rundry: apply"
 _SETTINGS = (("core.splitIndex", "false"),)
 _LOCKED = b"rundry\n"
 """Content of a lock of an index that does not change: an empty lock could be one that git is making."""
-_TRIES = 3
+_POLL_SECONDS = 0.05
 _PARTS = re.compile(r"(.*) <(.*)> (\d+ [+-]\d{4})", re.DOTALL)
 
 
@@ -54,6 +56,10 @@ class GitResult(NamedTuple):
 
 class _Moved(Exception):
     """Something is not as the rows need it; the message says what."""
+
+
+class _Locked(Exception):
+    """Another git process holds a lock; the message names it."""
 
 
 class _HeldBack(Exception):
@@ -124,14 +130,24 @@ class _Work:
         return {line.split()[0].decode() for line in found.splitlines() if not line.endswith(b" missing")}
 
     def run(self) -> None:
-        """Carry the rows out. Raises _HeldBack, _Moved, RealGitFailed and OSError, and then nothing has changed."""
-        for _ in range(_TRIES):
-            with ExitStack() as stack:
-                indexes = [self._locked_index(tree, stack) for tree in self._locked_trees()]
-                if all(indexes):
-                    self._carry_out([index for index in indexes if index is not None])
-                    return
-        raise _Moved("the index changes all the time")
+        """Carry the rows out. Waits for locks of other git processes.
+
+        Raises _HeldBack, _Moved, RealGitFailed and OSError, and then nothing has changed.
+        """
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            why = "the index changes all the time"
+            try:
+                with ExitStack() as stack:
+                    indexes = [self._locked_index(tree, stack) for tree in self._locked_trees()]
+                    if all(indexes):
+                        self._carry_out([index for index in indexes if index is not None])
+                        return
+            except _Locked as held:
+                why = str(held)
+            if time.monotonic() >= until:
+                raise _Moved(why)
+            time.sleep(_POLL_SECONDS)
 
     def _locked_trees(self) -> list[str]:
         return sorted({row.tree for row in self._rows if not isinstance(row, RefRow | StashRow)})
@@ -153,7 +169,7 @@ class _Work:
             with folder_of(place.parent, place) as folder:
                 rename_new(folder, aside.name, lock.name)
         except FileExistsError:
-            raise _Moved(f"another git process holds {lock}") from None
+            raise _Locked(f"another git process holds {lock}") from None
         stack.callback(_unlock, lock, inode)
         crash_point("git: lock held")
         return _Index(place, lock, is_new) if _bytes_of(place) == before else None
