@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..journal.encoding import decode
 from ..protocol import (
+    EffectsAccepted,
+    EffectsApplied,
     FileChanged,
     PassFinished,
     PassStarted,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from ..journal.journal import Journal
 
 _CHANGE_EVENTS = (
+    EffectsAccepted,
+    EffectsApplied,
     FileChanged,
     PassFinished,
     PassStarted,
@@ -66,6 +70,8 @@ class Changes:
     """Path to (first blob before, newest blob after) for files changed by the run's tools."""
     world: str | None = None
     """The newest snapshot of the workspace."""
+    accepted: dict[str, EffectsAccepted] = field(default_factory=dict[str, EffectsAccepted])
+    """Effects that were accepted and whose outcome is not in the journal yet, by their order."""
     _world_before: str | None = None
     """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
@@ -127,6 +133,10 @@ class Changes:
                 self._finish(stamped, call_id)
             case FileChanged() as changed:
                 self._change(stamped, changed)
+            case EffectsAccepted(order=order) as accepted:
+                self.accepted[order] = accepted
+            case EffectsApplied(order=order):
+                self.accepted.pop(order, None)
             case PassStarted():
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from ..workspace.files.states import FileState, read_state
 
@@ -38,6 +39,10 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """The program made the change of code in a chat's answer, so only a person approves it."""
     landed: str | None = None
     """The command that already made this change: approving keeps the change, and nothing is written."""
+    of_command: str | None = None
+    """The command that made this change in a layer: approving brings it into the workspace."""
+    asks: str = ""
+    """Why a change of a command waits in every mode; may be empty."""
 
 
 class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +119,19 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
         after=after,
         replan=lambda _: "the command already made this change",
         landed=command,
+    )
+
+
+def effect_draft(path: str, before: FileState, after: bytes | None, command: str, asks: str) -> FileDraft:
+    """Return the draft of a change that a command made in a layer. `asks`: why a person decides about it."""
+    return FileDraft(
+        tool="run_command",
+        path=path,
+        before=replace(before, path=Path(path)),
+        after=after,
+        replan=lambda _: "the command made this change of another version",
+        of_command=command,
+        asks=asks,
     )
 
 

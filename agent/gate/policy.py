@@ -110,6 +110,9 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
+    if draft.of_command is not None:
+        why += [f"{draft.path}: {draft.asks}"] if draft.asks else []
+        why.append(f"a command would change it: {draft.of_command}")
     if draft.from_text:
         why.append("it was made of code in an answer: such a change waits in every mode")
     if not why:

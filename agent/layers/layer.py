@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from ..workspace.sandbox.access import LayerAccess
 from .effects import Effect, Ground, list_effects
 from .git.names import GitPaths
 from .git.places import covered, git_folders_of, index_files, touched
@@ -68,6 +69,11 @@ class Layer:
     def words(self) -> list[str]:
         """The words before a command that runs in the layer."""
         return self._open.words
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a sandboxed command enters the layer."""
+        return LayerAccess(offline=self._open.words, online=self._open.online_words)
 
     @property
     def root(self) -> int:

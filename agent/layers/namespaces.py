@@ -60,6 +60,11 @@ class Mounted:
         return [*self._words, f"--mount=/proc/{os.getpid()}/fd/{self._namespace}", "--"]
 
     @property
+    def online_words(self) -> list[str]:
+        """The same for a command that uses the machine's network instead of the run's."""
+        return [word for word in self.words if not word.startswith("--net=")]
+
+    @property
     def namespace(self) -> int:
         """A descriptor of the mount namespace in which the layer is mounted."""
         return self._namespace

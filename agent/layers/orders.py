@@ -51,6 +51,11 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     contents: dict[bytes, bytes]
 
 
+def new_name() -> str:
+    """Return a new name for an order."""
+    return secrets.token_hex(8)
+
+
 def encode_rows(rows: Sequence[Row]) -> bytes:
     """Encode rows for a file or a journal."""
     return msgspec.msgpack.encode([(os.fsencode(row.path), row.before, row.after) for row in rows])
@@ -70,11 +75,10 @@ class Orders:
         self._folder, self._lock = base / _ORDERS, base / _LOCK
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def give(self, order: Order) -> str:
-        """Store an order durably, and return its name. Raises OSError. From here on, it is carried out."""
+    def give(self, name: str, order: Order) -> None:
+        """Store an order durably under a new name. Raises OSError. From here on, it is carried out."""
         if order.written is not None:
             force_out(order.written)  # the overlay of a layer syncs nothing
-        name = secrets.token_hex(8)
         own = self._folder / name
         (own / _STAGING).mkdir(mode=0o700, parents=True)
         stored = _Stored(
@@ -86,7 +90,6 @@ class Orders:
         _write_durably(own / _ORDER, msgspec.msgpack.encode(stored))
         _force_names_out(self._folder)
         crash_point("order: given")
-        return name
 
     def carry_out(self, name: str) -> list[Result]:
         """Carry an order out, or finish it, unless that was done. Raises OSError and ValueError (a damaged file)."""

@@ -277,6 +277,10 @@ from .events.wheel import (
     WheelGiven as WheelGiven,
     WheelTaken as WheelTaken,
 )
+from .events.layers import (
+    EffectsAccepted as EffectsAccepted,
+    EffectsApplied as EffectsApplied,
+)
 from .events.worktrees import (
     JoinFinished as JoinFinished,
     JoinStarted as JoinStarted,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..gate.ruling import Ruling
     from ..workspace.files.states import FileState
     from ..workspace.processes.processes import Finished
+    from ..workspace.sandbox.access import LayerAccess
     from .context import ToolContext
 
 _REFUSED = {"person": "rejected", "conflict": "conflict"}
@@ -79,16 +80,22 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
 OnOutput = Callable[[bytes], None]
 
 
-async def carry_out(draft: Draft, ruling: Ruling, ctx: ToolContext, on_output: OnOutput | None = None) -> ToolResult:
+async def carry_out(
+    draft: Draft,
+    ruling: Ruling,
+    ctx: ToolContext,
+    on_output: OnOutput | None = None,
+    layer: LayerAccess | None = None,
+) -> ToolResult:
     """Carry out exactly what was approved; if nothing was approved, return the reason.
 
-    `on_output` receives a command's output while it runs.
+    `on_output` receives a command's output while it runs. `layer`: where a command writes; None: in the workspace.
     """
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
     if isinstance(decided, CommandDraft):
-        done = await _run(decided, ctx, on_output)
+        done = await _run(decided, ctx, on_output, layer)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if isinstance(decided, McpDraft):
         return await carry_out_call(decided, ruling, ctx)
@@ -160,13 +167,15 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
     return ["It now reads:", *shown] if shown else []
 
 
-async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None) -> ToolResult:
+async def _run(
+    draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None, layer: LayerAccess | None
+) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
     sandbox = Sandbox() if draft.unsandboxed else ctx.sandbox
     done = await sandbox.run(
         draft.command,
         ctx.workspace.root,
-        Access(network=draft.network, writable=draft.writable, read_only=ctx.read_only()),
+        Access(network=draft.network, writable=draft.writable, read_only=ctx.read_only(), layer=layer),
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,

@@ -16,7 +16,7 @@ import pytest
 from rundry.agent.layers.applier import Applier
 from rundry.agent.layers.apply import Row
 from rundry.agent.layers.layer import Layer
-from rundry.agent.layers.orders import Order, Orders, decode_rows, encode_rows, is_held
+from rundry.agent.layers.orders import Order, Orders, decode_rows, encode_rows, is_held, new_name
 
 from .conftest import Bench
 from .test_apply import contents, rows_of
@@ -46,7 +46,8 @@ def ordered(bench: Bench, script: str = SCRIPT) -> tuple[Orders, str]:
     assert bench.run(layer, script).returncode == 0
     orders = Orders(bench.folder / "base")
     rows = rows_of(layer.effects(reads=lambda path: not path.startswith("new"))[0])
-    return orders, orders.give(order_of(bench, layer, rows))
+    orders.give(name := new_name(), order_of(bench, layer, rows))
+    return orders, name
 
 
 def test_the_applier_carries_an_order_out_once(bench: Bench):

@@ -20,6 +20,7 @@ from .step import StepEvent
 from .tries import TriesEvent
 from .waits import WaitsEvent
 from .wheel import WheelEvent
+from .layers import LayersEvent
 from .worktrees import WorktreesEvent
 
 KnownEvent = (
@@ -36,6 +37,7 @@ KnownEvent = (
     | WaitsEvent
     | WheelEvent
     | WorktreesEvent
+    | LayersEvent
 )
 """All events that this version knows, as one closed union."""
 

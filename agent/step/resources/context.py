@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...gate.ruling import Ruling
     from ...journal.journal import Journal
+    from ...layers.run_layers import RunLayers
     from ...protocol import Clock, Record, StallEnd, ToolCall
     from ...stops.guard import Guard
     from ...stops.quota import Quotas
@@ -116,6 +117,8 @@ class RunContext:
     """Waits until everything is known that the first tool needs."""
     headless: bool
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
+    layers: RunLayers | None = None
+    """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
     commits: Commits | None = None
     """Set by `--commit`."""
     hooks: CommitHooks | None = None

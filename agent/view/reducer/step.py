@@ -9,6 +9,8 @@ from ...protocol import (
     CallAdmitted,
     ChangeCommitted,
     ChangesUndecided,
+    EffectsAccepted,
+    EffectsApplied,
     Charged,
     ContextTrimmed,
     Fault,
@@ -55,6 +57,8 @@ StepEvent = (
     | ContextTrimmed
     | PromptShortened
     | ImagesRefused
+    | EffectsAccepted
+    | EffectsApplied
     | Snapshotted
     | GuardSealed
     | GuardApproved
@@ -189,7 +193,9 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             text = f"changed while a command ran, stays until you decide: {', '.join(paths[:3])}"
             more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
             note(state, stamped, text + more if paths else "no undecided change is left").detail = "\n".join(paths)
-        case Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
+        case EffectsApplied(conflicts=conflicts) if conflicts:
+            note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
+        case EffectsAccepted() | EffectsApplied() | Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
             pass  # another event shows the change; only their maker can read the parts
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)

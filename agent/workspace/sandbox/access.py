@@ -11,6 +11,15 @@ import msgspec
 from ...system.real_paths import is_file, real_path
 
 
+class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command enters a layer over the workspace, in which nothing has to be kept from it."""
+
+    offline: Sequence[str]
+    """The words before the command, for the run's own network."""
+    online: Sequence[str]
+    """The same for the machine's network."""
+
+
 class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Additional permissions of one command. The default adds none."""
 
@@ -25,6 +34,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the whole workspace is read-only for the command."""
     empty: Path | None = None
     """A folder below the temp folder that is empty and private for this command."""
+    layer: LayerAccess | None = None
+    """The layer in which the command runs; None: it writes to the workspace itself."""
 
 
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:

@@ -189,6 +189,9 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
     ws, seen = layout.ws, layout.git
     if access.keeps_workspace:
         return ["--ro-bind", str(ws), str(ws)]
+    if access.layer is not None:  # its effects are decided on, so nothing is read-only
+        own = [ws, *(place for place in repository_places(ws) if not place.is_relative_to(ws))]
+        return [word for place in own for word in ("--bind-try", str(place), str(place))]
     git = ws / ".git"
     binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
     places = [*protected(ws), *layout.programs]

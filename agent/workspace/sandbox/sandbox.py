@@ -160,6 +160,10 @@ class Sandbox(Confinement):
         `take_changes` returns them. `may_configure`: the caller checks a `.rundry.toml` that the command made.
         """
         argv = shell(command, ws) if isinstance(command, str) else command
+        if access.layer is not None:
+            return await self._run_in_layer(
+                argv, ws, access, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
+            )
         judged = may_configure or self._settings.stage is not None
         checks = CommandChecks(ws, access.writable, judged=judged, guard=self._git_guard(ws))
         if not access.network:
@@ -178,16 +182,46 @@ class Sandbox(Confinement):
         finally:
             running.remove(checks)
             checked = await asyncio.shield(self._finish(checks))
-        unseen = await asyncio.to_thread(self.unseen, done, ws, access)
-        lines = [
-            *checked.lines,
-            *(change.line for change in checked.changes),
-            *([unseen] if unseen else []),
-            *(self._egress.lines(asked) if self._egress is not None else []),
-        ]
-        notes = "".join(f"\n[rundry: {line}]\n" for line in lines).encode()
         done = msgspec.structs.replace(done, repositories=checked.repositories, protected=tuple(checked.changes))
-        if settings.get("separate_errors"):
+        lines = [*checked.lines, *(change.line for change in checked.changes)]
+        return await self._with_notes(done, ws, access, lines, asked, separate=bool(settings.get("separate_errors")))
+
+    async def _run_in_layer(
+        self,
+        argv: list[str],
+        ws: Path,
+        access: Access,
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        timeout: float,  # noqa: ASYNC109 - as in run_process
+        on_output: Callable[[bytes], None] | None,
+        **settings: Unpack[ProcessSettings],
+    ) -> Finished:
+        """Run a command in a layer. What it changes there is decided on afterwards, so nothing is compared."""
+        if not access.network:
+            await asyncio.to_thread(self.open_egress)
+        asked = self._egress.mark() if self._egress is not None else {}
+        done = await self.run_unchecked(
+            argv, ws, access, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
+        )
+        return await self._with_notes(done, ws, access, [], asked, separate=bool(settings.get("separate_errors")))
+
+    async def _with_notes(
+        self,
+        done: Finished,
+        ws: Path,
+        access: Access,
+        lines: Sequence[str],
+        asked: Mapping[str, int],
+        *,
+        separate: bool,
+    ) -> Finished:
+        """Add lines to the output of a command: these, what it could not see, and the servers that it asked for."""
+        unseen = await asyncio.to_thread(self.unseen, done, ws, access)
+        egress = self._egress.lines(asked) if self._egress is not None else []
+        notes = "".join(f"\n[rundry: {line}]\n" for line in (*lines, *([unseen] if unseen else []), *egress)).encode()
+        if separate:
             return msgspec.structs.replace(done, errors=done.errors + notes)
         return msgspec.structs.replace(done, output=done.output + notes, full=done.full + notes) if notes else done
 
@@ -231,7 +265,8 @@ class Sandbox(Confinement):
         for set_up in self.starts():
             output = _Held(set_up, on_output)
             wrapped = await asyncio.to_thread(self.wrap, argv, ws, access, git=git, report=set_up.descriptor)
-            points = MountPoints(wrapped if self._settings.stage is None and self.kind == "bubblewrap" else [], ws)
+            mounts_live = self.kind == "bubblewrap" and self._settings.stage is None and access.layer is None
+            points = MountPoints(wrapped if mounts_live else [], ws)
             set_up.when_complete(points.remove_made)
             done = await run_process(
                 wrapped,

@@ -105,6 +105,8 @@ class Confinement:
         """Names that hidden files got while commands ran."""
         self.why_no_loopback = ""
         """Why commands do not share a loopback network; empty if they do."""
+        self.network_words: Sequence[str] = ()
+        """The words before bubblewrap that join the network of the run, where layers make it."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
         """Return the guarantees that this sandbox does not give; before `probe`, all of them.
@@ -193,11 +195,17 @@ class Confinement:
             stage=self._settings.stage,
             git=git or GitMounts([]),
         )
-        joined = [] if access.network else self._join()
-        env = self._egress.env if self._egress is not None and joined else {}
+        joined = self._joined(access)
+        env = self._egress.env if self._egress is not None and joined and not access.network else {}
         return bubblewrap(
             self._program, argv, layout, access, processes=_PROCESSES, report=report, joined=joined, env=env
         )
+
+    def _joined(self, access: Access) -> Sequence[str]:
+        """Return the words before bubblewrap that enter the command's layer, and the network of the run."""
+        if access.layer is not None:
+            return access.layer.online if access.network else access.layer.offline
+        return [] if access.network else self._join()
 
     def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
         stage = self._settings.stage
@@ -234,6 +242,8 @@ class Confinement:
 
     def _join(self) -> list[str]:
         """Return the arguments that join a command to the run's loopback network; none if it has no such network."""
+        if self.network_words:
+            return list(self.network_words)
         with self._joining:
             if self._loopback is None and not self.why_no_loopback:
                 try:

@@ -1,0 +1,114 @@
+"""The layers of one run: opened for its commands, listed when they have ended, applied or dropped."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .applier import Applier
+from .apply import Result, Row
+from .classes import Group, classify
+from .layer import Layer
+from .namespaces import Namespaces
+from .orders import Order, is_held
+from .surroundings import read_surroundings
+
+if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
+
+_SECONDS = 10.0
+"""How long the end of a command may take to be final."""
+
+
+class Listed(NamedTuple):
+    """What the commands of a layer would change."""
+
+    groups: Sequence[Group]
+    left_out: Sequence[str]
+    """Lines about what is never applied."""
+    contents: Mapping[str, bytes]
+    """The bytes of new and changed files that are small enough, and the targets of links, by path."""
+
+
+class RunLayers:
+    """The layers of one run over its workspace."""
+
+    def __init__(self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces | None = None) -> None:
+        """`base`: the layers' folder of this workspace. `run`: a name for the run. Raises NamespacesRefused, OSError."""
+        self.workspace = workspace
+        self.namespaces = namespaces or Namespaces()
+        self.namespaces.make_network()
+        self._applier = Applier(base)
+        self._folder, self._run, self._count = base / "layers", run, 0
+        self._made = set[str]()
+        self._lock = threading.Lock()
+
+    def open(self) -> Layer:
+        """Mount a layer. Raises NamespacesRefused and OSError."""
+        with self._lock:
+            self._count += 1
+            name = f"{self._run}-{os.getpid()}-{self._count}"
+        self._applier.start()
+        return Layer(self._folder / name, self.workspace.root).mount(self.namespaces)
+
+    def listed(self, layer: Layer, env: Mapping[str, str]) -> Listed:
+        """List what a layer would change. Its commands have ended. `env`: the user's environment.
+
+        Raises Occupied, TooMuch, NamespacesRefused and OSError.
+        """
+        layer.seal(self.namespaces, _SECONDS)
+        effects, left_out = layer.effects()
+        with layer.written() as written:
+            held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
+        known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=frozenset(self._made))
+        return Listed(classify(effects, known), left_out, held)
+
+    def order(self, name: str, layer: Layer, rows: Sequence[Row], contents: Mapping[str, bytes]) -> None:
+        """Store durably that these rows are to be applied, under a new name. Raises OSError."""
+        held = {row.path: contents[row.path] for row in rows if row.after and is_held(row.after)}
+        moved = any(row.after and row.after.type == "file" and not is_held(row.after) for row in rows)
+        upper = layer.upper if moved else None
+        order = Order(workspace=self.workspace.root, rows=rows, written=upper, contents=held)
+        self._applier.orders.give(name, order)
+
+    def apply(self, name: str, rows: Sequence[Row]) -> list[Result]:
+        """Carry an order out, and return what became of its rows. Raises OSError and ValueError."""
+        results = self._applier.carry_out(name)
+        failed = {one.path for one in results if one.conflict}
+        for row in rows:
+            if row.path in failed:
+                continue
+            if row.before is None:
+                self._made.add(row.path)
+            elif row.after is None:
+                self._made.discard(row.path)
+            self._note(row)
+        return results
+
+    def outcome(self, name: str) -> list[Result] | None:
+        """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""
+        if name not in self._applier.orders.names():
+            return None
+        return self._applier.carry_out(name)
+
+    def forget(self, name: str) -> None:
+        """Delete an order whose outcome is in the journal."""
+        self._applier.orders.forget(name)
+
+    def close(self) -> None:
+        """End what the run's layers need."""
+        self._applier.close()
+        self.namespaces.close()
+
+    def _note(self, row: Row) -> None:
+        """Remember a write, so that the watcher of the workspace does not take it for one of the user's."""
+        path = self.workspace.root / row.path
+        try:
+            status = path.lstat()
+        except OSError:
+            return
+        if row.after is not None and row.after.type == "file":
+            self.workspace.own_writes.wrote(path, status, row.after.digest or None)
