@@ -133,10 +133,8 @@ class Changes:
                 self._finish(stamped, call_id)
             case FileChanged() as changed:
                 self._change(stamped, changed)
-            case EffectsAccepted(order=order) as accepted:
-                self.accepted[order] = accepted
-            case EffectsApplied(order=order):
-                self.accepted.pop(order, None)
+            case EffectsAccepted() | EffectsApplied():
+                self._note_effects(stamped.event)
             case PassStarted():
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured"):
@@ -145,6 +143,12 @@ class Changes:
                 self._undo(stamped.event)
             case _:
                 pass
+
+    def _note_effects(self, event: EffectsAccepted | EffectsApplied) -> None:
+        if isinstance(event, EffectsAccepted):
+            self.accepted[event.order] = event
+        else:
+            self.accepted.pop(event.order, None)
 
     def _undo(self, undone: Undone) -> None:
         """Remove the undone changes; of a file that was undone alone, from each change."""

@@ -27,6 +27,8 @@ class GatedTree:
     """Returns whether a path in it is guarded."""
     sandbox: str | None
     """Kind of the sandbox in which its commands run; None: they are not confined."""
+    layers: bool = False
+    """Whether commands write into layers, so that what they change is decided on afterwards."""
     who: str = ""
     """Name of the try that works in it, for the person; empty: the run itself."""
     reviews_result: bool = False
@@ -71,6 +73,7 @@ class SessionPolicy:
                 rules=self.rules,
                 guard=tree.guard,
                 sandbox=tree.sandbox,
+                layers=tree.layers,
                 unsandboxed_ok=self.unsandboxed_ok,
             ),
         )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .applier import Applier
-from .apply import Result, Row
 from .classes import Group, classify
 from .layer import Layer
 from .namespaces import Namespaces
@@ -18,6 +17,7 @@ from .surroundings import read_surroundings
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
+    from .apply import Result, Row
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
@@ -37,7 +37,10 @@ class RunLayers:
     """The layers of one run over its workspace."""
 
     def __init__(self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces | None = None) -> None:
-        """`base`: the layers' folder of this workspace. `run`: a name for the run. Raises NamespacesRefused, OSError."""
+        """`base`: the layers' folder of this workspace. `run`: a name for the run.
+
+        Raises NamespacesRefused and OSError.
+        """
         self.workspace = workspace
         self.namespaces = namespaces or Namespaces()
         self.namespaces.make_network()
@@ -59,7 +62,7 @@ class RunLayers:
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
-        layer.seal(self.namespaces, _SECONDS)
+        layer.seal(_SECONDS)
         effects, left_out = layer.effects()
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}

@@ -151,6 +151,10 @@ from .events.finder import (
     WorkKind as WorkKind,
     WorkStarted as WorkStarted,
 )
+from .events.layers import (
+    EffectsAccepted as EffectsAccepted,
+    EffectsApplied as EffectsApplied,
+)
 from .events.passes import (
     DelayMoved as DelayMoved,
     PassFinished as PassFinished,
@@ -276,10 +280,6 @@ from .events.wheel import (
     ShellStarted as ShellStarted,
     WheelGiven as WheelGiven,
     WheelTaken as WheelTaken,
-)
-from .events.layers import (
-    EffectsAccepted as EffectsAccepted,
-    EffectsApplied as EffectsApplied,
 )
 from .events.worktrees import (
     JoinFinished as JoinFinished,

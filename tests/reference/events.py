@@ -27,6 +27,7 @@ _GROUPS = {
     "finder": "Events of a search",
     "tries": "Events of tries",
     "worktrees": "Events of worktrees",
+    "layers": "Events of layers",
     "confirm": "Events of a confirmation",
     "children": "Events of child runs",
 }

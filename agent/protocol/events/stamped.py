@@ -13,6 +13,7 @@ from .check import CheckEvent
 from .children import ChildrenEvent
 from .confirm import ConfirmEvent
 from .finder import FinderEvent
+from .layers import LayersEvent
 from .passes import PassesEvent
 from .person import PersonEvent
 from .run import RunEvent
@@ -20,7 +21,6 @@ from .step import StepEvent
 from .tries import TriesEvent
 from .waits import WaitsEvent
 from .wheel import WheelEvent
-from .layers import LayersEvent
 from .worktrees import WorktreesEvent
 
 KnownEvent = (

@@ -27,6 +27,7 @@ from ...step.checks.verify import verify
 from ...step.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
 from ...step.tool_calls.command_changes import check_lost_command
+from ...step.tool_calls.layered import finish_accepted
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 STOPPED = "the program stopped while it waited"
 DONE = "done: the program stopped after the file was written; its new content is in place."
 UNKNOWN = "unknown: the program stopped while this command ran, so it may have run in part. Check before you repeat it."
+UNKNOWN_IN_LAYER = "The program ended while this command ran, so its output is lost."
 UNKNOWN_CALL = (
     "interrupted: the program stopped while this call of an MCP server ran, so it may have been carried out. "
     "Check before you repeat it."
@@ -171,6 +173,9 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
     """Return the result for an approved command or call during which its runner died."""
+    if run.ctx.layers is not None and proposal.server is None:
+        applied = await finish_accepted(run.ctx, run.ctx.layers, record)
+        return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
     unknown = UNKNOWN if proposal.server is None else UNKNOWN_CALL
     if world is None or (proposal.server is not None and not _may_write(run, proposal.server)):
         return unknown

@@ -29,6 +29,7 @@ from .build_context import Assembled, build, committing
 from .progress import with_progress
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
+from .surroundings.layers import layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
@@ -116,6 +117,8 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]
+    layers, why = await layers_of(inputs, workspace, sandbox)
+    notes += [why] if why else []
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
@@ -124,10 +127,19 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
-    gate = _gate(inputs, workspace, guard, sandbox, rules)
+    gate = _gate(inputs, workspace, guard, sandbox, rules, layers=layers is not None)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
-    tree = Tree(workspace=workspace, sandbox=sandbox, env=env, guard=guard, gate=gate, files=files, is_own=is_own)
+    tree = Tree(
+        workspace=workspace,
+        sandbox=sandbox,
+        env=env,
+        guard=guard,
+        gate=gate,
+        files=files,
+        is_own=is_own,
+        layers=layers,
+    )
     return tree, env, notes
 
 
@@ -140,8 +152,10 @@ async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
     return [snapshots.too_large] if snapshots.too_large else []
 
 
-def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, rules: list[Rule]) -> Gate:
-    """Make the gate. `rules`: the rules of the run so far.
+def _gate(
+    inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, rules: list[Rule], *, layers: bool
+) -> Gate:
+    """Make the gate. `rules`: the rules of the run so far. `layers`: whether commands write into layers.
 
     The gate adds new rules to this list, which the sandbox and the tools also use.
     """
@@ -158,7 +172,7 @@ def _gate(inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, 
         persist=lambda rule: remember_rule(workspace.root, rule, dict(process.env)),
     )
     return Gate(
-        GatedTree(workspace=workspace, guard=guard.matches, sandbox=sandbox.kind),
+        GatedTree(workspace=workspace, guard=guard.matches, sandbox=sandbox.kind, layers=layers),
         policy,
         keep=journal.keep,
         attended=journal.views.watched,

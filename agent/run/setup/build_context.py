@@ -146,6 +146,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         watched=journal.views.watched,
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,
+        layers=tree.layers,
         headless=inputs.order.is_headless,
         commits=git.commits,
         hooks=git.hooks,

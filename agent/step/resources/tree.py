@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
+    from ...layers.run_layers import RunLayers
     from ...stops.guard import Guard
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
@@ -25,6 +26,8 @@ class Tree:
     guard: Guard
     gate: Gate
     files: ChangeTracker
+    layers: RunLayers | None = None
+    """Where commands write; None: in the workspace."""
     is_own: bool = False
     """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""
 

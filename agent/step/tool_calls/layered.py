@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ...gate.draft import FileDraft, effect_draft
 from ...gate.rules import applies_to_file
 from ...layers.apply import IN_MEMORY, Result, Row
+from ...layers.classes import Entry
 from ...layers.effects import Side, TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
@@ -33,7 +34,7 @@ from .tail import Tail
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
     from ...gate.ruling import Ruling
-    from ...layers.classes import Class, Entry
+    from ...layers.classes import Class
     from ...layers.effects import Effect
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _MOST_ASKED = 20
 """Most effects of one command about which a person is asked one by one; further ones are dropped and named."""
 _MOST_NAMED = 5
-_SHOWN: frozenset[Class] = frozenset({"protected", "ignored_existed", "ordinary"})
+_SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are shown one by one; the others are counted."""
 
 
@@ -252,7 +253,7 @@ def _changes(ctx: RunContext, decided: _Decided) -> dict[str, Change]:
     return {
         path: Change(
             path=path,
-            kind="added" if row.before is None else "deleted" if row.after is None else "changed",
+            kind="added" if row.before is None else "removed" if row.after is None else "changed",
             before=_bytes_of(ctx, row) if row.before is not None else None,
             after=decided.contents.get(path) if row.after is not None else None,
         )
@@ -316,7 +317,7 @@ def _stored_changes(ctx: RunContext, rows: Sequence[Row]) -> dict[str, Change]:
     return {
         row.path: Change(
             path=row.path,
-            kind="added" if row.before is None else "deleted" if row.after is None else "changed",
+            kind="added" if row.before is None else "removed" if row.after is None else "changed",
             before=load(row.before),
             after=load(row.after),
         )

@@ -18,6 +18,8 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The words before the command, for the run's own network."""
     online: Sequence[str]
     """The same for the machine's network."""
+    cwd: Path | None = None
+    """The folder in which the command starts; entering a layer leads to the root."""
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):

@@ -91,6 +91,7 @@ def bubblewrap(
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *(_JOINED if joined else ["--unshare-all", *(["--share-net"] if access.network else [])]),
         *("--die-with-parent", "--new-session", *mounts.drop_capabilities()),
+        *(["--chdir", str(access.layer.cwd)] if access.layer is not None and access.layer.cwd is not None else []),
         "--",
         *restricted(argv, {}, network=access.network, processes=processes, report=report),
     ]

@@ -199,6 +199,8 @@ class Sandbox(Confinement):
         **settings: Unpack[ProcessSettings],
     ) -> Finished:
         """Run a command in a layer. What it changes there is decided on afterwards, so nothing is compared."""
+        assert access.layer is not None  # the caller looked
+        access = msgspec.structs.replace(access, layer=msgspec.structs.replace(access.layer, cwd=cwd))
         if not access.network:
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}
@@ -213,7 +215,7 @@ class Sandbox(Confinement):
         ws: Path,
         access: Access,
         lines: Sequence[str],
-        asked: Mapping[str, int],
+        asked: dict[str, int],
         *,
         separate: bool,
     ) -> Finished:

@@ -54,6 +54,8 @@ class Driven(Events):
         self.folder = folder
         self.env = dict(os.environ)
         """The environment of the process."""
+        self.layers = False
+        """Whether commands write into layers."""
         self.events: list[dict[str, Any]] = []
         self.stamped: list[Stamped] = []
         self.spec = _spec(project, **options)
@@ -104,7 +106,9 @@ class Driven(Events):
                 view.views.detach("test")
 
         try:
-            process = ProcessContext(open_model=open_model, clock=clock or SystemClock(), env=self.env)
+            process = ProcessContext(
+                open_model=open_model, clock=clock or SystemClock(), env=self.env, layers=self.layers
+            )
             async with asyncio.timeout(within):
                 return await run_order(order, see, process)
         finally:
@@ -122,6 +126,7 @@ class Driven(Events):
         """Another run whose runner was killed right after that event."""
         other = object.__new__(Driven)
         other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
+        other.layers = self.layers
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"killed{len(list(self.folder.glob('*.db')))}.db"
@@ -150,6 +155,7 @@ class Driven(Events):
         """Another run whose journal holds the events up to the first of that type, each with its JSON changed so."""
         other = object.__new__(Driven)
         other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
+        other.layers = self.layers
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"rewritten{len(list(self.folder.glob('*.db')))}.db"

@@ -1,0 +1,181 @@
+"""Commands of a run write into layers: what is applied, what asks, what is dropped, and what a kill leaves."""
+
+import asyncio
+import contextlib
+import tempfile
+from pathlib import Path
+
+import pytest
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
+from fakes.places import lasting
+from fakes.turns import call, say
+
+from rundry.agent.protocol import Decide, Interrupt, Stop
+from rundry.agent.workspace.sandbox.sandbox import Sandbox
+
+
+@pytest.fixture
+async def place(pytestconfig):
+    found = await Sandbox.detect(kinds=["bubblewrap"])
+    if found.kind is None:
+        pytest.skip(found.why_none)
+    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
+        for name in ("work", "outside", "runs"):
+            (Path(folder) / name).mkdir(mode=0o700)
+        work = Path(folder) / "work"
+        (work / "kept.txt").write_text("one\n")
+        (work / "gone.txt").write_text("two\n")
+        yield Path(folder)
+
+
+@pytest.fixture
+def driven(place):
+    def make(*commands, **options):
+        turns = [call("run_command", command=command) for command in commands]
+        made = Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
+        made.layers = True
+        return made
+
+    return make
+
+
+def decide(verdict, **more):
+    return lambda event: Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict=verdict, **more)
+
+
+async def begun(word):
+    """Wait until a process with this word in its command line runs."""
+
+    def runs():
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if path.read_bytes().split(b"\0")[:2] == [b"sleep", word.encode()]:
+                    return True
+        return False
+
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(runs):
+            await asyncio.sleep(0.02)
+
+
+def changed(run):
+    return {e["path"]: e["by"] for e in run.events if e["type"] == "file_changed"}
+
+
+async def test_what_a_command_wrote_is_applied_and_recorded(place, driven):
+    run = driven("echo more >> kept.txt; rm gone.txt; mkdir new; echo x > new/er; echo ran")
+    await run.run()
+    work = place / "work"
+    assert (work / "kept.txt").read_text() == "one\nmore\n" and not (work / "gone.txt").exists()
+    assert (work / "new/er").read_text() == "x\n"
+    assert changed(run) == {"kept.txt": "command", "gone.txt": "command", "new/er": "command"}
+    assert "ran" in run.heard() and "Applied: `gone.txt`, `kept.txt`" in run.heard()
+    kinds = [e["type"] for e in run.events]
+    assert kinds.index("effects_accepted") < kinds.index("file_changed") < kinds.index("effects_applied")
+    assert not list((place / "runs").glob("layers/*/layers/*")) and not list((place / "runs").glob("layers/*/orders/*"))
+
+
+async def test_a_command_without_effects_records_nothing(driven):
+    run = driven("cat kept.txt; touch kept.txt; chmod 644 kept.txt")
+    await run.run()
+    assert not [e for e in run.events if e["type"].startswith("effects")]
+    assert "Applied" not in run.heard()
+
+
+async def test_each_command_sees_what_the_one_before_changed(place, driven):
+    run = driven("echo 1 > a", "cat a; echo 2 >> a", "cat a")
+    await run.run()
+    assert (place / "work/a").read_text() == "1\n2\n" and "1\n2\n" in run.heard()
+
+
+async def test_a_protected_file_waits_and_is_applied_as_approved(place, driven):
+    run = driven("echo 'export A=1' > .envrc; echo x > plain")
+    run.on("proposal_opened", decide("approve"), path=".envrc")
+    await run.run(watched=True)
+    assert (place / "work/.envrc").read_text() == "export A=1\n" and (place / "work/plain").exists()
+    opened = next(e for e in run.events if e["type"] == "proposal_opened" and e["path"] == ".envrc")
+    assert opened["danger"] and opened["asks"]
+
+
+async def test_a_rejected_protected_file_never_reaches_the_workspace(place, driven):
+    run = driven("echo 'export A=1' > .envrc; echo x > plain")
+    run.on("proposal_opened", decide("reject", reason="no thanks"), path=".envrc")
+    await run.run(watched=True)
+    assert not (place / "work/.envrc").exists() and (place / "work/plain").exists()
+    assert "`.envrc` was not applied" in run.heard() and "no thanks" in run.heard()
+
+
+async def test_without_a_person_a_protected_file_is_dropped_and_named(place, driven):
+    run = driven("echo 'export A=1' > .envrc; echo x > plain")
+    await run.run()
+    assert not (place / "work/.envrc").exists() and (place / "work/plain").exists()
+    assert "`.envrc` was not applied" in run.heard()
+
+
+async def test_what_the_user_writes_meanwhile_stays(place, driven):
+    work = place / "work"
+    script = "echo mine > kept.txt; echo new > fresh; sleep 2.0531"
+    run = driven(script)
+
+    async def user():
+        await begun("2.0531")
+        (work / "kept.txt").write_text("theirs\n")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(user())
+        await run.run()
+    assert (work / "kept.txt").read_text() == "theirs\n" and (work / "fresh").read_text() == "new\n"
+    assert "`kept.txt` was not applied: it changed while the command ran" in run.heard()
+
+
+async def test_an_interrupted_command_applies_nothing_and_says_what_it_had_changed(place, driven):
+    run = driven("echo mine > kept.txt; rm gone.txt; sleep 60.0532")
+    run.on("interrupted", Stop())
+
+    async def person():
+        await begun("60.0532")
+        await run.put_once(place / "work/kept.txt", Interrupt())
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(person())
+        await run.run(watched=True)
+    work = place / "work"
+    assert (work / "kept.txt").read_text() == "one\n" and (work / "gone.txt").exists()
+    assert "Nothing that it changed was applied" in run.heard() and "gone.txt, kept.txt" in run.heard()
+
+
+async def test_a_command_that_timed_out_applies_nothing(place, driven):
+    run = Driven(
+        place / "runs",
+        place / "work",
+        ScriptedModel([call("run_command", command="echo x > kept.txt; sleep 60", timeout=1), say("done")]),
+    )
+    run.layers = True
+    await run.run()
+    assert (place / "work/kept.txt").read_text() == "one\n"
+    assert "Nothing of what it had changed was applied: `kept.txt`" in run.heard()
+
+
+async def test_two_commands_share_the_loopback_of_the_run(driven):
+    ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8123').status)"
+    serve = f'python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & sleep 2; python3 -c "{ask}"'
+    run = driven(serve)
+    await run.run()
+    assert "200" in run.heard()
+
+
+@pytest.mark.parametrize("event", ["effects_accepted", "effects_applied"])
+async def test_a_kill_around_the_apply_leaves_all_of_it_or_nothing_and_is_recorded_once(place, driven, event):
+    run = driven("echo more >> kept.txt; rm gone.txt; echo x > made")
+    await run.run()
+    work = place / "work"
+    if event == "effects_accepted":  # killed before the order was stored: the workspace is as before
+        (work / "kept.txt").write_text("one\n")
+        (work / "gone.txt").write_text("two\n")
+        (work / "made").unlink()
+    killed = run.killed_at(event)
+    await killed.run()
+    assert [e["type"] for e in killed.events].count("effects_applied") == (event == "effects_accepted")
+    if event == "effects_accepted":
+        assert (work / "kept.txt").read_text() == "one\n" and (work / "gone.txt").exists()
