@@ -2,7 +2,7 @@
 
 A pure function: what it needs to know about the workspace was read before, once for the whole list (`surroundings.py`),
 from the live workspace. Nothing that the command wrote makes a class weaker: its `.gitignore`, its `CACHEDIR.TAG`, its
-`Cargo.toml` beside an old `target` do not count.
+`Cargo.toml` next to an old `target` do not count.
 """
 
 from __future__ import annotations

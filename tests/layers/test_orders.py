@@ -75,14 +75,15 @@ def test_rows_of_names_that_are_not_text_are_stored(tmp_path: Path):
 
 
 RUNNER = """
-import os, signal, sys
+import os, signal, sys, threading, time
 from pathlib import Path
 from rundry.agent.layers.applier import Applier
 applier = Applier(Path(sys.argv[1]))
 applier.start()
-process = applier._process
-process.stdin.write(sys.argv[2].encode() + b"\\n")
-process.stdin.flush()
+threading.Thread(target=applier.carry_out, args=(sys.argv[2],), daemon=True).start()
+own = Path(sys.argv[1]) / "orders" / sys.argv[2]
+while not (own / "leftovers.leftovers").exists() and not (own / "done").exists():
+    time.sleep(0.001)
 os.kill(0 if sys.argv[3] == "group" else os.getpid(), signal.SIGKILL)
 """
 

@@ -21,6 +21,15 @@ class PersonInterrupted(Exception):
     """A person interrupted the running work. The text says how: `interrupt`, `steer`, `pause`, `stop` or `deadline`."""
 
 
+class CommandEnded(PersonInterrupted):
+    """A person ended a running command."""
+
+    def __init__(self, how: PersonInterrupted, left: str) -> None:
+        super().__init__(str(how))
+        self.left = left
+        """Text for the model: what the command printed and changed before its end."""
+
+
 class Activity:
     """The work that is running now, in a run and its tries."""
 

@@ -12,12 +12,12 @@ from ...protocol import PERSON, Record
 from ...stops.counting.reading import count_failing
 from ...tools.execution import carry_out
 from ...workspace.sandbox.access import Access
-from ..resources.activity import PersonInterrupted
+from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
-from .layered import LayeredEnd, run_layered
+from .layered import run_layered
 from .tail import Tail
 
 if TYPE_CHECKING:
@@ -35,15 +35,6 @@ NOBODY_TO_ALLOW = "Nobody is here to allow it: find a way that does not need it,
 ALLOWED_ONCE = "The person allowed it once:"
 _MOST_NEEDS = 4
 """Most permissions that one command may need, one after the other."""
-
-
-class CommandEnded(PersonInterrupted):
-    """A person ended a running command."""
-
-    def __init__(self, how: PersonInterrupted, left: str) -> None:
-        super().__init__(str(how))
-        self.left = left
-        """Text for the model: what the command printed and changed before its end."""
 
 
 async def run_at_gate(
@@ -110,11 +101,7 @@ def _not_allowed(ruling: Ruling) -> str:
 async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
     if ctx.layers is not None and not draft.unsandboxed:
-        try:
-            return await run_layered(ctx, ctx.layers, draft, ruling, record, call_id)
-        except LayeredEnd as ended:
-            left = _left_in_layer(ended.printed, ended.changed)
-            raise CommandEnded(ended.how, left) from ended.how
+        return await run_layered(ctx, ctx.layers, draft, ruling, record, call_id)
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     before = await ctx.snapshots.take()
@@ -135,16 +122,6 @@ async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Rec
     changes = await record_changes(ctx, before, record)
     result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
     return result.with_notes([*notes, *await keep_or_restore_guarded(ctx, changes, before, draft.command, record)])
-
-
-def _left_in_layer(printed: str, changed: Sequence[str]) -> str:
-    """Return what a command printed and would have changed before a person ended it, for the model."""
-    text = ["The person ended this command while it ran. Nothing that it changed was applied."]
-    if changed:
-        text.append(f"It had changed: {', '.join(changed[:20])}.")
-    if shown := printed.strip():
-        text.append(f"It had printed:\n{shown}")
-    return "\n".join(text)
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from ...tools.execution import carry_out
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
 from ...workspace.snapshots.snapshots import Change
-from ..resources.activity import PersonInterrupted
+from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import file_changed, record_background_changes
@@ -48,18 +48,10 @@ _SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are shown one by one; the others are counted."""
 
 
-class LayeredEnd(Exception):
-    """A person ended the command."""
-
-    def __init__(self, how: PersonInterrupted, printed: str, changed: Sequence[str]) -> None:
-        super().__init__(str(how))
-        self.how, self.printed, self.changed = how, printed, changed
-
-
 async def run_layered(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> ToolResult:
-    """Run the command once in a layer of its own, and apply what is accepted. Raises LayeredEnd."""
+    """Run the command once in a layer of its own, and apply what is accepted. Raises CommandEnded."""
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     await ctx.snapshots.take()
@@ -76,7 +68,7 @@ async def run_layered(
                 running = carry_out(draft, ruling, ctx.tools, on_output, layer.access)
                 result = await ctx.activity.interruptible(running)
         except PersonInterrupted as how:
-            raise LayeredEnd(how, printed.text, await _changed(ctx, layers, layer)) from how
+            raise CommandEnded(how, _left_in_layer(printed.text, await _changed(layers, layer))) from how
         said = await _take(ctx, layers, layer, draft, record, ended=not _is_timed_out(result))
         return result.with_notes([*notes, *said])
     finally:
@@ -87,7 +79,17 @@ def _is_timed_out(result: ToolResult) -> bool:
     return result.finished is not None and result.finished.timed_out
 
 
-async def _changed(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:
+def _left_in_layer(printed: str, changed: Sequence[str]) -> str:
+    """Return what a command printed and would have changed before a person ended it, for the model."""
+    text = ["The person ended this command while it ran. Nothing that it changed was applied."]
+    if changed:
+        text.append(f"It had changed: {', '.join(changed[:20])}.")
+    if shown := printed.strip():
+        text.append(f"It had printed:\n{shown}")
+    return "\n".join(text)
+
+
+async def _changed(layers: RunLayers, layer: Layer) -> list[str]:
     """Return the paths that an ended command would change, as far as they are known."""
     try:
         listed = await asyncio.to_thread(layers.listed, layer, os.environ)

@@ -19,10 +19,9 @@ from ...tools.mcp_call import parse_call
 from ...tools.meant import with_meant_path
 from ...tools.result import ToolResult
 from ..hooks.tool_hooks import refused_before_tool
-from ..resources.activity import PersonInterrupted
+from ..resources.activity import CommandEnded, PersonInterrupted
 from .batches import ParsedCall, batches_of, places_of
 from .call_results import CallResults
-from .commands import CommandEnded
 from .gated.at_gate import at_gate, carry_out_ruling
 from .question import ask_person
 from .review import perform_as_review, raise_worst

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....tools.execution import carry_out
-from ...resources.activity import PersonInterrupted
+from ...resources.activity import CommandEnded, PersonInterrupted
 from ..command_changes import keep_or_restore_guarded, record_changes, restore_guarded
-from ..commands import CommandEnded
 
 if TYPE_CHECKING:
     from ....gate.draft import McpDraft
