@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ..system.crash import crash_point
 from ..workspace.errors import StaleFile
@@ -22,12 +23,17 @@ from ..workspace.leftovers.record import Leftovers
 from ..workspace.paths import Workspace
 from .apply import IN_MEMORY, Result, Row, Source, carry_out, force_out
 from .effects import Side
+from .git.carry_out import carry_out_git, name_of
+from .git.rows import GitChanges
 from .opening import FOLDER
 from .removing import remove_tree
 from .written import Written, rename_beside
 
 _ORDERS, _LOCK = "orders", "lock"
 _ORDER, _DONE, _LEFTOVERS, _STAGING = "order", "done", "leftovers", "s"
+
+_GIT = ".git: "
+_HELD_BACK = "held back, because a file changed meanwhile"
 
 _Line = tuple[bytes, Side | None, Side | None]
 """A row; its path as bytes, because a text cannot hold each name."""
@@ -42,6 +48,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """The folder with what a layer's commands wrote, from which files are moved; None: all bytes are in `contents`."""
     contents: Mapping[str, bytes] = {}
     """The bytes of files, and the targets of links, by path."""
+    git: Sequence[GitChanges] = ()
+    """What repositories gain: their accepted rows alone. Held back if one of the other rows is a conflict."""
+    folder: Path | None = None
+    """The folder of the layer in which `git` has its new objects."""
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +59,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     rows: bytes
     written: bytes
     contents: dict[bytes, bytes]
+    git: tuple[GitChanges, ...]
 
 
 def new_name() -> str:
@@ -77,8 +88,9 @@ class Orders:
 
     def give(self, name: str, order: Order) -> None:
         """Store an order durably under a new name. Raises OSError. From here on, it is carried out."""
-        if order.written is not None:
-            force_out(order.written)  # the overlay of a layer syncs nothing
+        apart = order.written or (order.folder if order.git else None)
+        if apart is not None:
+            force_out(apart)  # the overlay of a layer syncs nothing
         own = self._folder / name
         (own / _STAGING).mkdir(mode=0o700, parents=True)
         stored = _Stored(
@@ -86,6 +98,7 @@ class Orders:
             rows=encode_rows(order.rows),
             written=b"" if order.written is None else os.fsencode(order.written),
             contents={os.fsencode(path): data for path, data in order.contents.items()},
+            git=tuple(order.git),
         )
         _write_durably(own / _ORDER, msgspec.msgpack.encode(stored))
         _force_names_out(self._folder)
@@ -104,6 +117,7 @@ class Orders:
             ws = Workspace(Path(os.fsdecode(stored.workspace)), leftovers=leftovers)
             with _source(stored, own / _STAGING) as source:
                 results = carry_out(ws, decode_rows(stored.rows), source)
+            results += _carried_out(stored.git, ws, leftovers, is_held_back=any(one.conflict for one in results))
             said = [(os.fsencode(one.path), one.conflict) for one in results]
             _write_durably(own / _DONE, msgspec.msgpack.encode(said))
             return results
@@ -139,6 +153,20 @@ class Orders:
             yield
         finally:
             os.close(lock)
+
+
+def _carried_out(
+    repositories: Sequence[GitChanges], ws: Workspace, leftovers: Leftovers, *, is_held_back: bool
+) -> list[Result]:
+    """Carry out what repositories gain. `is_held_back`: not, because a file is a conflict."""
+    results = list[Result]()
+    for changes in repositories:
+        rows = changes.rows
+        if is_held_back:
+            rows = tuple(replace(row, conflict=row.conflict or _HELD_BACK) for row in rows)
+        for result in carry_out_git(changes, rows, ws.root, leftovers):
+            results.append(Result(f"{_GIT}{name_of(result.row)}", result.conflict))
+    return results
 
 
 class _Contents:

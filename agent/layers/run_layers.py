@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .applier import Applier
 from .classes import Group, classify
+from .git.reading import read_git
+from .git.rows import GitChanges, StateRow
 from .layer import Layer
-from .namespaces import Namespaces
 from .orders import Order, is_held
 from .surroundings import read_surroundings
 
 if TYPE_CHECKING:
+    from .namespaces import Namespaces
     from ..workspace.paths import Workspace
     from .apply import Result, Row
 
@@ -31,22 +33,26 @@ class Listed(NamedTuple):
     """Lines about what is never applied."""
     contents: Mapping[str, bytes]
     """The bytes of new and changed files that are small enough, and the targets of links, by path."""
+    git: Sequence[GitChanges]
+    """What repositories gained."""
 
 
 class RunLayers:
     """The layers of one run over its workspace."""
 
-    def __init__(self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces | None = None) -> None:
-        """`base`: the layers' folder of this workspace. `run`: a name for the run.
+    def __init__(self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces) -> None:
+        """`base`: the layers' folder of this workspace. `run`: a name for the run. `namespaces`: closed with this.
 
         Raises NamespacesRefused and OSError.
         """
         self.workspace = workspace
-        self.namespaces = namespaces or Namespaces()
+        self.namespaces = namespaces
         self.namespaces.make_network()
         self._applier = Applier(base)
         self._folder, self._run, self._count = base / "layers", run, 0
         self._made = set[str]()
+        self._operations = list[StateRow]()
+        """Operations of git that the run's commands began and may continue."""
         self._lock = threading.Lock()
 
     def open(self) -> Layer:
@@ -57,8 +63,10 @@ class RunLayers:
         self._applier.start()
         return Layer(self._folder / name, self.workspace.root).mount(self.namespaces)
 
-    def listed(self, layer: Layer, env: Mapping[str, str]) -> Listed:
+    def listed(self, layer: Layer, env: Mapping[str, str], inside: Sequence[str]) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
+
+        `inside`: the words that start a program in the layer's sandbox.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
@@ -67,19 +75,32 @@ class RunLayers:
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
         known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=frozenset(self._made))
-        return Listed(classify(effects, known), left_out, held)
+        report = read_git(layer, inside, tuple(self._operations))
+        lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
+        return Listed(classify(effects, known), lines, held, report.repositories)
 
-    def order(self, name: str, layer: Layer, rows: Sequence[Row], contents: Mapping[str, bytes]) -> None:
+    def order(
+        self,
+        name: str,
+        layer: Layer,
+        rows: Sequence[Row],
+        contents: Mapping[str, bytes],
+        git: Sequence[GitChanges],
+    ) -> None:
         """Store durably that these rows are to be applied, under a new name. Raises OSError."""
         held = {row.path: contents[row.path] for row in rows if row.after and is_held(row.after)}
         moved = any(row.after and row.after.type == "file" and not is_held(row.after) for row in rows)
         upper = layer.upper if moved else None
-        order = Order(workspace=self.workspace.root, rows=rows, written=upper, contents=held)
+        order = Order(
+            workspace=self.workspace.root, rows=rows, written=upper, contents=held, git=git, folder=layer.folder
+        )
         self._applier.orders.give(name, order)
 
-    def apply(self, name: str, rows: Sequence[Row]) -> list[Result]:
+    def apply(self, name: str, rows: Sequence[Row], git: Sequence[GitChanges]) -> list[Result]:
         """Carry an order out, and return what became of its rows. Raises OSError and ValueError."""
         results = self._applier.carry_out(name)
+        if not any(one.conflict for one in results):
+            self._operations += [row for one in git for row in one.rows if isinstance(row, StateRow)]
         failed = {one.path for one in results if one.conflict}
         for row in rows:
             if row.path in failed:

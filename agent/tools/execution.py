@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from .tool_table import TOOLS
 if TYPE_CHECKING:
     from ..gate.ruling import Ruling
     from ..workspace.files.states import FileState
+    from ..workspace.processes.process_tree import ProcessTree
     from ..workspace.processes.processes import Finished
     from ..workspace.sandbox.access import LayerAccess
     from .context import ToolContext
@@ -80,12 +81,19 @@ def draft_of(name: str, arguments: msgspec.Struct | None, ctx: ToolContext) -> D
 OnOutput = Callable[[bytes], None]
 
 
+class InLayer(NamedTuple):
+    """Where a command writes, and what watches how much."""
+
+    access: LayerAccess
+    begin: Callable[[ProcessTree], object]
+
+
 async def carry_out(
     draft: Draft,
     ruling: Ruling,
     ctx: ToolContext,
     on_output: OnOutput | None = None,
-    layer: LayerAccess | None = None,
+    layer: InLayer | None = None,
 ) -> ToolResult:
     """Carry out exactly what was approved; if nothing was approved, return the reason.
 
@@ -167,19 +175,23 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
     return ["It now reads:", *shown] if shown else []
 
 
-async def _run(
-    draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None, layer: LayerAccess | None
-) -> ToolResult:
+async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None, layer: InLayer | None) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
     sandbox = Sandbox() if draft.unsandboxed else ctx.sandbox
     done = await sandbox.run(
         draft.command,
         ctx.workspace.root,
-        Access(network=draft.network, writable=draft.writable, read_only=ctx.read_only(), layer=layer),
+        Access(
+            network=draft.network,
+            writable=draft.writable,
+            read_only=ctx.read_only(),
+            layer=None if layer is None else layer.access,
+        ),
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,
         on_output=on_output,
+        on_start=None if layer is None else layer.begin,
         may_configure=True,  # the caller checks all changes after the command
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -154,7 +155,7 @@ async def test_a_command_that_timed_out_applies_nothing(place, driven):
     run.layers = True
     await run.run()
     assert (place / "work/kept.txt").read_text() == "one\n"
-    assert "Nothing of what it had changed was applied: `kept.txt`" in run.heard()
+    assert "Nothing of what it had changed was applied, because it timed out: `kept.txt`" in run.heard()
 
 
 async def test_two_commands_share_the_loopback_of_the_run(driven):
@@ -179,3 +180,61 @@ async def test_a_kill_around_the_apply_leaves_all_of_it_or_nothing_and_is_record
     assert [e["type"] for e in killed.events].count("effects_applied") == (event == "effects_accepted")
     if event == "effects_accepted":
         assert (work / "kept.txt").read_text() == "one\n" and (work / "gone.txt").exists()
+
+
+async def test_a_command_that_runs_again_with_more_begins_with_an_empty_layer(place, driven):
+    out = place / "outside"
+    run = driven(f"echo once >> kept.txt; touch {out}/a")
+    run.on("proposal_opened", decide("approve"), beyond=f"write in {out} (for a)")
+    await run.run(watched=True)
+    assert (place / "work/kept.txt").read_text() == "one\nonce\n" and (out / "a").exists()
+
+
+@pytest.fixture
+def repository(place):
+    work = place / "work"
+    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
+        subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True)
+    return work
+
+
+IDENTITY = ("-c", "user.name=u", "-c", "user.email=u@example.org")
+
+
+def git(work, *words):
+    return subprocess.run(["git", "-C", work, *words], check=True, capture_output=True, text=True).stdout
+
+
+async def test_a_commit_in_a_layer_is_in_the_repository_and_nothing_of_the_users_changed(repository, driven):
+    (repository / "staged.txt").write_text("mine\n")
+    git(repository, "add", "staged.txt")
+    identity = " ".join(IDENTITY)
+    run = driven(f"echo more >> kept.txt && git {identity} commit -q -m work kept.txt && git tag v1")
+    await run.run()
+    assert git(repository, "log", "--format=%s").split() == ["work", "start"]
+    assert git(repository, "tag").split() == ["v1"]
+    assert git(repository, "status", "--porcelain") == "A  staged.txt\n"
+    assert "git: `refs/heads/main`" in run.heard()
+    git(repository, "fsck", "--full", "--strict")
+
+
+async def test_commits_are_not_taken_if_a_file_of_the_command_is_refused(repository, driven):
+    identity = " ".join(IDENTITY)
+    run = driven(f"echo x > .envrc && git add .envrc && git {identity} commit -q -m work")
+    await run.run()
+    assert git(repository, "log", "--format=%s").split() == ["start"]
+    assert git(repository, "status", "--porcelain") == "" and not (repository / ".envrc").exists()
+    assert "Nothing of git was applied" in run.heard()
+
+
+async def test_a_merge_that_a_command_began_is_finished_by_a_later_one(repository, driven):
+    identity = " ".join(IDENTITY)
+    run = driven(
+        f"git checkout -q -b side && echo side > kept.txt && git {identity} commit -q -am side",
+        f"git checkout -q main && echo main > kept.txt && git {identity} commit -q -am main",
+        f"git {identity} merge side; git status",
+        f"echo both > kept.txt && git add kept.txt && git {identity} commit -q -m merged && git status",
+    )
+    await run.run()
+    assert git(repository, "log", "--format=%s", "--first-parent").split() == ["merged", "main", "start"]
+    assert (repository / "kept.txt").read_text() == "both\n" and git(repository, "status", "--porcelain") == ""

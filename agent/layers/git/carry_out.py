@@ -187,14 +187,14 @@ class _Work:
         for n, row in rows.items():
             present = now.get(row.path, nothing).staged
             if present not in (row.before, row.after):
-                reasons[n] = f"{_name(row)}: its entry in the index has changed meanwhile"
+                reasons[n] = f"{name_of(row)}: its entry in the index has changed meanwhile"
             elif present != row.after:
                 todo.append(row)
         others = now.keys() - {row.path for row in rows.values()}
         folders = {above for path in others for above in _above(path)}
         for n, row in rows.items():
             if row.after and (row.path in folders or any(above in others for above in _above(row.path))):
-                reasons[n] = f"{_name(row)}: the index has a file where this needs a folder, or the reverse"
+                reasons[n] = f"{name_of(row)}: the index has a file where this needs a folder, or the reverse"
         if reasons:
             raise _HeldBack(reasons)
         if not todo:
@@ -284,7 +284,7 @@ class _Work:
             if present == after:
                 continue
             if present != before:
-                reasons[n] = f"{_name(row)} has changed meanwhile"
+                reasons[n] = f"{name_of(row)} has changed meanwhile"
             todo.append(row)
         known = {row.tree for row in self._rows if isinstance(row, StateRow)}
         begun = {tree: operation(states[tree]) for tree in states if tree not in known}
@@ -433,7 +433,8 @@ class _Index(NamedTuple):
     """Whether the lock has the new index."""
 
 
-def _name(row: GitRow) -> str:
+def name_of(row: GitRow) -> str:
+    """Return what a row changes, for people."""
     match row:
         case RefRow():
             return row.name

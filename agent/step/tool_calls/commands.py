@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
-from .layered import run_layered
+from .layered import LayeredAttempt, attempt_in_layer
 from .tail import Tail
 
 if TYPE_CHECKING:
@@ -41,26 +41,51 @@ async def run_at_gate(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str = ""
 ) -> ToolResult:
     """Run the command. If the sandbox refuses something that a person then allows, run it again with it allowed."""
-    result = await _run(ctx, draft, ruling, record, call_id)
-    for _ in range(_MOST_NEEDS):
-        need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, result)
-        if need is None:
-            break
-        if not ctx.watched():
-            return result.with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
-        try:
-            opening = ctx.gate.propose(_widened(draft, need), call_id="", record=with_waiting(record))
-            ruling = await ctx.activity.interruptible(opening)
-        except PersonInterrupted as how:
-            raise CommandEnded(how, f"{result.text}\n{REFUSED} {need.what}.") from how
-        if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
-            return result.with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
-        draft = ruling.draft
-        result = await _run(ctx, draft, ruling, record, call_id)
-        result = msgspec.structs.replace(
-            result, text=f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n{result.text}"
-        )
-    return result
+    attempt, before = await _attempt(ctx, draft, ruling, record, call_id), ""
+    try:
+        for _ in range(_MOST_NEEDS):
+            need = _refused(ctx.workspace, ctx.sandbox, ctx.guarded, draft, attempt.result)
+            if need is None:
+                break
+            if not ctx.watched():
+                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {NOBODY_TO_ALLOW}"])
+            try:
+                opening = ctx.gate.propose(_widened(draft, need), call_id="", record=with_waiting(record))
+                ruling = await ctx.activity.interruptible(opening)
+            except PersonInterrupted as how:
+                raise CommandEnded(how, f"{attempt.result.text}\n{REFUSED} {need.what}.") from how
+            if not ruling.approved or not isinstance(ruling.draft, CommandDraft):
+                return (await attempt.take()).with_notes([f"{REFUSED} {need.what}. {_not_allowed(ruling)}"])
+            draft = ruling.draft
+            await attempt.close()
+            attempt = await _attempt(ctx, draft, ruling, record, call_id)
+            before = f"The first try failed: {REFUSED} {need.what}. {ALLOWED_ONCE}\n"
+        result = await attempt.take()
+        return msgspec.structs.replace(result, text=before + result.text)
+    finally:
+        await attempt.close()
+
+
+async def _attempt(
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+) -> LayeredAttempt | _DirectAttempt:
+    """Run the command once. Raises CommandEnded."""
+    if ctx.layers is not None and not draft.unsandboxed:
+        return await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+    return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id))
+
+
+class _DirectAttempt(NamedTuple):
+    """A command that ran in the workspace; what it changed is recorded and decided on."""
+
+    result: ToolResult
+
+    async def take(self) -> ToolResult:
+        """Return its result."""
+        return self.result
+
+    async def close(self) -> None:
+        """Do nothing: what it changed cannot be dropped."""
 
 
 def _refused(
@@ -100,8 +125,6 @@ def _not_allowed(ruling: Ruling) -> str:
 
 async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    if ctx.layers is not None and not draft.unsandboxed:
-        return await run_layered(ctx, ctx.layers, draft, ruling, record, call_id)
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     before = await ctx.snapshots.take()

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -15,15 +16,19 @@ from ...gate.rules import applies_to_file
 from ...layers.apply import IN_MEMORY, Result, Row
 from ...layers.classes import Entry
 from ...layers.effects import Side, TooMuch
+from ...layers.git.carry_out import name_of
+from ...layers.git.rows import StateRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
 from ...layers.orders import decode_rows, encode_rows, new_name
+from ...layers.watching import Watch, limits_at
 from ...protocol import EffectsAccepted, EffectsApplied, Record
 from ...protocol.text.counts import plural
 from ...system.crash import crash_point
-from ...tools.execution import carry_out
+from ...tools.execution import InLayer, carry_out
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
+from ...workspace.sandbox.access import Access
 from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from ...gate.ruling import Ruling
     from ...layers.classes import Class
     from ...layers.effects import Effect
+    from ...layers.git.rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
     from ...tools.result import ToolResult
@@ -48,35 +54,65 @@ _SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are shown one by one; the others are counted."""
 
 
-async def run_layered(
+async def attempt_in_layer(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
-) -> ToolResult:
-    """Run the command once in a layer of its own, and apply what is accepted. Raises CommandEnded."""
+) -> LayeredAttempt:
+    """Run the command once in a layer of its own. Raises CommandEnded."""
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     await ctx.snapshots.take()
     layer = await asyncio.to_thread(layers.open)
     printed = Tail()
+    watch = Watch(layer.uppers, limits_at(layer.folder))
     try:
-        try:
-            with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
+        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
 
-                def on_output(piece: bytes) -> None:
-                    printed.feed(piece)
-                    report(piece)
+            def on_output(piece: bytes) -> None:
+                printed.feed(piece)
+                report(piece)
 
-                running = carry_out(draft, ruling, ctx.tools, on_output, layer.access)
-                result = await ctx.activity.interruptible(running)
-        except PersonInterrupted as how:
-            raise CommandEnded(how, _left_in_layer(printed.text, await _changed(layers, layer))) from how
-        said = await _take(ctx, layers, layer, draft, record, ended=not _is_timed_out(result))
-        return result.with_notes([*notes, *said])
-    finally:
+            running = carry_out(draft, ruling, ctx.tools, on_output, InLayer(layer.access, watch.begin))
+            result = await ctx.activity.interruptible(running)
+        watch.end()
+        return LayeredAttempt(ctx, layers, layer, draft, record, result, notes, watch.reached)
+    except PersonInterrupted as how:
+        watch.end()
+        left = _left_in_layer(printed.text, await _changed(ctx, layers, layer))
         await asyncio.to_thread(layer.drop)
+        raise CommandEnded(how, left) from how
+    except BaseException:
+        watch.end()
+        layer.drop()
+        raise
 
 
-def _is_timed_out(result: ToolResult) -> bool:
-    return result.finished is not None and result.finished.timed_out
+@dataclass(slots=True)
+class LayeredAttempt:
+    """A command that ran in a layer; nothing of what it changed is in the workspace yet."""
+
+    _ctx: RunContext
+    _layers: RunLayers
+    _layer: Layer | None
+    _draft: CommandDraft
+    _record: Record
+    result: ToolResult
+    _notes: Sequence[str]
+    _limit: str
+    """The limit for which it was ended; empty: none."""
+
+    async def take(self) -> ToolResult:
+        """Decide on what it changed, apply what is accepted, and return its result with lines for the model."""
+        assert self._layer is not None  # it was not closed
+        done = self.result.finished
+        ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
+        said = await _take(self._ctx, self._layers, self._layer, self._draft, self._record, ended=ended)
+        return self.result.with_notes([*self._notes, *said])
+
+    async def close(self) -> None:
+        """Drop what was not applied."""
+        layer, self._layer = self._layer, None
+        if layer is not None:
+            await asyncio.to_thread(layer.drop)
 
 
 def _left_in_layer(printed: str, changed: Sequence[str]) -> str:
@@ -89,29 +125,37 @@ def _left_in_layer(printed: str, changed: Sequence[str]) -> str:
     return "\n".join(text)
 
 
-async def _changed(layers: RunLayers, layer: Layer) -> list[str]:
+def _inside(ctx: RunContext, layer: Layer) -> list[str]:
+    """Return the words that start a program in the layer's sandbox."""
+    return ctx.sandbox.wrap([""], ctx.workspace.root, Access(layer=layer.access))[:-1]
+
+
+async def _changed(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:
     """Return the paths that an ended command would change, as far as they are known."""
     try:
-        listed = await asyncio.to_thread(layers.listed, layer, os.environ)
+        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
     except (Occupied, TooMuch, NamespacesRefused, OSError):
         return []
     return [one.effect.path for group in listed.groups for one in group.entries]
 
 
 async def _take(
-    ctx: RunContext, layers: RunLayers, layer: Layer, draft: CommandDraft, record: Record, *, ended: bool
+    ctx: RunContext, layers: RunLayers, layer: Layer, draft: CommandDraft, record: Record, *, ended: str
 ) -> list[str]:
-    """Decide on the effects and apply the accepted ones. Returns lines for the model."""
+    """Decide on the effects and apply the accepted ones. Returns lines for the model.
+
+    `ended`: why the command did not end by itself; then nothing is applied. Empty: it did.
+    """
     try:
-        listed = await asyncio.to_thread(layers.listed, layer, os.environ)
+        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
     except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
-        return [f"Nothing that the command changed was applied: {error}."]
-    if not ended:
+        return [f"Nothing that the command changed was applied: {ended or error}."]
+    if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
-        return [f"Nothing of what it had changed was applied: {_named(paths)}."] if paths else []
+        return [f"Nothing of what it had changed was applied, because {ended}: {_named(paths)}."] if paths else []
     decided = await _decide(ctx, listed, draft.command, record)
     notes = [*listed.left_out, *decided.notes]
-    if not decided.rows:
+    if not decided.rows and not decided.git:
         return notes
     return [await _applied(ctx, layers, layer, decided, draft.command, record), *notes]
 
@@ -129,10 +173,12 @@ class _Decided(NamedTuple):
     """Lines for the model about what is not applied."""
     counted: list[str]
     """What else is applied, in words."""
+    git: list[GitChanges]
+    """What repositories gain."""
 
 
 async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record) -> _Decided:
-    decided = _Decided([], dict(listed.contents), {}, [], [], [])
+    decided = _Decided([], dict(listed.contents), {}, [], [], [], [])
     waiting = list[Entry]()
     for group in listed.groups:
         passing = list[Entry]()
@@ -154,7 +200,29 @@ async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record)
         decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
     for entry in waiting[:_MOST_ASKED]:
         await _ask(ctx, decided, entry, command, record)
+    _decide_on_git(decided, listed)
     return decided
+
+
+def _decide_on_git(decided: _Decided, listed: Listed) -> None:
+    """Take what repositories gained, unless a file of the command was refused: its commits may have that file."""
+    for changes in listed.git:
+        if not changes.rows:
+            continue
+        names = list(dict.fromkeys(name_of(row) for row in changes.rows))
+        conflicts = [f"{name_of(row)}: {row.conflict}" for row in changes.rows if row.conflict]
+        runs = [line for row in changes.rows if isinstance(row, StateRow) for line in row.runs]
+        if decided.notes:
+            why = "a file that the command changed is not applied"
+        elif conflicts:
+            why = "; ".join(conflicts[:_MOST_NAMED])
+        elif runs:
+            why = f"git would run `{runs[0]}` when the operation is continued"
+        else:
+            decided.git.append(changes)
+            decided.counted.append(f"git: {_named(names)}")
+            continue
+        decided.notes.append(f"Nothing of git was applied ({_named(names)}): {why}.")
 
 
 def _must_ask(ctx: RunContext, kind: Class, path: str) -> bool:
@@ -236,8 +304,8 @@ async def _applied(
     record(EffectsAccepted(order=name, rows=blob, command=command, files=len(decided.rows)))
     crash_point("effects: accepted")
     ctx.files.mark_changed()
-    await asyncio.to_thread(layers.order, name, layer, decided.rows, decided.contents)
-    results = await asyncio.to_thread(layers.apply, name, decided.rows)
+    await asyncio.to_thread(layers.order, name, layer, decided.rows, decided.contents, decided.git)
+    results = await asyncio.to_thread(layers.apply, name, decided.rows, decided.git)
     crash_point("effects: applied")
     await record_applied(ctx, name, results, changes, record)
     await ctx.guarded.approve_user_changes(decided.guarded, record)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ....layers.namespaces import NamespacesRefused
-from ....layers.occupied import workspace_key
+from ....layers.fitness import try_workspace
+from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
 from ....protocol import LoopKind
 
@@ -15,19 +15,26 @@ if TYPE_CHECKING:
     from ....workspace.sandbox.sandbox import Sandbox
     from ..inputs import Inputs
 
-_FOLDER = "layers"
-
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> tuple[RunLayers | None, str]:
-    """Return the layers of a run, or None and why its commands write to the workspace. Never raises OSError."""
+    """Return the layers of a run, or None and why its commands write to the workspace; both empty: no layers there."""
     spec, path = inputs.journal.spec, inputs.journal.path
     fits = sandbox.kind == "bubblewrap" and spec.changes_files and spec.loop in (LoopKind.CHAT, LoopKind.GOAL)
     if not inputs.process.layers or not fits:
         return None, ""
-    base = path.parent / _FOLDER / workspace_key(workspace.root)
+
+    def begin() -> tuple[RunLayers | None, str]:
+        namespaces = Namespaces()
+        found = try_workspace(workspace.root, path.parent, namespaces)
+        if found.place is None or found.is_inside:
+            namespaces.close()
+            return None, f"commands write to the workspace itself: {found.why or 'no folder outside of it'}"
+        return RunLayers(workspace, found.place, path.stem, namespaces), ""
+
     try:
-        found = await asyncio.to_thread(RunLayers, workspace, base, path.stem)
+        layers, why = await asyncio.to_thread(begin)
     except (NamespacesRefused, OSError) as error:
         return None, f"commands write to the workspace itself: {error}"
-    sandbox.network_words = found.namespaces.words
-    return found, ""
+    if layers is not None:
+        sandbox.network_words = layers.namespaces.words
+    return layers, why
