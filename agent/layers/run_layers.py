@@ -17,9 +17,9 @@ from .orders import Order, is_held
 from .surroundings import read_surroundings
 
 if TYPE_CHECKING:
-    from .namespaces import Namespaces
     from ..workspace.paths import Workspace
     from .apply import Result, Row
+    from .namespaces import Namespaces
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
