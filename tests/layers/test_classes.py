@@ -397,7 +397,7 @@ def test_a_folder_does_not_become_a_dependency_folder_by_what_a_command_puts_the
     assert kinds(sort(ws, [changed("vendor/x.go")])) == {"vendor/x.go": "install"}
 
 
-def test_what_git_ignores_is_told_by_its_rules_before_the_command(ws: Path):
+def test_what_git_ignores_follows_its_rules_before_the_command(ws: Path):
     shell(
         ws,
         "mkdir -p keep; touch keep/x a.local; git add -f a.local; git commit -qm more; mkdir -p data/b; touch data/b/y",
