@@ -52,6 +52,7 @@ class LocalChecks:
             timeout=ctx.facts.spec.predicates.timeout,
             sandbox=ctx.sandbox,
             empty=environment.empty,
+            layer=environment.layer,
         )
 
     async def close(self) -> None:

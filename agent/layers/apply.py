@@ -71,14 +71,14 @@ class Result(NamedTuple):
     """Why it was not carried out; empty: it was."""
 
 
-def carry_out(ws: Workspace, rows: Sequence[Row], source: Source) -> list[Result]:
+def carry_out(ws: Workspace, rows: Sequence[Row], source: Source, *, durable: bool = True) -> list[Result]:
     """Carry the rows out, and return what became of each, in the order in which they were tried.
 
     Raises OSError if the workspace is gone, or the disk does not keep what was written.
 
 
     What is deleted goes first, the deepest first, so that a path can change its type; then what is new or changed, a
-    folder before what is in it. At the end all of it is forced out to the disk.
+    folder before what is in it. At the end all of it is forced out to the disk, if it has to be `durable`.
     """
     gone = [row for row in rows if row.after is None or _changes_type(row)]
     results = list[Result]()
@@ -102,7 +102,8 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source) -> list[Result
             else:
                 results.append(_tried(ws, started, source))
             crash_point("apply: row")
-    force_out(ws.root)
+    if durable:
+        force_out(ws.root)
     return results
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .applier import Applier
+from .apply import carry_out
 from .classes import Group, classify
-from .git.reading import read_git
+from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer
 from .orders import Order, is_held
@@ -54,6 +55,8 @@ class RunLayers:
         self._operations = list[StateRow]()
         """Operations of git that the run's commands began and may continue."""
         self._lock = threading.Lock()
+        self.named = set[str]()
+        """Paths of files of which the user knows that a check's changes were dropped."""
 
     def open(self) -> Layer:
         """Mount a layer. Raises NamespacesRefused and OSError."""
@@ -63,10 +66,10 @@ class RunLayers:
         self._applier.start()
         return Layer(self._folder / name, self.workspace.root).mount(self.namespaces)
 
-    def listed(self, layer: Layer, env: Mapping[str, str], inside: Sequence[str]) -> Listed:
+    def listed(self, layer: Layer, env: Mapping[str, str], inside: Sequence[str] | None = None) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
-        `inside`: the words that start a program in the layer's sandbox.
+        `inside`: the words that start a program in the layer's sandbox; None: what git gained is not read.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
@@ -75,7 +78,7 @@ class RunLayers:
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
         known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=frozenset(self._made))
-        report = read_git(layer, inside, tuple(self._operations))
+        report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
         lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
         return Listed(classify(effects, known), lines, held, report.repositories)
 
@@ -111,6 +114,12 @@ class RunLayers:
                 self._made.discard(row.path)
             self._note(row)
         return results
+
+    def apply_output(self, layer: Layer, rows: Sequence[Row]) -> None:
+        """Apply what a check built, without an order: output may be there in part. Raises OSError."""
+        if rows:
+            with self._applier.orders.locked(), layer.written() as written:
+                carry_out(self.workspace, rows, written, durable=False)
 
     def outcome(self, name: str) -> list[Result] | None:
         """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""

@@ -16,6 +16,7 @@ from .counting.reading import count_tests, failing_of
 from .plain import plain
 
 if TYPE_CHECKING:
+    from ..workspace.sandbox.access import LayerAccess
     from ..workspace.paths import Workspace
     from ..workspace.processes.processes import Finished
     from ..workspace.sandbox.sandbox import Sandbox
@@ -55,16 +56,17 @@ async def run_check(
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
     empty: Path | None = None,
+    layer: LayerAccess | None = None,
     shown_as: Path | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> CheckResult:
     """Run the check with `bash --noprofile --norc -c` in the sandbox; `timeout` in seconds. Never raises OSError.
 
-    `empty`: a private folder in the sandbox's temp folder. `shown_as`: the path that the output shows instead of that
+    `empty`: a private folder in the sandbox's temp folder. `layer`: where it writes; None: in the workspace. `shown_as`: the path that the output shows instead of that
     of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
     root = workspace.root
-    access = Access(empty=empty, readable=programs_of_user(command, root))
+    access = Access(empty=empty, readable=programs_of_user(command, root), layer=layer)
     finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
     whole = plain(finished.full.decode("utf-8", "replace"))
     if shown_as is not None and shown_as != workspace.root:

@@ -13,8 +13,10 @@ import msgspec
 from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
 from ...workspace.errors import SnapshotDamaged
+from .layered_check import check_in_layer
 
 if TYPE_CHECKING:
+    from ...workspace.sandbox.access import LayerAccess
     from ...workspace.sandbox.sandbox import Sandbox
     from ...workspace.snapshots.snapshots import Snapshots
     from ..resources.context import RunContext
@@ -32,6 +34,8 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
     empty: Path
     """A private empty folder in the temp folder of the commands."""
+    layer: LayerAccess | None = None
+    """The layer in which the check runs; None: it runs in the workspace."""
 
 
 async def run_guarded_check(
@@ -61,7 +65,8 @@ async def run_guarded_check(
             stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
             ctx.guarded.drop_bytecode()
             with prepared_environment(ctx.sandbox, ctx.env) as environment:
-                result = await run(environment)
+                async with check_in_layer(ctx, name, record) as layer:
+                    result = await run(msgspec.structs.replace(environment, layer=layer))
             if not passed(result):
                 return result, None
             found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))

@@ -131,6 +131,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
                 timeout=_seconds(ctx.facts, ctx.usage),
                 sandbox=ctx.sandbox,
                 empty=environment.empty,
+                layer=environment.layer,
                 on_output=report,
             )
             return await ctx.activity.interruptible(checking)
