@@ -51,8 +51,7 @@ class LocalChecks:
             env=environment.env,
             timeout=ctx.facts.spec.predicates.timeout,
             sandbox=ctx.sandbox,
-            empty=environment.empty,
-            layer=environment.layer,
+            access=environment.access,
         )
 
     async def close(self) -> None:

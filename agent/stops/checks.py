@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..workspace.sandbox.access import Access, programs_of_user
+from ..workspace.sandbox.access import NO_ACCESS, Access, programs_of_user
 from .counting.counted import Counted
 from .counting.reading import count_tests, failing_of
 from .plain import plain
 
 if TYPE_CHECKING:
-    from ..workspace.sandbox.access import LayerAccess
     from ..workspace.paths import Workspace
     from ..workspace.processes.processes import Finished
     from ..workspace.sandbox.sandbox import Sandbox
@@ -55,18 +54,17 @@ async def run_check(
     env: Mapping[str, str],
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
-    empty: Path | None = None,
-    layer: LayerAccess | None = None,
+    access: Access = NO_ACCESS,
     shown_as: Path | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> CheckResult:
     """Run the check with `bash --noprofile --norc -c` in the sandbox; `timeout` in seconds. Never raises OSError.
 
-    `empty`: a private folder in the sandbox's temp folder. `layer`: where it writes; None: in the workspace. `shown_as`: the path that the output shows instead of that
-    of the workspace, if this is a copy. `on_output` gets the output while the check runs.
+    `access`: its permissions; what it names by absolute paths it can read, too. `shown_as`: the path that the output
+    shows instead of that of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
     root = workspace.root
-    access = Access(empty=empty, readable=programs_of_user(command, root), layer=layer)
+    access = msgspec.structs.replace(access, readable=programs_of_user(command, root))
     finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
     whole = plain(finished.full.decode("utf-8", "replace"))
     if shown_as is not None and shown_as != workspace.root:

@@ -84,7 +84,7 @@ class CheckHandler:
                     env=environment.env,
                     timeout=wanted.seconds,
                     sandbox=self._sandbox,
-                    empty=environment.empty,
+                    access=environment.access,
                     shown_as=Path(self._job.workspace),
                 )
         # The runner knows the command line, which may hold bytes that are not UTF-8.

@@ -73,7 +73,7 @@ async def _run(made: Checkout, command: str, seconds: float, record: Record | No
             env=environment.env,
             timeout=seconds,
             sandbox=made.sandbox,
-            empty=environment.empty,
+            access=environment.access,
             on_output=report,
         )
 

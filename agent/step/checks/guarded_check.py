@@ -13,6 +13,7 @@ import msgspec
 from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
 from ...workspace.errors import SnapshotDamaged
+from ...workspace.sandbox.access import Access
 from .layered_check import check_in_layer
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
     """A private empty folder in the temp folder of the commands."""
     layer: LayerAccess | None = None
     """The layer in which the check runs; None: it runs in the workspace."""
+
+    @property
+    def access(self) -> Access:
+        """The permissions of the check."""
+        return Access(empty=self.empty, layer=self.layer)
 
 
 async def run_guarded_check(

@@ -130,8 +130,7 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
                 env=environment.env,
                 timeout=_seconds(ctx.facts, ctx.usage),
                 sandbox=ctx.sandbox,
-                empty=environment.empty,
-                layer=environment.layer,
+                access=environment.access,
                 on_output=report,
             )
             return await ctx.activity.interruptible(checking)

@@ -40,6 +40,9 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """The layer in which the command runs; None: it writes to the workspace itself."""
 
 
+NO_ACCESS = Access()
+
+
 def programs_of_user(command: str | Sequence[str], ws: Path) -> list[Path]:
     """Return what a command of the user needs to see: the folders of the programs that it names by absolute paths.
 

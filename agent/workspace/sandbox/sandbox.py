@@ -18,8 +18,9 @@ import msgspec
 from ..leftovers.record import Leftovers
 from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
+from .access import NO_ACCESS
 from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
-from .confined.confinement import NO_ACCESS, Confinement, SandboxSettings
+from .confined.confinement import Confinement, SandboxSettings
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
 from .confined.programs import program_places

@@ -15,7 +15,7 @@ from ....protocol.text.path_text import quoted_path
 from ....system.real_paths import followed, home_path, real_path
 from ...leftovers.record import Leftovers
 from ...own_temp import own_temp
-from ..access import Access
+from ..access import NO_ACCESS, Access
 from ..bubblewrap import Layout, Stage, bubblewrap
 from ..egress.hosts import HostList
 from ..egress.proxy import Egress
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 _PROCESSES = 2_048
 """Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""
 
-
-NO_ACCESS = Access()
 _SOCKETS = "unix_socket"
 """The guarantee that commands reach no socket of a service."""
 _MOST_NAMED = 3
