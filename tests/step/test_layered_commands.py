@@ -251,3 +251,14 @@ async def test_a_check_changes_nothing_but_what_it_builds(place, driven):
     assert (work / ".pytest_cache/CACHEDIR.TAG").exists()
     said = [e["text"] for e in run.events if e["type"] == "prompted" and e["kind"] == "guard"]
     assert len(said) == 1 and "changed files, which was dropped: `kept.txt`" in said[0]
+
+
+async def test_a_formatter_after_an_edit_changes_its_file_and_nothing_protected(place, driven):
+    work = place / "work"
+    hook = Hook(on="after-edit", run="tr a-z A-Z < kept.txt > x && cat x > kept.txt && rm x; echo y > .envrc")
+    turns = [call("edit_file", path="kept.txt", old="one", new="two"), say("done")]
+    run = Driven(place / "runs", work, ScriptedModel(turns), hooks=[hook])
+    run.layers = True
+    await run.run()
+    assert (work / "kept.txt").read_text() == "TWO\n" and not (work / ".envrc").exists()
+    assert [e["by"] for e in run.events if e["type"] == "file_changed"] == ["model", "command"]

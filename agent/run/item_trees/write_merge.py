@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...facts.search.suspects import work_of
 from ...protocol import JoinFinished, JoinStarted
-from ...step.tool_calls.command_changes import file_changed
+from ...step.tool_calls.file_events import file_changed
 from ...system.crash import crash_point
 from ...workspace.errors import SnapshotDamaged
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...facts.logs.change_log import FileEffect
 from ...journal.journal import Journal
 from ...protocol import ChildFinished, FileChanged, GuardApproved, PassStarted, Reason, child_name
-from ...step.tool_calls.command_changes import file_changed
+from ...step.tool_calls.file_events import file_changed
 from .unproven import unproven
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
-from ...step.tool_calls.command_changes import file_changed
+from ...step.tool_calls.file_events import file_changed
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
 from ...workspace.paths import Workspace

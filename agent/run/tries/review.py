@@ -14,7 +14,7 @@ from ...gate.ruling import Ruling, approved as approval
 from ...gate.stored.postponed import StoredProposal
 from ...protocol import FileChanged, ProposalDecided, ProposalOpened, Reason, TryChosen, WorkResult
 from ...step.resources.recorder import with_waiting
-from ...step.tool_calls.command_changes import file_changed
+from ...step.tool_calls.file_events import file_changed
 from ...tools.execution import carry_out
 from ...workspace.errors import PathRefused, UnreadableFile
 from ..passes.measure import Measured

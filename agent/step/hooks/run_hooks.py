@@ -5,21 +5,26 @@ A hook can only narrow: its result never approves anything. What it prints on st
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...config.hooks.hook_scripts import script_is_trusted
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
 from ..tool_calls.command_changes import record_changes, restore_guarded
+from ..tool_calls.layered import take_effects
 from .hook_input import HookEvent, hook_input
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from ...layers.run_layers import RunLayers
     from ...workspace.processes.processes import Finished
     from ..resources.context import RunContext
 
@@ -69,16 +74,37 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     if why := _changed_script(hook, root, Path(ctx.facts.spec.home)):
         return _ran(hook, event, "failed", why, 0.0)
     may_write = event.on == "after-edit"
+    if may_write and ctx.layers is not None:
+        return await _run_in_layer(ctx, ctx.layers, hook, event, record)
     compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
     before = await ctx.snapshots.take() if compares else ""
-    done = await ctx.sandbox.run(
+    access = Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write)
+    done = await _started(ctx, hook, event, access)
+    if compares and before:
+        await restore_guarded(ctx, await record_changes(ctx, before, record), before, record)
+    return _ran(hook, event, *_verdict(done, hook), done.seconds)
+
+
+async def _run_in_layer(ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, record: Record) -> HookRan:
+    """Run a hook that may change files, and apply what nobody has to decide about."""
+    await ctx.snapshots.take()
+    layer = await asyncio.to_thread(layers.open)
+    try:
+        done = await _started(ctx, hook, event, Access(layer=layer.access))
+        ended = "it timed out" if done.timed_out else ""
+        notes = await take_effects(ctx, layers, layer, hook.command, record, ended=ended, asks=False)
+    finally:
+        await asyncio.to_thread(layer.drop)
+    result, reason = _verdict(done, hook)
+    return _ran(hook, event, result, "\n".join([*([reason] if reason else []), *notes]), done.seconds)
+
+
+async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access) -> Finished:
+    root = ctx.workspace.root
+    return await ctx.sandbox.run(
         hook.command,
         root,
-        Access(
-            read_only=ctx.guarded.read_only(),
-            keeps_workspace=not may_write,
-            readable=programs_of_user(hook.command, root),
-        ),
+        replace(access, readable=programs_of_user(hook.command, root)),
         cwd=root,
         env={**ctx.env, "RUNDRY_HOOK": hook.on},
         timeout=ctx.tools.bounded_seconds(hook.timeout),
@@ -86,11 +112,8 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
         separate_errors=True,
         limit=_PRINTED,
         keep=_PRINTED,
-        may_configure=True,  # the changes are compared below
+        may_configure=True,  # the caller compares the changes
     )
-    if compares and before:
-        await restore_guarded(ctx, await record_changes(ctx, before, record), before, record)
-    return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 
 def _changed_script(hook: Hook, root: Path, home: Path) -> str:

@@ -10,26 +10,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...gate.change.diff import compare_contents
 from ...gate.draft import changed_draft
-from ...protocol import ChangedBy, FileChanged, Record
-from ...protocol.text.hunks import Split
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.sandbox.places import is_protected
 from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import PersonInterrupted
 from ..resources.recorder import with_waiting
+from .file_events import file_changed
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...protocol import Record
     from ...stops.guard import Guard
     from ...workspace.paths import Workspace
     from ..resources.change_tracker import ChangeTracker
     from ..resources.context import RunContext
-
-_COMPARED = 1 << 18
-"""Bytes of the largest file whose changed lines are counted."""
 
 
 async def check_lost_command(ctx: RunContext, command: str, before: str, record: Record) -> list[str]:
@@ -212,30 +208,3 @@ async def _restore(ctx: RunContext, changes: Sequence[Change], tree: str, record
         record(file_changed(ctx.journal, back, "restore"))
         notes.append(f"`{change.path}` must not change ({why}): the command's change was reverted.")
     return notes
-
-
-def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged:
-    """Return the event of a file that differs between two snapshots."""
-    keep, (added, removed) = journal.keep, _counts(change)
-    return FileChanged(
-        path=change.path,
-        by=by,
-        before=None if change.before is None else keep(change.before),
-        after=None if change.after is None else keep(change.after),
-        added=added,
-        removed=removed,
-    )
-
-
-def _counts(change: Change) -> tuple[int, int]:
-    """Count lines added and removed; for large or binary files 0 or all lines."""
-    if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
-        sides = compare_contents(change.before, change.after)
-        if sides is not None:
-            parts = Split(sides.old, sides.new, list(sides.compare()))
-            return parts.added, parts.removed
-    return _lines(change.after), _lines(change.before)
-
-
-def _lines(data: bytes | None) -> int:
-    return 0 if data is None else data.count(b"\n")

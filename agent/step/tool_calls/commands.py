@@ -70,9 +70,13 @@ async def _attempt(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> LayeredAttempt | _DirectAttempt:
     """Run the command once. Raises CommandEnded."""
-    if ctx.layers is not None and not draft.unsandboxed:
-        return await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
-    return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id))
+    notes = await record_background_changes(ctx, record)
+    ctx.files.person_made.clear()
+    if ctx.layers is None or draft.unsandboxed:
+        return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id, notes))
+    attempt = await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+    attempt.result = attempt.result.with_notes(notes)
+    return attempt
 
 
 class _DirectAttempt(NamedTuple):
@@ -123,10 +127,10 @@ def _not_allowed(ruling: Ruling) -> str:
     return ruling.note_for_model
 
 
-async def _run(ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str) -> ToolResult:
+async def _run(
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str, notes: list[str]
+) -> ToolResult:
     """Run the command once. Its changes of guarded files wait at the gate (docs/requirements.md 2.3.6, 6.9)."""
-    notes = await record_background_changes(ctx, record)
-    ctx.files.person_made.clear()
     before = await ctx.snapshots.take()
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()

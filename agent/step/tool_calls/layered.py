@@ -33,7 +33,7 @@ from ...workspace.snapshots.snapshots import Change
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
-from .command_changes import file_changed, record_background_changes
+from .file_events import file_changed
 from .tail import Tail
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ async def attempt_in_layer(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> LayeredAttempt:
     """Run the command once in a layer of its own. Raises CommandEnded."""
-    notes = await record_background_changes(ctx, record)
-    ctx.files.person_made.clear()
     await ctx.snapshots.take()
     layer = await asyncio.to_thread(layers.open)
     printed = Tail()
@@ -74,7 +72,7 @@ async def attempt_in_layer(
             running = carry_out(draft, ruling, ctx.tools, on_output, InLayer(layer.access, watch.begin))
             result = await ctx.activity.interruptible(running)
         watch.end()
-        return LayeredAttempt(ctx, layers, layer, draft, record, result, notes, watch.reached)
+        return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached)
     except PersonInterrupted as how:
         watch.end()
         left = _left_in_layer(printed.text, await _changed(ctx, layers, layer))
@@ -93,10 +91,9 @@ class LayeredAttempt:
     _ctx: RunContext
     _layers: RunLayers
     _layer: Layer | None
-    _draft: CommandDraft
+    _command: str
     _record: Record
     result: ToolResult
-    _notes: Sequence[str]
     _limit: str
     """The limit for which it was ended; empty: none."""
 
@@ -105,8 +102,8 @@ class LayeredAttempt:
         assert self._layer is not None  # it was not closed
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
-        said = await _take(self._ctx, self._layers, self._layer, self._draft, self._record, ended=ended)
-        return self.result.with_notes([*self._notes, *said])
+        said = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+        return self.result.with_notes(said)
 
     async def close(self) -> None:
         """Drop what was not applied."""
@@ -139,12 +136,20 @@ async def _changed(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str
     return [one.effect.path for group in listed.groups for one in group.entries]
 
 
-async def _take(
-    ctx: RunContext, layers: RunLayers, layer: Layer, draft: CommandDraft, record: Record, *, ended: str
+async def take_effects(
+    ctx: RunContext,
+    layers: RunLayers,
+    layer: Layer,
+    command: str,
+    record: Record,
+    *,
+    ended: str = "",
+    asks: bool = True,
 ) -> list[str]:
     """Decide on the effects and apply the accepted ones. Returns lines for the model.
 
-    `ended`: why the command did not end by itself; then nothing is applied. Empty: it did.
+    `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
+    asked; if not, what somebody has to decide about is not applied.
     """
     try:
         listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
@@ -153,11 +158,11 @@ async def _take(
     if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         return [f"Nothing of what it had changed was applied, because {ended}: {_named(paths)}."] if paths else []
-    decided = await _decide(ctx, listed, draft.command, record)
+    decided = await _decide(ctx, listed, command, record, asks=asks)
     notes = [*listed.left_out, *decided.notes]
     if not decided.rows and not decided.git:
         return notes
-    return [await _applied(ctx, layers, layer, decided, draft.command, record), *notes]
+    return [await _applied(ctx, layers, layer, decided, command, record), *notes]
 
 
 class _Decided(NamedTuple):
@@ -177,7 +182,7 @@ class _Decided(NamedTuple):
     """What repositories gain."""
 
 
-async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record) -> _Decided:
+async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record, *, asks: bool) -> _Decided:
     decided = _Decided([], dict(listed.contents), {}, [], [], [], [])
     waiting = list[Entry]()
     for group in listed.groups:
@@ -187,6 +192,8 @@ async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record)
                 decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.effect.conflict}.")
             elif _must_ask(ctx, group.kind, entry.effect.path):
                 waiting.append(entry)
+                if not asks:
+                    decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.why or 'a person decides'}.")
             elif group.kind not in ("git", "bytecode"):
                 passing.append(entry)
         rows = [_row(entry.effect) for entry in passing]
@@ -195,10 +202,10 @@ async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record)
             decided.shown.update((row.path, row) for row in rows)
         elif rows:
             decided.counted.append(group.title)
-    if len(waiting) > _MOST_ASKED:
+    if len(waiting) > _MOST_ASKED and asks:
         more = [entry.effect.path for entry in waiting[_MOST_ASKED:]]
         decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
-    for entry in waiting[:_MOST_ASKED]:
+    for entry in waiting[:_MOST_ASKED] if asks else ():
         await _ask(ctx, decided, entry, command, record)
     _decide_on_git(decided, listed)
     return decided

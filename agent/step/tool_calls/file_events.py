@@ -1,0 +1,43 @@
+"""The event of a file that a command changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...gate.change.diff import compare_contents
+from ...protocol import ChangedBy, FileChanged
+from ...protocol.text.hunks import Split
+
+if TYPE_CHECKING:
+    from ...journal.journal import Journal
+    from ...workspace.snapshots.snapshots import Change
+
+_COMPARED = 1 << 18
+"""Bytes of the largest file whose changed lines are counted."""
+
+
+def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged:
+    """Return the event of a file that differs between two snapshots."""
+    keep, (added, removed) = journal.keep, _counts(change)
+    return FileChanged(
+        path=change.path,
+        by=by,
+        before=None if change.before is None else keep(change.before),
+        after=None if change.after is None else keep(change.after),
+        added=added,
+        removed=removed,
+    )
+
+
+def _counts(change: Change) -> tuple[int, int]:
+    """Count lines added and removed; for large or binary files 0 or all lines."""
+    if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
+        sides = compare_contents(change.before, change.after)
+        if sides is not None:
+            parts = Split(sides.old, sides.new, list(sides.compare()))
+            return parts.added, parts.removed
+    return _lines(change.after), _lines(change.before)
+
+
+def _lines(data: bytes | None) -> int:
+    return 0 if data is None else data.count(b"\n")
