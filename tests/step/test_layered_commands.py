@@ -12,7 +12,7 @@ from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 
-from rundry.agent.protocol import Decide, Interrupt, Stop
+from rundry.agent.protocol import Decide, Hook, Interrupt, Stop
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 
