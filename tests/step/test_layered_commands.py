@@ -255,10 +255,22 @@ async def test_a_check_changes_nothing_but_what_it_builds(place, driven):
 
 async def test_a_formatter_after_an_edit_changes_its_file_and_nothing_protected(place, driven):
     work = place / "work"
-    hook = Hook(on="after-edit", run="tr a-z A-Z < kept.txt > x && cat x > kept.txt && rm x; echo y > .envrc")
+    hook = Hook(on="after-edit", command="tr a-z A-Z < kept.txt > x && cat x > kept.txt && rm x; echo y > .envrc")
     turns = [call("edit_file", path="kept.txt", old="one", new="two"), say("done")]
     run = Driven(place / "runs", work, ScriptedModel(turns), hooks=[hook])
     run.layers = True
     await run.run()
     assert (work / "kept.txt").read_text() == "TWO\n" and not (work / ".envrc").exists()
     assert [e["by"] for e in run.events if e["type"] == "file_changed"] == ["model", "command"]
+
+
+async def test_several_protected_files_are_one_review(place, driven):
+    run = driven("mkdir .vscode; for name in .envrc .npmrc .vscode/tasks.json; do echo x > $name; done; echo x > plain")
+    run.on("proposal_opened", decide("approve"), path=".envrc")
+    run.on("proposal_opened", decide("reject", reason="no"), path=".npmrc")
+    run.on("proposal_opened", decide("approve"), path=".vscode/tasks.json")
+    await run.run(watched=True)
+    opened = [(e["file"], e["files"]) for e in run.events if e["type"] == "proposal_opened" and e["path"]]
+    assert opened == [(1, 3), (2, 3), (3, 3)]
+    work = place / "work"
+    assert (work / ".envrc").exists() and (work / ".vscode/tasks.json").exists() and not (work / ".npmrc").exists()

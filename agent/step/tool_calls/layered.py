@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...gate.draft import FileDraft, effect_draft
+from ...gate.entries import SINGLE_FILE
 from ...gate.rules import applies_to_file
 from ...layers.apply import IN_MEMORY, Result, Row
 from ...layers.classes import Entry
@@ -34,10 +35,12 @@ from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .file_events import file_changed
+from .review import perform_as_review, raise_worst
 from .tail import Tail
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
+    from ...gate.entries import Place
     from ...gate.ruling import Ruling
     from ...layers.classes import Class
     from ...layers.effects import Effect
@@ -205,8 +208,8 @@ async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record,
     if len(waiting) > _MOST_ASKED and asks:
         more = [entry.effect.path for entry in waiting[_MOST_ASKED:]]
         decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
-    for entry in waiting[:_MOST_ASKED] if asks else ():
-        await _ask(ctx, decided, entry, command, record)
+    if asks:
+        await _review(ctx, decided, waiting[:_MOST_ASKED], command, record)
     _decide_on_git(decided, listed)
     return decided
 
@@ -243,14 +246,25 @@ def _must_ask(ctx: RunContext, kind: Class, path: str) -> bool:
     return any(rule.verdict != "allow" for rule in spoken)
 
 
-async def _ask(ctx: RunContext, decided: _Decided, entry: Entry, command: str, record: Record) -> None:
+async def _review(ctx: RunContext, decided: _Decided, waiting: Sequence[Entry], command: str, record: Record) -> None:
+    """Ask the person about these effects as one review. Raises PersonInterrupted."""
+    of = len(waiting)
+
+    async def answer(one: tuple[int, Entry], to: Record) -> None:
+        await _ask(ctx, decided, one[1], command, to, place=(one[0], of) if of > 1 else SINGLE_FILE)
+
+    raise_worst(await perform_as_review(ctx.activity, list(enumerate(waiting, 1)), answer, record))
+
+
+async def _ask(ctx: RunContext, decided: _Decided, entry: Entry, command: str, record: Record, *, place: Place) -> None:
     """Ask the person about one effect."""
     effect = entry.effect
     draft = await asyncio.to_thread(_draft, ctx, effect, decided.contents.get(effect.path), entry.why, command)
     if isinstance(draft, str):
         decided.notes.append(f"`{effect.path}` was not applied: {draft}.")
         return
-    ruling = await ctx.activity.interruptible(ctx.gate.propose(draft, call_id="", record=with_waiting(record)))
+    opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record), place=place)
+    ruling = await ctx.activity.interruptible(opening)
     if not ruling.approved or not isinstance(ruling.draft, FileDraft):
         decided.notes.append(f"`{effect.path}` was not applied. {ruling.note_for_model}".strip())
         return
