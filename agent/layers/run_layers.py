@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import carry_out
 from .classes import Group, classify
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
-from .layer import Layer
+from .layer import Layer, wait_for_end
+from .namespaces import NamespacesRefused
+from .occupied import Occupied
 from .orders import Order, is_held
+from .removing import remove_tree
 from .surroundings import read_surroundings
 
 if TYPE_CHECKING:
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 """How long the end of a command may take to be final."""
+_MAKING_SECONDS = 60.0
+"""Age after which a layer that nobody has mounted was left by a killed runner."""
+_MOST_NAMED = 5
 
 
 class Listed(NamedTuple):
@@ -57,6 +66,35 @@ class RunLayers:
         self._lock = threading.Lock()
         self.named = set[str]()
         """Paths of files of which the user knows that a check's changes were dropped."""
+
+    def recover(self) -> list[str]:
+        """Finish what killed runners of this workspace left, and remove their layers. Returns lines for the user.
+
+        To be called before anything else works in the workspace. Never raises OSError.
+        """
+        orders, said, needed = self._applier.orders, list[str](), set[Path]()
+        for name in orders.names():
+            try:
+                if orders.outcome(name) is None:
+                    results = orders.carry_out(name)
+                    failed = [f"{one.path}: {one.conflict}" for one in results if one.conflict]
+                    said.append(f"finished the changes of a run that was killed ({plural(len(results), 'file')})")
+                    said += [f"not applied: {line}" for line in failed[:_MOST_NAMED]]
+            except (OSError, ValueError) as error:
+                said.append(f"the changes of a run that was killed cannot be finished: {error}")
+                upper = orders.written(name)
+                needed |= {upper.parent} if upper is not None else set()
+        for folder in self._folder.iterdir() if self._folder.is_dir() else ():
+            if folder not in needed:
+                self._remove_if_left(folder)
+        return said
+
+    def _remove_if_left(self, folder: Path) -> None:
+        """Remove the layer of a killed runner, unless something still runs in it."""
+        with suppress(OSError, Occupied, NamespacesRefused):
+            if time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
+                wait_for_end(folder, self.namespaces, 0.0)
+                remove_tree(folder)
 
     def open(self) -> Layer:
         """Mount a layer. Raises NamespacesRefused and OSError."""

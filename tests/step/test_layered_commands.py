@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 
+from rundry.agent.journal.journal import Journal
+from rundry.agent.layers.orders import Order, Orders, decode_rows
 from rundry.agent.protocol import Decide, Hook, Interrupt, Stop
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
@@ -274,3 +277,26 @@ async def test_several_protected_files_are_one_review(place, driven):
     assert opened == [(1, 3), (2, 3), (3, 3)]
     work = place / "work"
     assert (work / ".envrc").exists() and (work / ".vscode/tasks.json").exists() and not (work / ".npmrc").exists()
+
+
+async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspace(place, driven):
+    first = driven("echo more >> kept.txt; echo x > made")
+    await first.run()
+    work = place / "work"
+    (order,) = [e for e in first.events if e["type"] == "effects_accepted"]
+    journal = Journal.open(first.path)
+    rows = decode_rows(journal.blob(order["rows"]))
+    contents = {row.path: journal.blob(row.after.digest) for row in rows}
+    journal.close()
+    (work / "kept.txt").write_text("one\n")
+    (work / "made").unlink()
+    (base,) = (place / "runs/layers").iterdir()
+    Orders(base).give("0" * 16, Order(workspace=work, rows=rows, contents=contents))
+    left = base / "layers/killed-1-1"
+    for name in ("u", "w", "s"):
+        (left / name).mkdir(parents=True)
+    os.utime(left, (1, 1))
+    second = driven("cat kept.txt")
+    await second.run()
+    assert (work / "kept.txt").read_text() == "one\nmore\n" and (work / "made").exists()
+    assert "one\nmore" in second.heard() and not left.exists()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> tuple[RunLayers | None, str]:
-    """Return the layers of a run, or None and why its commands write to the workspace; both empty: no layers there."""
+    """Return the layers of a run, and a note for the user. None: commands write to the workspace, as the note says."""
     spec, path = inputs.journal.spec, inputs.journal.path
     fits = sandbox.kind == "bubblewrap" and spec.changes_files and spec.loop in (LoopKind.CHAT, LoopKind.GOAL)
     if not inputs.process.layers or not fits:
@@ -29,7 +29,8 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> t
         if found.place is None or found.is_inside:
             namespaces.close()
             return None, f"commands write to the workspace itself: {found.why or 'no folder outside of it'}"
-        return RunLayers(workspace, found.place, path.stem, namespaces), ""
+        layers = RunLayers(workspace, found.place, path.stem, namespaces)
+        return layers, "\n".join(layers.recover())
 
     try:
         layers, why = await asyncio.to_thread(begin)
