@@ -53,6 +53,8 @@ _ROUNDS_AFTER = (2, 4, 8)
 """Numbers of answers after which each part of the file is asked for once."""
 _OF_PARTS = 1.0
 """The temperature of these answers: colder ones repeat the part as it is (docs/decisions/0038)."""
+_PARTS_IN_A_FILE = 4
+"""An answer to a part takes at most a quarter of the time of one to the file, with its check."""
 _EACH_BEST = 2
 """How often the answers begin from one best state."""
 
@@ -64,12 +66,17 @@ def decide(state: LoopState) -> Decision:
         return with_summary(end, facts.answers) if isinstance(end, Finish) else end
     newest = facts.answers.newest
     if newest is None:
-        return _too_late(facts) or Again([Work()])
+        return _too_late(facts, of_parts=False) or Again([Work()])
     if facts.answers.format not in FILE_FORMATS:  # the person chose tools after this answer
         kept = passed_in(facts.answers.start.values())
         return Restart(why="tools from here on", base=NO_BASE, format=BY_TOOLS, since=newest.seq, kept=kept)
     planned = _next(facts, newest)
-    return planned if isinstance(planned, Stalled) else _too_late(facts) or planned
+    if isinstance(planned, Stalled):
+        return planned
+    end = _too_late(facts, of_parts=bool(planned.part))
+    if end is not None and not planned.part and _may_ask_for_parts(facts) and _too_late(facts, of_parts=True) is None:
+        return msgspec.structs.replace(planned, base=NO_BASE, temperature=_OF_PARTS, variant="part", part=1)
+    return end or planned
 
 
 def may_start_over(facts: RunFacts) -> bool:
@@ -140,12 +147,16 @@ def _next_part(facts: RunFacts, newest: Answer) -> int:
     server that costs money), and none where a person is asked about each of them.
     """
     answers = facts.answers
-    if not answers.is_automatic or facts.gate_mode not in (GateMode.EDITS, GateMode.AUTO):
+    if not _may_ask_for_parts(facts):
         return 0
     if newest.part and newest.number > max(answers.since, answers.heard):
         return newest.part + 1 if newest.part < newest.parts else 0
     rounds = answers.rounds
     return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) >= _ROUNDS_AFTER[rounds])
+
+
+def _may_ask_for_parts(facts: RunFacts) -> bool:
+    return facts.answers.is_automatic and facts.gate_mode in (GateMode.EDITS, GateMode.AUTO)
 
 
 def _whole(answers: Answers) -> Sequence[Answer]:
@@ -212,10 +223,16 @@ def _said_of(answer: Answer) -> str:
     return f"the check fails{f' ({failing} failing, {answer.passed} passed)' if failing else ''}"
 
 
-def _too_late(facts: RunFacts) -> Finish | None:
-    """Return the end of a run whose time left is shorter than its quickest answer with its check took."""
-    limit = facts.budget.seconds
-    quickest = min((one.seconds for one in facts.answers.present if one.is_checked and one.seconds), default=None)
+def _too_late(facts: RunFacts, *, of_parts: bool) -> Finish | None:
+    """Return the end of a run whose time left is shorter than its quickest answer of this kind with its check took.
+
+    Before the first answer to a part, a quarter of that of the quickest other answer counts.
+    """
+    limit, checked = facts.budget.seconds, [one for one in facts.answers.present if one.is_checked and one.seconds]
+    took = [one.seconds for one in checked if bool(one.part) is of_parts]
+    if of_parts and not took:
+        took = [one.seconds / _PARTS_IN_A_FILE for one in checked]
+    quickest = min(took or [one.seconds for one in checked], default=None)
     if limit is None or quickest is None or limit - facts.spent.seconds >= quickest:
         return None
     left = max(0.0, limit - facts.spent.seconds)

@@ -237,6 +237,23 @@ def test_a_run_with_less_time_than_its_quickest_answer_took_ends_before_the_next
     assert "7 s left" in end.detail and "took 8 s" in end.detail and not end.wrap_up
 
 
+def test_if_no_time_is_left_for_the_file_its_parts_are_asked_for():
+    story = Story(seconds=60.0, form="auto")
+    story.answer(0, seconds=40.0)
+    planned = story.restart()
+    assert (planned.part, planned.variant, planned.base) == (1, "part", 0), "20 s are left"
+    for _ in range(3):
+        story.answer(0, seconds=5.0)
+        planned = story.restart()
+    assert planned.part == 1, "another round: 5 s are left"
+    story.answer(0, seconds=4.0)
+    end = story.decide()
+    assert isinstance(end, Finish) and "1 s left" in end.detail and "took 4 s" in end.detail
+    chosen = Story(seconds=60.0, form="functions")
+    chosen.answer(0, seconds=40.0)
+    assert isinstance(chosen.decide(), Finish), "a person chose the format"
+
+
 OUTCOMES = st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=1, max_size=60)
 
 
