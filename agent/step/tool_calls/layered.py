@@ -187,12 +187,14 @@ class _Decided(NamedTuple):
 
 async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record, *, asks: bool) -> _Decided:
     decided = _Decided([], dict(listed.contents), {}, [], [], [], [])
-    waiting = list[Entry]()
+    waiting, folders = list[Entry](), list[Row]()
     for group in listed.groups:
         passing = list[Entry]()
         for entry in group.entries:
             if entry.effect.conflict:
                 decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.effect.conflict}.")
+            elif _must_ask(ctx, group.kind, entry.effect.path) and _is_folder(entry.effect):
+                folders.append(_row(entry.effect))
             elif _must_ask(ctx, group.kind, entry.effect.path):
                 waiting.append(entry)
                 if not asks:
@@ -210,8 +212,21 @@ async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record,
         decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
     if asks:
         await _review(ctx, decided, waiting[:_MOST_ASKED], command, record)
+    decided.rows.extend(row for row in folders if _follows(row, decided.rows, waiting))
     _decide_on_git(decided, listed)
     return decided
+
+
+def _is_folder(effect: Effect) -> bool:
+    return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
+
+
+def _follows(folder: Row, accepted: Sequence[Row], asked: Sequence[Entry]) -> bool:
+    """Return whether a folder is made or deleted because of what was decided about the files below it."""
+    taken = {row.path for row in accepted if row.path.startswith(f"{folder.path}/")}
+    if folder.after is not None:
+        return bool(taken)
+    return all(one.effect.path in taken for one in asked if one.effect.path.startswith(f"{folder.path}/"))
 
 
 def _decide_on_git(decided: _Decided, listed: Listed) -> None:
