@@ -32,6 +32,7 @@ from . import (
     gate_bench,
     guard_bench,
     idle,
+    layers_bench,
     stream,
 )
 from .repair import compare
@@ -49,6 +50,7 @@ BENCHES: dict[str, Callable[[Path], list[Row]]] = {
     "dask": dask_bench.measure,
     "gate": gate_bench.measure,
     "guard": guard_bench.measure,
+    "layers": lambda folder: asyncio.run(layers_bench.measure(folder)),
     "attach": attach.measure,
     "growth": growth.measure,
     "large": large.measure,
