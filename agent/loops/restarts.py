@@ -66,7 +66,8 @@ def decide(state: LoopState) -> Decision:
         return with_summary(end, facts.answers) if isinstance(end, Finish) else end
     newest = facts.answers.newest
     if newest is None:
-        return _too_late(facts, of_parts=False) or Again([Work()])
+        asked = facts.answers.restart
+        return _too_late(facts, of_parts=asked is not None and bool(asked.part)) or Again([Work()])
     if facts.answers.format not in FILE_FORMATS:  # the person chose tools after this answer
         kept = passed_in(facts.answers.start.values())
         return Restart(why="tools from here on", base=NO_BASE, format=BY_TOOLS, since=newest.seq, kept=kept)

@@ -243,6 +243,7 @@ def test_if_no_time_is_left_for_the_file_its_parts_are_asked_for():
     planned = story.restart()
     assert (planned.part, planned.variant, planned.base) == (1, "part", 0), "20 s are left"
     for _ in range(3):
+        assert isinstance(story.decide(), Again), "the answer to the part has time"
         story.answer(0, seconds=5.0)
         planned = story.restart()
     assert planned.part == 1, "another round: 5 s are left"
