@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..protocol.text.counts import plural
 from .applier import Applier
-from .apply import carry_out
+from .apply import Row, carry_out
 from .classes import Group, classify
+from .effects import TooMuch
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_for_end
@@ -25,7 +26,7 @@ from .surroundings import read_surroundings
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
-    from .apply import Result, Row
+    from .apply import Result
     from .namespaces import Namespaces
 
 _SECONDS = 10.0
@@ -153,11 +154,27 @@ class RunLayers:
             self._note(row)
         return results
 
-    def apply_output(self, layer: Layer, rows: Sequence[Row]) -> None:
-        """Apply what a check built, without an order: output may be there in part. Raises OSError."""
-        if rows:
-            with self._applier.orders.locked(), layer.written() as written:
-                carry_out(self.workspace, rows, written, durable=False)
+    def take_output(self, layer: Layer) -> list[str]:
+        """Apply what a check built in ignored folders of output and caches. Returns the paths of what is dropped.
+
+        Without an order: output may be there in part. Byte-code is dropped silently. Never raises OSError.
+        """
+        try:
+            listed = self.listed(layer, os.environ)
+        except (Occupied, TooMuch, NamespacesRefused, OSError):
+            return []
+        built, dropped = list[Row](), list[str]()
+        for group in listed.groups:
+            for entry in group.entries:
+                effect = entry.effect
+                if group.kind == "built" and not effect.conflict:
+                    built.append(Row(path=effect.path, before=effect.before, after=effect.after))
+                elif group.kind not in ("built", "bytecode"):
+                    dropped.append(effect.path)
+        if built:
+            with suppress(OSError), self._applier.orders.locked(), layer.written() as written:
+                carry_out(self.workspace, built, written, durable=False)
+        return dropped
 
     def outcome(self, name: str) -> list[Result] | None:
         """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""

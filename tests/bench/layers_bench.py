@@ -1,4 +1,4 @@
-"""What a layer costs a command, paired with the same command in the sandbox alone, and what an apply of an install costs."""
+"""What a layer costs a command, paired with the sandbox alone, and what an apply of an install costs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import shutil
 import time
 from pathlib import Path
 
-from rundry.agent.layers.apply import Row as Effect
-from rundry.agent.layers.apply import carry_out
+from rundry.agent.layers.apply import Row as Effect, carry_out
 from rundry.agent.layers.fitness import try_workspace
 from rundry.agent.layers.namespaces import Namespaces
 from rundry.agent.layers.run_layers import RunLayers

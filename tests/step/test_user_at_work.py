@@ -52,7 +52,7 @@ def staged(work, path):
 
 
 class User(threading.Thread):
-    """Edits, saves by rename, deletes, stages and commits until it is told to stop."""
+    """Edits, saves by rename, deletes, stages and commits until the test ends."""
 
     def __init__(self, work: Path, seed: int) -> None:
         super().__init__(daemon=True)

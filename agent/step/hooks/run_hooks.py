@@ -18,7 +18,7 @@ from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
 from ..tool_calls.command_changes import record_changes, restore_guarded
-from ..tool_calls.layered import take_effects
+from ..tool_calls.effects_at_gate import take_effects
 from .hook_input import HookEvent, hook_input
 
 if TYPE_CHECKING:

@@ -1,0 +1,361 @@
+"""Decide on what a command did in its layer, at the gate, and apply it (decision 0039)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from ...gate.draft import FileDraft, effect_draft
+from ...gate.entries import SINGLE_FILE
+from ...gate.rules import applies_to_file
+from ...layers.apply import IN_MEMORY, Result, Row
+from ...layers.classes import Entry
+from ...layers.effects import Side, TooMuch
+from ...layers.git.carry_out import name_of
+from ...layers.git.rows import StateRow
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
+from ...layers.orders import decode_rows, encode_rows, new_name
+from ...protocol import EffectsAccepted, EffectsApplied, Record
+from ...protocol.text.counts import plural
+from ...system.crash import crash_point
+from ...workspace.errors import UnreadableFile
+from ...workspace.files.states import read_state
+from ...workspace.sandbox.access import Access
+from ...workspace.snapshots.snapshots import Change
+from ..resources.recorder import with_waiting
+from .file_events import file_changed
+from .review import perform_as_review, raise_worst
+
+if TYPE_CHECKING:
+    from ...gate.entries import Place
+    from ...layers.classes import Class
+    from ...layers.effects import Effect
+    from ...layers.git.rows import GitChanges
+    from ...layers.layer import Layer
+    from ...layers.run_layers import Listed, RunLayers
+    from ..resources.context import RunContext
+
+_MOST_ASKED = 20
+"""Most effects of one command about which a person is asked one by one; further ones are dropped and named."""
+_MOST_NAMED = 5
+_SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
+"""Classes whose changes are shown one by one; the others are counted."""
+
+
+def _inside(ctx: RunContext, layer: Layer) -> list[str]:
+    """Return the words that start a program in the layer's sandbox."""
+    return ctx.sandbox.wrap([""], ctx.workspace.root, Access(layer=layer.access))[:-1]
+
+
+async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:
+    """Return the paths that an ended command would change, as far as they are known."""
+    try:
+        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
+    except (Occupied, TooMuch, NamespacesRefused, OSError):
+        return []
+    return [one.effect.path for group in listed.groups for one in group.entries]
+
+
+async def take_effects(
+    ctx: RunContext,
+    layers: RunLayers,
+    layer: Layer,
+    command: str,
+    record: Record,
+    *,
+    ended: str = "",
+    asks: bool = True,
+) -> list[str]:
+    """Decide on the effects and apply the accepted ones. Returns lines for the model.
+
+    `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
+    asked; if not, what somebody has to decide about is not applied.
+    """
+    try:
+        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
+    except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
+        return [f"Nothing that the command changed was applied: {ended or error}."]
+    if ended:
+        paths = [one.effect.path for group in listed.groups for one in group.entries]
+        return [f"Nothing of what it had changed was applied, because {ended}: {_named(paths)}."] if paths else []
+    decided = await _decide(ctx, listed, command, record, asks=asks)
+    notes = [*listed.left_out, *decided.notes]
+    if not decided.rows and not decided.git:
+        return notes
+    return [await _applied(ctx, layers, layer, decided, command, record), *notes]
+
+
+class _Decided(NamedTuple):
+    """What is applied."""
+
+    rows: list[Row]
+    contents: dict[str, bytes]
+    shown: dict[str, Row]
+    """Rows that are recorded one by one, by path."""
+    guarded: list[str]
+    """Paths of guarded files among them."""
+    notes: list[str]
+    """Lines for the model about what is not applied."""
+    counted: list[str]
+    """What else is applied, in words."""
+    git: list[GitChanges]
+    """What repositories gain."""
+
+
+async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record, *, asks: bool) -> _Decided:
+    decided = _Decided([], dict(listed.contents), {}, [], [], [], [])
+    waiting, folders = list[Entry](), list[Row]()
+    for group in listed.groups:
+        passing = list[Entry]()
+        for entry in group.entries:
+            if entry.effect.conflict:
+                decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.effect.conflict}.")
+            elif _must_ask(ctx, group.kind, entry.effect.path) and _is_folder(entry.effect):
+                folders.append(_row(entry.effect))
+            elif _must_ask(ctx, group.kind, entry.effect.path):
+                waiting.append(entry)
+                if not asks:
+                    decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.why or 'a person decides'}.")
+            elif group.kind not in ("git", "bytecode"):
+                passing.append(entry)
+        rows = [_row(entry.effect) for entry in passing]
+        decided.rows.extend(rows)
+        if group.kind in _SHOWN:
+            decided.shown.update((row.path, row) for row in rows)
+        elif rows:
+            decided.counted.append(group.title)
+    if len(waiting) > _MOST_ASKED and asks:
+        more = [entry.effect.path for entry in waiting[_MOST_ASKED:]]
+        decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
+    if asks:
+        await _review(ctx, decided, waiting[:_MOST_ASKED], command, record)
+    decided.rows.extend(row for row in folders if _follows(row, decided.rows, waiting))
+    _decide_on_git(decided, listed)
+    return decided
+
+
+def _is_folder(effect: Effect) -> bool:
+    return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
+
+
+def _follows(folder: Row, accepted: Sequence[Row], asked: Sequence[Entry]) -> bool:
+    """Return whether a folder is made or deleted because of what was decided about the files below it."""
+    taken = {row.path for row in accepted if row.path.startswith(f"{folder.path}/")}
+    if folder.after is not None:
+        return bool(taken)
+    return all(one.effect.path in taken for one in asked if one.effect.path.startswith(f"{folder.path}/"))
+
+
+def _decide_on_git(decided: _Decided, listed: Listed) -> None:
+    """Take what repositories gained, unless a file of the command was refused: its commits may have that file."""
+    for changes in listed.git:
+        if not changes.rows:
+            continue
+        names = list(dict.fromkeys(name_of(row) for row in changes.rows))
+        conflicts = [f"{name_of(row)}: {row.conflict}" for row in changes.rows if row.conflict]
+        runs = [line for row in changes.rows if isinstance(row, StateRow) for line in row.runs]
+        if decided.notes:
+            why = "a file that the command changed is not applied"
+        elif conflicts:
+            why = "; ".join(conflicts[:_MOST_NAMED])
+        elif runs:
+            why = f"git would run `{runs[0]}` when the operation is continued"
+        else:
+            decided.git.append(changes)
+            decided.counted.append(f"git: {_named(names)}")
+            continue
+        decided.notes.append(f"Nothing of git was applied ({_named(names)}): {why}.")
+
+
+def _must_ask(ctx: RunContext, kind: Class, path: str) -> bool:
+    if kind in ("protected", "ignored_existed"):
+        return True
+    if kind != "ordinary":
+        return False
+    if ctx.guard.matches(path):
+        return True
+    spoken = [rule for rule in ctx.gate.policy.rules if applies_to_file(rule, "edit_file", [path])]
+    return any(rule.verdict != "allow" for rule in spoken)
+
+
+async def _review(ctx: RunContext, decided: _Decided, waiting: Sequence[Entry], command: str, record: Record) -> None:
+    """Ask the person about these effects as one review. Raises PersonInterrupted."""
+    of = len(waiting)
+
+    async def answer(one: tuple[int, Entry], to: Record) -> None:
+        await _ask(ctx, decided, one[1], command, to, place=(one[0], of) if of > 1 else SINGLE_FILE)
+
+    raise_worst(await perform_as_review(ctx.activity, list(enumerate(waiting, 1)), answer, record))
+
+
+async def _ask(ctx: RunContext, decided: _Decided, entry: Entry, command: str, record: Record, *, place: Place) -> None:
+    """Ask the person about one effect."""
+    effect = entry.effect
+    draft = await asyncio.to_thread(_draft, ctx, effect, decided.contents.get(effect.path), entry.why, command)
+    if isinstance(draft, str):
+        decided.notes.append(f"`{effect.path}` was not applied: {draft}.")
+        return
+    opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record), place=place)
+    ruling = await ctx.activity.interruptible(opening)
+    if not ruling.approved or not isinstance(ruling.draft, FileDraft):
+        decided.notes.append(f"`{effect.path}` was not applied. {ruling.note_for_model}".strip())
+        return
+    row = _approved_row(effect, ruling.draft, ruling.after)
+    if ruling.after is not None:
+        decided.contents[effect.path] = ruling.after
+    decided.rows.append(row)
+    decided.shown[effect.path] = row
+    if ctx.guard.matches(effect.path):
+        decided.guarded.append(effect.path)
+
+
+def _draft(ctx: RunContext, effect: Effect, after: bytes | None, why: str, command: str) -> FileDraft | str:
+    """Return the draft for the gate, or why the effect cannot be shown there."""
+    sides = [side for side in (effect.before, effect.after) if side is not None]
+    if any(side.type != "file" for side in sides):
+        kind = next(side.type for side in sides if side.type != "file")
+        return f"it is a {kind}, and {why or 'somebody has to decide about it'}"
+    if any(side.size > IN_MEMORY for side in sides):
+        return f"it is too large to be shown, and {why or 'somebody has to decide about it'}"
+    try:
+        state = read_state(ctx.workspace.root / effect.path, beneath=ctx.workspace.root)
+    except UnreadableFile as error:
+        return str(error)
+    if state.sha256 != (effect.before.digest if effect.before else None):
+        return "it changed while the command ran"
+    return effect_draft(effect.path, state, None if effect.after is None else after, command, why)
+
+
+def _row(effect: Effect) -> Row:
+    return Row(path=effect.path, before=effect.before, after=effect.after)
+
+
+def _approved_row(effect: Effect, draft: FileDraft, after: bytes | None) -> Row:
+    """Return the row of what was approved, which may differ from the effect."""
+    before = draft.before
+    old = None
+    if before.exists:
+        old = Side(type="file", digest=before.sha256 or "", size=before.size, executable=bool(before.mode & 0o100))
+    if after is None or effect.after is None:
+        return Row(path=effect.path, before=old, after=None)
+    digest = hashlib.sha256(after).hexdigest()
+    return Row(path=effect.path, before=old, after=replace(effect.after, digest=digest, size=len(after)))
+
+
+async def _applied(
+    ctx: RunContext, layers: RunLayers, layer: Layer, decided: _Decided, command: str, record: Record
+) -> str:
+    """Apply the rows, record what changed, and return a line for the model."""
+    changes = await asyncio.to_thread(_changes, ctx, decided)
+    with ctx.journal.transaction():
+        blob = ctx.journal.keep(encode_rows(decided.rows))
+        for change in changes.values():
+            for data in (change.before, change.after):
+                if data is not None:
+                    ctx.journal.keep(data)
+    name = new_name()
+    record(EffectsAccepted(order=name, rows=blob, command=command, files=len(decided.rows)))
+    crash_point("effects: accepted")
+    ctx.files.mark_changed()
+    await asyncio.to_thread(layers.order, name, layer, decided.rows, decided.contents, decided.git)
+    results = await asyncio.to_thread(layers.apply, name, decided.rows, decided.git)
+    crash_point("effects: applied")
+    await record_applied(ctx, name, results, changes, record)
+    await ctx.guarded.approve_user_changes(decided.guarded, record)
+    layers.forget(name)
+    failed = [one for one in results if one.conflict]
+    done = [path for path in decided.shown if path not in {one.path for one in failed}]
+    words = [*([_named(done)] if done else []), *decided.counted]
+    line = f"Applied: {'; '.join(words)}." if words else ""
+    refused = "; ".join(f"`{one.path}` ({one.conflict})" for one in failed[:_MOST_NAMED])
+    return f"{line} Not applied: {refused}.".strip() if failed else line
+
+
+def _changes(ctx: RunContext, decided: _Decided) -> dict[str, Change]:
+    """Return the contents of the shown files before and after, by path."""
+    return {
+        path: Change(
+            path=path,
+            kind="added" if row.before is None else "removed" if row.after is None else "changed",
+            before=_bytes_of(ctx, row) if row.before is not None else None,
+            after=decided.contents.get(path) if row.after is not None else None,
+        )
+        for path, row in decided.shown.items()
+        if not any(side is not None and side.type == "folder" for side in (row.before, row.after))
+    }
+
+
+def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
+    """Return the bytes of a file before the apply; None: they cannot be stored."""
+    assert row.before is not None  # the caller looked
+    path = ctx.workspace.root / row.path
+    try:
+        if row.before.type == "link":
+            return os.fsencode(path.readlink())
+        return read_state(path, IN_MEMORY, beneath=ctx.workspace.root).data
+    except (UnreadableFile, OSError):
+        return None
+
+
+async def record_applied(
+    ctx: RunContext, name: str, results: Iterable[Result], changes: dict[str, Change], record: Record
+) -> None:
+    """Record the outcome of an order, and the files that it changed."""
+    conflicts = {one.path: one.conflict for one in results if one.conflict}
+    after = await ctx.snapshots.take()
+    ctx.background.note_tree(after)
+    with ctx.events.together():
+        for path, change in changes.items():
+            if path not in conflicts:
+                record(file_changed(ctx.journal, change, "command"))
+        record(EffectsApplied(order=name, conflicts=[f"{path}: {why}" for path, why in conflicts.items()]))
+
+
+async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) -> list[str]:
+    """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user."""
+    said = list[str]()
+    for name, accepted in list(ctx.facts.changes.accepted.items()):
+        results = await asyncio.to_thread(layers.outcome, name)
+        if results is None:  # it was killed before the order was stored, so nothing is in the workspace
+            record(EffectsApplied(order=name, conflicts=[f"nothing of `{accepted.command}`: it was killed before"]))
+            said.append(f"What `{accepted.command}` changed was lost with its runner, and nothing of it was applied.")
+            continue
+        rows = decode_rows(ctx.journal.blob(accepted.rows))
+        ctx.files.mark_changed()
+        await record_applied(ctx, name, results, _stored_changes(ctx, rows), record)
+        layers.forget(name)
+        said.append(f"What `{accepted.command}` changed ({plural(len(rows), 'file')}) was applied.")
+    return said
+
+
+def _stored_changes(ctx: RunContext, rows: Sequence[Row]) -> dict[str, Change]:
+    """Return the contents of rows from the journal, which is where they were put before the apply."""
+
+    def load(side: Side | None) -> bytes | None:
+        try:
+            return None if side is None or not side.digest else ctx.journal.blob(side.digest)
+        except KeyError:
+            return None
+
+    return {
+        row.path: Change(
+            path=row.path,
+            kind="added" if row.before is None else "removed" if row.after is None else "changed",
+            before=load(row.before),
+            after=load(row.after),
+        )
+        for row in rows
+        if any(side is not None and side.digest for side in (row.before, row.after))
+    }
+
+
+def _named(paths: Sequence[str]) -> str:
+    shown = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
+    more = len(paths) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
