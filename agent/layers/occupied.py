@@ -1,6 +1,6 @@
-"""Wait until nobody writes in a layer any more, and keep other runs from applying at the same time.
+"""Wait until nobody writes in a layer any more.
 
-Both answers come from the kernel, not from a list of processes: a process can leave its session, hide in a namespace of
+The answers come from the kernel, not from a list of processes: a process can leave its session, hide in a namespace of
 its own, or pass a descriptor to another one. A lock that the first process of a PID namespace holds proves nothing: at
 its end the kernel closes its files, and only then kills the others (do_exit in kernel/exit.c).
 """
@@ -8,16 +8,13 @@ its end the kernel closes its files, and only then kills the others (do_exit in 
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..system.lock_holder import lock_holder
 from .namespaces import NamespacesRefused
 
 if TYPE_CHECKING:
@@ -60,36 +57,9 @@ def wait_until_free(namespaces: Namespaces, folder: Path, upper: str, work: str,
         raise Occupied("a program still runs in the layer, or has a file of it open")
 
 
-@contextmanager
-def workspace_lock(state: Path, workspace: Path, seconds: float) -> Generator[None]:
-    """Keep every other run from applying to this workspace during the block. Raises Occupied and OSError.
-
-    `state`: rundry's own folder, which commands cannot see. Waits up to `seconds`.
-    """
-    file = state / "locks" / workspace_key(workspace)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        if not _becomes(lambda: _locks(lock), seconds):
-            raise Occupied(
-                f"another run of rundry applies changes to {workspace}: {lock_holder(file) or 'wait for it'}"
-            )
-        yield
-    finally:
-        os.close(lock)
-
-
 def workspace_key(workspace: Path) -> str:
     """Return the name under which rundry keeps what belongs to a workspace."""
     return hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:24]
-
-
-def _locks(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _becomes(is_so: Callable[[], bool], seconds: float) -> bool:

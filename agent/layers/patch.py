@@ -35,7 +35,7 @@ class Changed(Protocol):
 
     @property
     def after(self) -> Side | None:
-        """What is to be there; None: nothing."""
+        """The file as it becomes; None: it is deleted."""
         ...
 
 

@@ -6,8 +6,6 @@ import errno
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 
 from rundry.agent.layers.layer import Layer, wait_for_end
 from rundry.agent.layers.namespaces import Cover, Namespaces, NamespacesRefused
-from rundry.agent.layers.occupied import Occupied, wait_until_free, workspace_lock
+from rundry.agent.layers.occupied import Occupied, wait_until_free
 
 from .conftest import SYSTEM_PYTHON, Bench
 
@@ -163,33 +161,3 @@ def test_a_late_answer_is_never_taken_for_the_answer_to_the_next_question(tmp_pa
     before = set(os.listdir("/proc/self/fd"))
     namespaces.close()
     assert set(os.listdir("/proc/self/fd")) <= before
-
-
-HOLDER = """import sys, time
-from pathlib import Path
-from rundry.agent.layers.occupied import workspace_lock
-with workspace_lock(Path(sys.argv[1]), Path(sys.argv[2]), 5):
-    print("held", flush=True)
-    time.sleep(100)
-"""
-
-
-def test_two_runs_never_apply_to_one_workspace_at_the_same_time(tmp_path: Path):
-    ws, state = tmp_path / "ws", tmp_path / "state"
-    ws.mkdir()
-    (tmp_path / "link").symlink_to(ws)
-    other = subprocess.Popen([sys.executable, "-c", HOLDER, str(state), str(ws)], stdout=subprocess.PIPE)
-    try:
-        assert other.stdout is not None and other.stdout.readline() == b"held\n"
-        with pytest.raises(Occupied, match=f"process {other.pid}"), workspace_lock(state, tmp_path / "link", 0.05):
-            pass
-        with workspace_lock(state, tmp_path, 0):
-            pass
-    finally:
-        other.kill()
-        other.wait()
-        assert other.stdout is not None
-        other.stdout.close()
-    started = time.monotonic()
-    with workspace_lock(state, ws, 5):
-        assert time.monotonic() - started < 5

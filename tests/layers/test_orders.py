@@ -149,3 +149,31 @@ def test_two_processes_carry_the_same_order_out_one_after_the_other(bench: Bench
         one.close()
     assert len(found) == 3 and found[0] == found[1] == found[2] == orders.outcome(name)
     assert contents(bench.ws) == expected
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from rundry.agent.layers.orders import Orders
+with Orders(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    time.sleep(100)
+"""
+
+
+def test_no_order_is_carried_out_while_another_process_applies_and_a_kill_of_that_one_lets_it_begin(bench: Bench):
+    fill(bench.ws)
+    expected = direct(bench, SCRIPT)
+    orders, name = ordered(bench)
+    other = subprocess.Popen([sys.executable, "-c", HOLDER, str(bench.folder / "base")], stdout=subprocess.PIPE)
+    waiting = threading.Thread(target=orders.carry_out, args=(name,))
+    try:
+        assert other.stdout is not None and other.stdout.readline() == b"held\n"
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive() and orders.outcome(name) is None
+    finally:
+        other.kill()
+        other.communicate()
+    waiting.join()
+    assert contents(bench.ws) == expected

@@ -16,7 +16,7 @@ from ..removing import remove_tree
 
 _PIECE = 1 << 20
 _UNPACKED = 100
-"""So many objects become a pack (git-config(1), `transfer.unpackLimit`)."""
+"""A push of at least this number of objects stays a pack (git-config(1), `transfer.unpackLimit`)."""
 _LAST = (".pack", ".rev", ".idx")
 """An index comes last: with it git sees the pack."""
 
