@@ -14,7 +14,6 @@ from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import Row, carry_out
 from .classes import Group, classify
-from .effects import TooMuch
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_for_end
@@ -157,12 +156,10 @@ class RunLayers:
     def take_output(self, layer: Layer) -> list[str]:
         """Apply what a check built in ignored folders of output and caches. Returns the paths of what is dropped.
 
-        Without an order: output may be there in part. Byte-code is dropped silently. Never raises OSError.
+        Without an order: output may be there in part. Byte-code is dropped silently. Raises Occupied, TooMuch,
+        NamespacesRefused and OSError.
         """
-        try:
-            listed = self.listed(layer, os.environ)
-        except (Occupied, TooMuch, NamespacesRefused, OSError):
-            return []
+        listed = self.listed(layer, os.environ)
         built, dropped = list[Row](), list[str]()
         for group in listed.groups:
             for entry in group.entries:
@@ -172,7 +169,7 @@ class RunLayers:
                 elif group.kind not in ("built", "bytecode"):
                     dropped.append(effect.path)
         if built:
-            with suppress(OSError), self._applier.orders.locked(), layer.written() as written:
+            with self._applier.orders.locked(), layer.written() as written:
                 carry_out(self.workspace, built, written, durable=False)
         return dropped
 

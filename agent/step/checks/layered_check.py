@@ -7,6 +7,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from ...layers.effects import TooMuch
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
 from ...protocol import Prompted, Record
 
 if TYPE_CHECKING:
@@ -30,12 +33,15 @@ async def check_in_layer(ctx: RunContext, name: str, record: Record) -> AsyncGen
     layer = await asyncio.to_thread(layers.open)
     try:
         yield layer.access
-        dropped = await asyncio.to_thread(layers.take_output, layer)
-        new = [path for path in dropped if path not in layers.named]
+        try:
+            dropped = await asyncio.to_thread(layers.take_output, layer)
+        except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
+            dropped = [f"everything, because {error}"]
+        new = [one for one in dropped if one not in layers.named]
         layers.named.update(new)
         if new:
             more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
-            shown = ", ".join(f"`{path}`" for path in new[:_MOST_NAMED])
-            record(Prompted(kind="guard", text=f"The check `{name}` changed files, which was dropped: {shown}{more}."))
+            shown = f"{', '.join(new[:_MOST_NAMED])}{more}"
+            record(Prompted(kind="guard", text=f"These changes of the check `{name}` were dropped: {shown}."))
     finally:
         await asyncio.to_thread(layer.drop)
