@@ -107,7 +107,10 @@ def why_edit_asks(ws: Workspace, path: str, env: Mapping[str, str], *, is_new: b
     file = Side(type="file")
     kind = "added" if is_new else "deleted" if is_deleted else "changed"
     effect = Effect(path=path, kind=kind, before=None if is_new else file, after=None if is_deleted else file)
-    known = read_surroundings(ws, [effect], _no_link, env)
+    try:
+        known = read_surroundings(ws, [effect], _no_link, env)
+    except (FileNotFoundError, NotADirectoryError):  # the workspace was removed: the edit fails, and says so
+        return ""
     return next((one.why for group in classify([effect], known) for one in group.entries), "")
 
 

@@ -34,7 +34,7 @@ ELSEWHERE = [
     "a branch without tests",
     "a FIFO in place of a test",
 ]
-TEETH = (2, 6, 7, 11, 15)
+TEETH = (2, 15, 20, 27, 42)
 """Seeds of the attacker whose moves work where nothing is guarded."""
 SEEDS = (*TEETH, 1, 3, 4, 5, 8)
 HELD = Turn(text="I think about it", hold_after=2)
@@ -225,4 +225,5 @@ def test_a_model_that_cheats_at_random_reaches_no_false_end(server: ScriptedServ
 
 @pytest.mark.parametrize("seed", sampled(TEETH, 1))
 def test_the_same_moves_reach_a_false_end_where_nothing_is_guarded(server: ScriptedServer, seed: int):
-    assert attempt(Plan.of(seed), server, "--guard", "none").is_false
+    result = attempt(Plan.of(seed), server, "--guard", "none")
+    assert result.is_false, result.ran.story()
