@@ -11,6 +11,7 @@ from ..protocol import (
     CallAdmitted,
     Event,
     FinderSpec,
+    GateMode,
     HandoffClosed,
     HandoffOpened,
     ImagesRefused,
@@ -92,6 +93,15 @@ class RunFacts(Conversations):
             self.finder = FinderFacts.of(self.spec.finder) if self.spec.finder is not None else None
             self.pass_facts = passing_of(self.spec)
         Conversations.__post_init__(self)
+
+    @property
+    def may_ask_for_parts(self) -> bool:
+        """Whether the program may ask for one part of a file after the other.
+
+        That costs many answers, so only where the program chose the format (a person may have chosen it on a server
+        that costs money), and where nobody is asked about each edit.
+        """
+        return self.answers.is_automatic and self.gate_mode in (GateMode.EDITS, GateMode.AUTO)
 
     @property
     def search(self) -> FinderSpec:

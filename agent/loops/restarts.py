@@ -15,6 +15,7 @@ from ..protocol import (
     BY_TOOLS,
     FILE_FORMATS,
     NO_BASE,
+    PART_TEMPERATURE,
     Again,
     Decision,
     FileFormat,
@@ -51,8 +52,6 @@ _VARIANTS: Sequence[PromptVariant] = ("output", "test")
 """They take turns, because a model that one of them misleads may understand the other."""
 _ROUNDS_AFTER = (2, 4, 8)
 """Numbers of answers after which each part of the file is asked for once."""
-_OF_PARTS = 1.0
-"""The temperature of these answers: colder ones repeat the part as it is (docs/decisions/0038)."""
 _PARTS_IN_A_FILE = 4
 """An answer to a part takes at most a quarter of the time of one to the file, with its check."""
 _EACH_BEST = 2
@@ -75,8 +74,8 @@ def decide(state: LoopState) -> Decision:
     if isinstance(planned, Stalled):
         return planned
     end = _too_late(facts, of_parts=bool(planned.part))
-    if end is not None and not planned.part and _may_ask_for_parts(facts) and _too_late(facts, of_parts=True) is None:
-        return msgspec.structs.replace(planned, base=NO_BASE, temperature=_OF_PARTS, variant="part", part=1)
+    if end is not None and not planned.part and facts.may_ask_for_parts and _too_late(facts, of_parts=True) is None:
+        return msgspec.structs.replace(planned, base=NO_BASE, temperature=PART_TEMPERATURE, variant="part", part=1)
     return end or planned
 
 
@@ -136,7 +135,7 @@ def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
             return Stalled(f"the last {_USELESS} answers brought no new program, in each format")
         form, why, base = other, f"{why}; {other} instead of {form}", NO_BASE
     if part := _next_part(facts, newest):
-        return Restart(why=why, base=NO_BASE, format=form, temperature=_OF_PARTS, variant="part", part=part)
+        return Restart(why=why, base=NO_BASE, format=form, temperature=PART_TEMPERATURE, variant="part", part=part)
     variant = _VARIANTS[len(_whole(answers)) % len(_VARIANTS)]
     return Restart(why=why, base=base, format=form, temperature=_temperature(answers, form), variant=variant)
 
@@ -144,20 +143,15 @@ def _next(facts: RunFacts, newest: Answer) -> Restart | Stalled:
 def _next_part(facts: RunFacts, newest: Answer) -> int:
     """Return the part of the file that the next answer is asked for; 0: the file.
 
-    A round asks for each part once. It costs many answers, so there is none where a person chose the format (maybe on a
-    server that costs money), and none where a person is asked about each of them.
+    A round asks for each part once.
     """
     answers = facts.answers
-    if not _may_ask_for_parts(facts):
+    if not facts.may_ask_for_parts:
         return 0
     if newest.part and newest.number > max(answers.since, answers.heard):
         return newest.part + 1 if newest.part < newest.parts else 0
     rounds = answers.rounds
     return int(rounds < len(_ROUNDS_AFTER) and len(_whole(answers)) >= _ROUNDS_AFTER[rounds])
-
-
-def _may_ask_for_parts(facts: RunFacts) -> bool:
-    return facts.answers.is_automatic and facts.gate_mode in (GateMode.EDITS, GateMode.AUTO)
 
 
 def _whole(answers: Answers) -> Sequence[Answer]:

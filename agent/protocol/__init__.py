@@ -82,6 +82,7 @@ from .errors import (
 )
 from .events.answers import (
     NO_BASE as NO_BASE,
+    PART_TEMPERATURE as PART_TEMPERATURE,
     AnswerFile as AnswerFile,
     AnswerRead as AnswerRead,
     EditFormatChosen as EditFormatChosen,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from ..gate.draft import read_file_state
-from ..protocol import CONSTRAINED, AnswerFile, AnswerRead, FileFormat, Message, Prompted, ToolCall
+from ..protocol import CONSTRAINED, PART_TEMPERATURE, AnswerFile, AnswerRead, FileFormat, Message, Prompted, ToolCall
 from ..workspace.errors import PathRefused, UnreadableFile
 from ..workspace.ignore import Ignore
 from .checks.feedback import feedback, unconfirmed_feedback
@@ -43,12 +43,17 @@ _REDS = 2
 """Answers to one file that may fail before the next file is shown."""
 _WHOLE = 1_500
 """Tokens of a file from which on only the changed part is asked for."""
+_LONG = 500
+"""Tokens of a file from which on a slow server writes for so long that the run begins with parts."""
+_SLOW = 3
+"""A file is long if it is more than a third of what the server reads without a long wait: it writes at a third to a
+fifth of that speed."""
 _NEW = 4_000
 """Tokens of an answer with a new file."""
 _PART = 60
 """Tokens of an answer with one part besides twice the part."""
-_MORE_OUTPUT = 200
-"""Tokens of an answer besides twice the file."""
+_MORE_OUTPUT = 150
+"""Tokens of an answer besides one and a half times the file."""
 
 
 class FileEdits(TextEdits):
@@ -95,7 +100,9 @@ class FileEdits(TextEdits):
     def temperature(self) -> float:
         """The temperature of the next answer."""
         restart = self._facts.answers.restart
-        return 0.0 if restart is None else restart.temperature
+        if restart is None:
+            return PART_TEMPERATURE if self._part is not None else 0.0
+        return restart.temperature
 
     def show(self, space: FileSpace) -> list[Prompted] | None:
         """Return the message of the next try, with the file; None: there is no file to edit."""
@@ -129,8 +136,8 @@ class FileEdits(TextEdits):
             self._shown, self._on_disk = ShownFile(path, text, is_part=is_part), self._text(path)
             tokens = space.count(text)
             self.format = _fitting(form, self._shown, tokens)
-            self._longest = 2 * min(tokens, _WHOLE) + _MORE_OUTPUT
-            self._choose_part(space)
+            self._longest = 3 * min(tokens, _WHOLE) // 2 + _MORE_OUTPUT
+            self._choose_part(self._part_asked(tokens, space), space)
             return self._message(excerpt, space)
         return None
 
@@ -143,15 +150,27 @@ class FileEdits(TextEdits):
         failure = (self._failing_test(space) if answers.variant == "test" else "") or self._failure()
         return message(self.format, self._shown, excerpt, failure, self._tried(), problem)
 
-    def _choose_part(self, space: FileSpace) -> None:
-        """Set the part of the shown file that is asked for, if the try asks for one."""
-        restart, shown = self._facts.answers.restart, self._shown
-        if restart is None or restart.variant != "part":
+    def _part_asked(self, tokens: int, space: FileSpace) -> int:
+        """Return the number of the part that the try asks for; 0: the file, of this length.
+
+        A run begins with the parts of a file that the server would write for too long.
+        """
+        restart = self._facts.answers.restart
+        if restart is not None:
+            return restart.part
+        limit = space.quickly_read
+        is_long = limit is not None and tokens > max(_LONG, limit // _SLOW)
+        return int(is_long and self._facts.may_ask_for_parts)
+
+    def _choose_part(self, number: int, space: FileSpace) -> None:
+        """Set the part of the shown file that is asked for; 0: the file."""
+        if not number:
             return
+        shown = self._shown
         outputs = "\n".join(check.output for check in self._red_checks())
         parts = parts_of(shown.path, shown.text, outputs, self._test_text(outputs))
-        if 0 < restart.part <= len(parts):
-            self._part, self._number, self._parts = parts[restart.part - 1], restart.part, len(parts)
+        if number <= len(parts):
+            self._part, self._number, self._parts = parts[number - 1], number, len(parts)
             self._longest = 2 * space.count(text_of(shown, self._part)) + _PART
 
     def is_complete(self, said: str) -> bool:

@@ -58,7 +58,7 @@ class Pieces:
             self._read += _TOO_LONG
             self._end()
             rest = text[self._read :]
-        lines = [*self._lines, rest] if rest else self._lines
+        lines = [*self._lines, rest] if rest and not self._closes(rest, grows=not whole) else self._lines
         if whole:
             self._lines = lines
             self._end()
@@ -99,9 +99,12 @@ class Pieces:
             self._end()
             self._joined = True
 
-    def _closes(self, line: str) -> bool:
+    def _closes(self, line: str, *, grows: bool = False) -> bool:
+        """Whether a line closes the fence; if it `grows`: whether it may do so when it is complete."""
         bare = line.strip()
-        return self._fence is not None and len(bare) >= len(self._fence) and set(bare) == {self._fence[0]}
+        if self._fence is None or set(bare) != {self._fence[0]}:
+            return False
+        return grows or len(bare) >= len(self._fence)
 
     def _may_end(self, line: str) -> bool:
         """Whether a piece may end before this line."""

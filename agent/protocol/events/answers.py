@@ -17,6 +17,9 @@ PromptVariant = Literal["output", "test", "part"]
 """How a try asks: it shows the output of the failing check; the failing test instead; or the output, and it asks for
 one part of the file alone."""
 
+PART_TEMPERATURE = 1.0
+"""Of an answer with one part: colder ones repeat the part as it is (docs/decisions/0038)."""
+
 
 class EditFormatChosen(EventBase, frozen=True, kw_only=True):
     """From now on the model edits files in this format."""

@@ -415,6 +415,25 @@ async def test_after_two_answers_a_small_model_is_asked_for_each_part_of_the_fil
     assert variants[:7] == ["test", "part", "part", "part", "output", "test", "part"]
 
 
+@pytest.mark.parametrize(("speed", "asks"), [(60.0, True), (2_000.0, False), (None, False)])
+async def test_a_run_begins_with_the_parts_of_a_file_that_a_slow_server_would_write_for_too_long(
+    calc: Make, tmp_path: Path, speed: float | None, asks: bool
+):
+    path = tmp_path / "project/calc/core.py"
+    others = "".join(f"\n\ndef other_{n}(a):\n    return a * {n} + len(str(a)) - {n}\n" for n in range(60))
+    path.write_text(path.read_text().replace("(len(values) + 1)", "len(values)") + others)
+    run = calc(say("```python\n    return a + b\n```"), form="auto", budget=Budget(steps=1))
+    run.model.served = ServedFacts(
+        kind="vllm", self_hosted=True, parameters=1_500_000_000, read_speed=speed, write_speed=12.0
+    )
+    outcome = await run.run()
+    (first,) = run.model.requests
+    assert ("This part is wrong:" in first.messages[-1].text) is asks
+    assert first.temperature == (1.0 if asks else 0.0)
+    assert (outcome.reason == "done") is asks, run.story()
+    assert run.of("answer_read")[0]["part"] == int(asks)
+
+
 async def test_a_part_that_is_written_right_repairs_the_file(calc: Make, tmp_path: Path):
     path = tmp_path / "project/calc/core.py"
     path.write_text(path.read_text().replace("(len(values) + 1)", "len(values)"))

@@ -119,3 +119,16 @@ def test_an_opening_fence_is_code_from_its_first_line_on() -> None:
     tail = pieces.feed("text\n```python\nx = 1")
     assert tail == Piece("x = 1", "python")
     assert [piece.source for piece in pieces.done] == ["text"]
+
+
+@pytest.mark.parametrize("end", ["", "`", "``", "```", "````"])
+def test_the_end_of_a_fence_without_a_line_break_is_not_shown_as_code(end: str):
+    pieces = Pieces()
+    last = pieces.feed(f"```python\nx = 1\n{end}")
+    assert last is not None and last.source == "x = 1"
+    assert pieces.feed("```python\nx = 1\n```", whole=True) is None
+    assert [(piece.source, piece.language) for piece in pieces.done] == [("x = 1", "python")]
+
+
+def test_a_fence_that_ends_too_short_keeps_its_text():
+    assert [piece.source for piece in _whole("```\nx = 1\n``")] == ["x = 1\n``"]
