@@ -25,7 +25,7 @@ def part(*words: str) -> Part:
 def sources() -> list[tuple[str, str]]:
     known, options, of_git = programs(), risky_options(), git()
     tables = [known.shells, known.writers, known.readers, known.placed, known.inert, known.neutral, known.whole]
-    tables += [known.single_dash, known.lists, of_git.risky, of_git.may_edit, of_git.commands]
+    tables += [known.single_dash, known.lists, of_git.risky, of_git.may_edit, of_git.commands, of_git.reads]
     tables += [row.programs for row in known.always]
     rows = [(row.program, row.source) for row in (*known.wrapper, *options.interpreter, *options.risky)]
     rows += [(row.command, row.source) for row in of_git.edits] + [("before", of_git.before.source)]

@@ -21,5 +21,6 @@ RISKY = {row.program: row.options for row in _OPTIONS.risky}
 GIT_BEFORE, GIT_RISKY = _GIT.before.options, frozenset(_GIT.risky)
 GIT_EDITS = {row.command: row.unless for row in _GIT.edits}
 GIT_MAY_EDIT, GIT_COMMANDS = frozenset(_GIT.may_edit), frozenset(_GIT.commands)
+GIT_READS = frozenset(_GIT.reads)
 GIT_HARMLESS = _GIT.harmless.options
 GIT_LETTERS = {command: (row.flags, row.valued) for command, row in _GIT.letters.items()}

@@ -126,6 +126,7 @@ class Git(_Row, frozen=True):
     edits: list[Edits]
     may_edit: Sourced
     commands: Sourced
+    reads: Sourced
     harmless: GitOptions
     letters: dict[str, Letters]
 
