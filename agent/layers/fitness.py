@@ -219,8 +219,13 @@ def _try_layer(folders: Sequence[Path], trial: Path, namespaces: Namespaces) -> 
         lower = [*([f"{name}/l/{number}"] if stacks else []), str(folder)]
         covers.append(Cover(folder, lower, f"{name}/u{number}", f"{name}/w{number}"))
         marks.append(mark)
-    mounted = namespaces.mount(base, covers)
+    hidden = [] if stacks else [_hidden_trial(trial)]
+    mounted = namespaces.mount(base, covers, hidden)
     try:
+        for number, folder in enumerate(folders):
+            for place in hidden:
+                if place.is_relative_to(folder) and _entries(mounted.roots[number], place.relative_to(folder)):
+                    raise Refusal("hidden folder", "commands in a layer would see rundry's own folder")
         for number, folder in enumerate(folders):
             if stacks or trial.is_relative_to(folder):
                 _write_in(mounted.roots[number], trial / f"u{number}" / marks[number], marks[number])
@@ -232,6 +237,20 @@ def _try_layer(folders: Sequence[Path], trial: Path, namespaces: Namespaces) -> 
     finally:
         mounted.close()
     return stacks
+
+
+def _hidden_trial(trial: Path) -> Path:
+    """Make a folder with something in it, which commands must see empty."""
+    (trial / "h" / "file").mkdir(parents=True)
+    return trial / "h"
+
+
+def _entries(root: int, path: Path) -> list[str]:
+    folder = os.open(path, FOLDER | os.O_CLOEXEC, dir_fd=root)
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - an open folder
+    finally:
+        os.close(folder)
 
 
 def _write_in(root: int, written: Path, own: Path) -> None:

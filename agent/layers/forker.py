@@ -6,9 +6,10 @@ of the error. The first answer, without a request, has the user namespace, or no
 namespace lives as long as a descriptor of it, so nothing that is made here needs a process.
 
 - `{"make": "network"}`: a network namespace with a loopback device of its own.
-- `{"make": "layer", "folder", "covers": [{"lower", "upper", "work", "place"}]}`: a mount namespace in which an overlay
-  covers each folder `place`. `lower`: folders, the uppermost first. Relative paths begin at `folder`, because mount
-  options have at most 4,096 bytes. Answers with the namespace and each folder `place` in it.
+- `{"make": "layer", "folder", "covers": [{"lower", "upper", "work", "place"}], "hidden"}`: a mount namespace in which
+  an overlay covers each folder `place`, and the folders `hidden` are empty. `lower`: folders, the uppermost first.
+  Relative paths begin at `folder`, because mount options have at most 4,096 bytes. Answers with the namespace and each
+  folder `place` in it.
 - `{"make": "sealed", "places"}` with the namespace of a layer: the overlays at these places become read-only, for all
   processes and permanently. Refused as long as a file in it is open for writing anywhere, mapped, or on its way in a
   socket, or is deleted and still open.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # typing would cost 4 ms
 
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES, NEW_NETWORK = 0x10000000, 0x00020000, 0x20000000, 0x40000000  # linux/sched.h
 _READ_ONLY, _REMOUNT, _RECURSIVE, _PRIVATE = 1, 1 << 5, 1 << 14, 1 << 18  # linux/mount.h
+_NO_SUID_DEVICES_PROGRAMS = 2 | 4 | 8
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # linux/sockios.h, linux/if.h
 _ADMIN = 21
 """CAP_SYS_ADMIN: it may mount without a user namespace."""
@@ -159,6 +161,8 @@ def _layer(asked: "dict[str, Any]") -> list[int]:
                 raise
             # `volatile` needs Linux 5.10
             _mount("overlay", cover["place"], "overlay", 0, f"userxattr,{upper}", "overlay")
+    for place in asked["hidden"]:
+        _mount("tmpfs", place, "tmpfs", _READ_ONLY | _NO_SUID_DEVICES_PROGRAMS, "mode=0755", "hidden folder")
     places = [os.open(cover["place"], _OPEN | os.O_DIRECTORY) for cover in asked["covers"]]
     return [os.open("/proc/self/ns/mnt", _OPEN), *places]
 

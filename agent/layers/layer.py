@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,6 +17,7 @@ from .namespaces import Cover
 from .occupied import seal, wait_until_free
 from .opening import FOLDER
 from .removing import remove_tree
+from .touched import touched_paths
 from .written import Written
 
 if TYPE_CHECKING:
@@ -34,9 +35,11 @@ class Layer:
     workspace that lies elsewhere (of a linked working tree, of a submodule) is covered too.
     """
 
-    def __init__(self, folder: Path, workspace: Path) -> None:
-        """`folder`: an empty or new folder of its own."""
-        self.folder, self.workspace = folder, workspace
+    def __init__(self, folder: Path, workspace: Path, hidden: Path | None = None) -> None:
+        """`folder`: an empty or new folder of its own. `hidden`: a folder in the workspace or its git folder that the
+        commands see empty, because it is rundry's.
+        """
+        self.folder, self.workspace, self._hidden = folder, workspace, hidden
         self.git = git_folders_of(workspace)
         self.places = covered(workspace, self.git)
         """The folders that it covers."""
@@ -62,7 +65,7 @@ class Layer:
             for n, place in enumerate(self.places)
         ]
         self._namespaces = namespaces
-        self._mounted = namespaces.mount(self.folder.parent, covers)
+        self._mounted = namespaces.mount(self.folder.parent, covers, [] if self._hidden is None else [self._hidden])
         return self
 
     @property
@@ -73,7 +76,7 @@ class Layer:
     @property
     def access(self) -> LayerAccess:
         """How a sandboxed command enters the layer."""
-        return LayerAccess(offline=self._open.words, online=self._open.online_words)
+        return LayerAccess(offline=self._open.words, online=self._open.online_words, places=self.places)
 
     @property
     def root(self) -> int:
@@ -99,10 +102,25 @@ class Layer:
         try:
             found = touched(upper, below)
             git = GitPaths([*found.folders, *found.deleted], found.new)
-            return list_effects(upper, Ground(below, self.root, self.stamp_ns), reads, git)
+            effects, left_out = list_effects(upper, Ground(below, self.root, self.stamp_ns), reads, git)
+            return [one for one in effects if not self._is_hidden(one.path)], left_out
         finally:
             os.close(upper)
             os.close(below)
+
+    def touched(self, paths: Collection[str]) -> list[str]:
+        """Return which of these paths were opened for writing, replaced or deleted, also if all is as it was before.
+
+        No process may run in the layer any more. Raises OSError.
+        """
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        try:
+            return touched_paths(upper, paths)
+        finally:
+            os.close(upper)
+
+    def _is_hidden(self, path: str) -> bool:
+        return self._hidden is not None and (self.workspace / path).is_relative_to(self._hidden)
 
     @property
     def upper(self) -> Path:

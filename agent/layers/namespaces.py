@@ -140,10 +140,14 @@ class Namespaces:
         """Make a network for all commands of the run, apart from that of the machine. Raises NamespacesRefused."""
         self._network = self._network or self._ask({"make": "network"})
 
-    def mount(self, folder: Path, covers: Sequence[Cover]) -> Mounted:
-        """Mount a layer over some folders, for those processes alone that enter it. Raises NamespacesRefused."""
+    def mount(self, folder: Path, covers: Sequence[Cover], hidden: Sequence[Path] = ()) -> Mounted:
+        """Mount a layer over some folders, for those processes alone that enter it. Raises NamespacesRefused.
+
+        `hidden`: folders that exist, and that these processes see empty.
+        """
         asked = [{**cover._asdict(), "place": str(cover.place), "lower": list(cover.lower)} for cover in covers]
-        namespace, *roots = self._ask({"make": "layer", "folder": str(folder), "covers": asked})
+        empty = [str(place) for place in hidden]
+        namespace, *roots = self._ask({"make": "layer", "folder": str(folder), "covers": asked, "hidden": empty})
         return Mounted(self._joining(), namespace, roots, [cover.place for cover in covers])
 
     def seal(self, mounted: Mounted) -> None:

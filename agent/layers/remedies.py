@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from .namespaces import NamespacesRefused
+
 _OF_NAMESPACES = ("user namespace", "mount namespace", "private mounts", "overlay", "PID namespace")
 _OF_FILE_SYSTEMS = ("overlay", "exchange", "lease", "in use", "seal")
 _OLDEST = (5, 11)
@@ -27,6 +29,15 @@ class Remedy(msgspec.Struct, frozen=True):
     """A sentence; empty: nothing is known."""
     commands: tuple[str, ...] = ()
     """Command lines that do it."""
+
+
+class LayerRefused(Exception):
+    """No layer could be opened in the middle of a run. The message says why, and how a person mends it."""
+
+    def __init__(self, error: NamespacesRefused | OSError, base: Path) -> None:
+        """`base`: the layers' folder."""
+        why = " ".join(str(error).split())
+        super().__init__(". ".join([f"no layer could be opened ({why})", *mend(error, base)]))
 
 
 _ALWAYS = {
@@ -89,6 +100,26 @@ def remedy_for(refusal: Refusal, machine: Machine, workspace: Path, state: Path,
     if step == "overlay" and code == errno.ENODEV:
         return Remedy("Load the module of overlays.", ("sudo modprobe overlay",))
     return _file_system(machine, kind) if step in _OF_FILE_SYSTEMS else Remedy()
+
+
+def mend(error: NamespacesRefused | OSError, base: Path) -> list[str]:
+    """Return how a person lets layers work again that worked before, one sentence each, without a full stop.
+
+    `base`: the layers' folder.
+    """
+    step, code = (error.step, error.code) if isinstance(error, NamespacesRefused) else ("", error.errno or 0)
+    if step.endswith("namespace") and code in (errno.ENOSPC, errno.EUSERS):
+        raised = f"sudo sysctl -w user.max_mnt_namespaces={_NAMESPACES}"
+        return [f"A limit of namespaces is reached: end programs that use them, such as containers, or run `{raised}`"]
+    if code in (errno.ENOSPC, errno.EDQUOT):
+        return [f"Free some space on the disk of {base}"]
+    if code in (errno.EMFILE, errno.ENFILE):
+        return ["Too many files are open: end other programs, or start rundry again after `ulimit -n 65536`"]
+    if code in (errno.ENOMEM, errno.EAGAIN):
+        return ["There is too little memory, or there are too many processes: end other programs"]
+    if step == "forker":
+        return ["End the run and continue it with `rundry resume`"]
+    return [f"`rundry doctor` says what layers need; they lie in {base}"]
 
 
 def _owner(user: int, group: int, workspace: Path) -> Remedy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..protocol.text.counts import plural
 from .applier import Applier
 from .apply import Row, carry_out
-from .classes import Group, classify
+from .classes import Class, Group, classify
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_for_end
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
 from .orders import Order, is_held
+from .remedies import LayerRefused
 from .removing import remove_tree
 from .surroundings import read_surroundings
 
@@ -45,27 +46,38 @@ class Listed(NamedTuple):
     """The bytes of new and changed files that are small enough, and the targets of links, by path."""
     git: Sequence[GitChanges]
     """What repositories gained."""
+    touched: Sequence[str]
+    """Which of the asked paths were opened for writing, replaced or deleted, also where nothing differs in the end."""
 
 
 class RunLayers:
     """The layers of one run over its workspace."""
 
-    def __init__(self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces) -> None:
+    def __init__(
+        self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces, *, is_inside: bool = False
+    ) -> None:
         """`base`: the layers' folder of this workspace. `run`: a name for the run. `namespaces`: closed with this.
 
-        Raises NamespacesRefused and OSError.
+        `is_inside`: `base` lies in what layers cover, so that commands must see it empty. Raises NamespacesRefused and
+        OSError.
         """
         self.workspace = workspace
         self.namespaces = namespaces
         self.namespaces.make_network()
         self._applier = Applier(base)
-        self._folder, self._run, self._count = base / "layers", run, 0
+        self._base, self._folder, self._run, self._count = base, base / "layers", run, 0
+        self.hidden = base if is_inside else None
+        """A folder that commands see empty."""
         self._made = set[str]()
         self._operations = list[StateRow]()
         """Operations of git that the run's commands began and may continue."""
         self._lock = threading.Lock()
         self.named = set[str]()
         """Paths of files of which the user knows that a check's changes were dropped."""
+        self.decided = set[tuple[str, str]]()
+        """Paths and digests of a check's changes about which a person was asked."""
+        self.others_write = False
+        """Whether something of this run wrote to the workspace itself, so that its layers do not tell all changes."""
 
     def recover(self) -> list[str]:
         """Finish what killed runners of this workspace left, and remove their layers. Returns lines for the user.
@@ -97,28 +109,48 @@ class RunLayers:
                 remove_tree(folder)
 
     def open(self) -> Layer:
-        """Mount a layer. Raises NamespacesRefused and OSError."""
+        """Mount a layer. Raises LayerRefused."""
         with self._lock:
             self._count += 1
             name = f"{self._run}-{os.getpid()}-{self._count}"
-        self._applier.start()
-        return Layer(self._folder / name, self.workspace.root).mount(self.namespaces)
+        folder = self._folder / name
+        layer = None
+        try:
+            self._applier.start()
+            layer = Layer(folder, self.workspace.root, self.hidden)
+            return layer.mount(self.namespaces)
+        except (NamespacesRefused, OSError) as error:
+            with suppress(OSError):
+                if layer is not None:
+                    layer.drop()
+                else:
+                    remove_tree(folder)
+            raise LayerRefused(error, self._base) from error
 
-    def listed(self, layer: Layer, env: Mapping[str, str], inside: Sequence[str] | None = None) -> Listed:
+    def listed(
+        self,
+        layer: Layer,
+        env: Mapping[str, str],
+        inside: Sequence[str] | None = None,
+        *,
+        watched: Collection[str] = (),
+    ) -> Listed:
         """List what a layer would change. Its commands have ended. `env`: the user's environment.
 
-        `inside`: the words that start a program in the layer's sandbox; None: what git gained is not read.
+        `inside`: the words that start a program in the layer's sandbox; None: what git gained is not read. `watched`:
+        paths of which `touched` is asked.
 
         Raises Occupied, TooMuch, NamespacesRefused and OSError.
         """
         layer.seal(_SECONDS)
         effects, left_out = layer.effects()
+        touched = layer.touched(watched)
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
         known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=frozenset(self._made))
         report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
         lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
-        return Listed(classify(effects, known), lines, held, report.repositories)
+        return Listed(classify(effects, known), lines, held, report.repositories, touched)
 
     def order(
         self,
@@ -153,20 +185,20 @@ class RunLayers:
             self._note(row)
         return results
 
-    def take_output(self, layer: Layer) -> list[str]:
+    def take_output(self, layer: Layer, listed: Listed, is_guarded: Callable[[Class, str], bool]) -> list[str]:
         """Apply what a check built in ignored folders of output and caches. Returns the paths of what is dropped.
 
-        Without an order: output may be there in part. Byte-code is dropped silently. Raises Occupied, TooMuch,
-        NamespacesRefused and OSError.
+        Without an order: output may be there in part. Byte-code is dropped silently. What `is_guarded` is not output.
+        Raises OSError.
         """
-        listed = self.listed(layer, os.environ)
         built, dropped = list[Row](), list[str]()
         for group in listed.groups:
             for entry in group.entries:
                 effect = entry.effect
-                if group.kind == "built" and not effect.conflict:
+                is_output = group.kind == "built" and not is_guarded(group.kind, effect.path)
+                if is_output and not effect.conflict:
                     built.append(Row(path=effect.path, before=effect.before, after=effect.after))
-                elif group.kind not in ("built", "bytecode"):
+                elif not is_output and group.kind != "bytecode":
                     dropped.append(effect.path)
         if built:
             with self._applier.orders.locked(), layer.written() as written:

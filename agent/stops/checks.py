@@ -88,6 +88,20 @@ async def run_check(
     )
 
 
+def not_run(command: str, why: str) -> CheckResult:
+    """Return the result of a check that could not be started. `why`: one line."""
+    return CheckResult(
+        command=command,
+        passed=False,
+        exit_code=None,
+        timed_out=False,
+        failing=None,
+        output="",
+        seconds=0.0,
+        error=why,
+    )
+
+
 def head_and_tail(text: str, limit: int) -> str:
     """Return at most about `limit` characters: whole lines of both ends, with a note on what is
     left out between them.

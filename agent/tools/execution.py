@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -24,7 +25,6 @@ from .tool_table import TOOLS
 if TYPE_CHECKING:
     from ..gate.ruling import Ruling
     from ..workspace.files.states import FileState
-    from ..workspace.processes.process_tree import ProcessTree
     from ..workspace.processes.processes import Finished
     from ..workspace.sandbox.access import LayerAccess
     from .context import ToolContext
@@ -82,10 +82,11 @@ OnOutput = Callable[[bytes], None]
 
 
 class InLayer(NamedTuple):
-    """Where a command writes, and what watches how much."""
+    """Where a command writes."""
 
     access: LayerAccess
-    begin: Callable[[ProcessTree], object]
+    read_only: Sequence[Path] = ()
+    """Files of the workspace that it must not write there."""
 
 
 async def carry_out(
@@ -94,16 +95,19 @@ async def carry_out(
     ctx: ToolContext,
     on_output: OnOutput | None = None,
     layer: InLayer | None = None,
+    *,
+    keeps_workspace: bool = False,
 ) -> ToolResult:
     """Carry out exactly what was approved; if nothing was approved, return the reason.
 
     `on_output` receives a command's output while it runs. `layer`: where a command writes; None: in the workspace.
+    `keeps_workspace`: whether the workspace is read-only for a command.
     """
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
     if isinstance(decided, CommandDraft):
-        done = await _run(decided, ctx, on_output, layer)
+        done = await _run(decided, ctx, on_output, layer, keeps_workspace=keeps_workspace)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])
     if isinstance(decided, McpDraft):
         return await carry_out_call(decided, ruling, ctx)
@@ -175,7 +179,14 @@ def _surroundings(before: FileState, data: bytes) -> list[str]:
     return ["It now reads:", *shown] if shown else []
 
 
-async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None, layer: InLayer | None) -> ToolResult:
+async def _run(
+    draft: CommandDraft,
+    ctx: ToolContext,
+    on_output: OnOutput | None,
+    layer: InLayer | None,
+    *,
+    keeps_workspace: bool,
+) -> ToolResult:
     timeout = ctx.bounded_seconds(draft.timeout)
     sandbox = Sandbox() if draft.unsandboxed else ctx.sandbox
     done = await sandbox.run(
@@ -184,14 +195,14 @@ async def _run(draft: CommandDraft, ctx: ToolContext, on_output: OnOutput | None
         Access(
             network=draft.network,
             writable=draft.writable,
-            read_only=ctx.read_only(),
+            read_only=ctx.read_only() if layer is None else layer.read_only,
+            keeps_workspace=keeps_workspace,
             layer=None if layer is None else layer.access,
         ),
         cwd=draft.cwd,
         env=ctx.env,
         timeout=timeout,
         on_output=on_output,
-        on_start=None if layer is None else layer.begin,
         may_configure=True,  # the caller checks all changes after the command
     )
     return msgspec.structs.replace(_command_result(done, timeout, ctx), finished=done)

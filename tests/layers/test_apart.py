@@ -16,7 +16,7 @@ from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.occupied import Occupied, wait_until_free
 from rundry.agent.workspace.processes.processes import Finished, run_process
 from rundry.agent.workspace.sandbox.landlock import LEAST, why_no_landlock
-from rundry.agent.workspace.sandbox.start import restricted
+from rundry.agent.workspace.sandbox.start import Apart, restricted
 
 from .conftest import SYSTEM_PYTHON, AsUser, Bench
 
@@ -37,7 +37,7 @@ def words(layer: Layer, script: str) -> list[str]:
     ws = str(layer.workspace)
     rules = {"write": [ws, "/dev/null"], "places": ["/"], "hide": [], "keep": [], "read": []}
     argv = ["sh", "-c", f"cd '{ws}' || exit; {script}"]
-    own = restricted(argv, rules, network=True, processes=500, report=-1, apart=True)
+    own = restricted(argv, rules, network=True, processes=500, report=-1, apart=Apart())
     return [*layer.words, *([str(SYSTEM_PYTHON), *own[1:]] if os.geteuid() else own)]
 
 
@@ -167,7 +167,7 @@ def test_nothing_is_run_if_the_namespace_is_refused(as_user: AsUser):
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{user} {user} 1")):
             Path(f"/proc/self/{name}").write_text(text)
         Path("/proc/sys/user/max_pid_namespaces").write_text("0")
-        own = restricted(["touch", str(folder / "run")], {}, network=True, processes=9, report=-1, apart=True)
+        own = restricted(["touch", str(folder / "run")], {}, network=True, processes=9, report=-1, apart=Apart())
         done = subprocess.run([str(SYSTEM_PYTHON), *own[1:]], capture_output=True, text=True, check=False, env=ENV)
         assert done.returncode == 126 and "nothing was run: [Errno 28] no PID namespace" in done.stderr
         assert not (folder / "run").exists()

@@ -301,3 +301,17 @@ async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspa
     await second.run()
     assert (work / "kept.txt").read_text() == "one\nmore\n" and (work / "made").exists()
     assert "one\nmore" in second.heard() and not left.exists()
+
+
+async def test_what_a_background_process_wrote_while_a_command_ran_is_its_own(place):
+    work = place / "work"
+    turns = [
+        call("start_command", name="writer", command="sleep 1; echo x > of_background; sleep 60"),
+        call("run_command", command="sleep 2.5; echo x > of_command"),
+        call("run_command", command="cat kept.txt"),
+        say("done"),
+    ]
+    run = Driven(place / "runs", work, ScriptedModel(turns))
+    run.layers = True
+    await run.run()
+    assert changed(run) == {"of_background": "background", "of_command": "command"}

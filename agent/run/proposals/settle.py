@@ -173,10 +173,12 @@ def _finish(call: ToolCall, text: str, record: Record, summary: str = "unknown")
 
 async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, record: Record) -> str:
     """Return the result for an approved command or call during which its runner died."""
+    applied = list[str]()
     if run.ctx.layers is not None and proposal.server is None:
         applied = await finish_accepted(run.ctx, run.ctx.layers, record)
-        return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
-    unknown = UNKNOWN if proposal.server is None else UNKNOWN_CALL
+        if proposal.beyond is None:  # else it may have run outside of the sandbox, and so of a layer
+            return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
+    unknown = "\n".join([UNKNOWN if proposal.server is None else UNKNOWN_CALL, *applied])
     if world is None or (proposal.server is not None and not _may_write(run, proposal.server)):
         return unknown
     return "\n".join([unknown, *await check_lost_command(run.ctx, proposal.command or "", world, record)])

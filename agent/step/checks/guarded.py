@@ -36,11 +36,17 @@ from .sealing import capture
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...layers.classes import Class
+    from ...layers.run_layers import Listed
     from ...workspace.processes.processes import ProtectedChange
     from ..resources.activity import Activity
     from ..resources.tree import Tree
 
 GUARD_REASON = "it decides whether the goal is met"
+_NOT_FILES = frozenset({"git", "bytecode"})
+"""Classes of effects that are never applied as files."""
+_WHEREVER = frozenset({"protected", "ordinary"})
+"""Classes of effects in which a new file can decide a verdict by its name."""
 _MOST_ASKED = 20
 """Most protected files of one command about which a person is asked; further ones stay and are named."""
 
@@ -145,6 +151,27 @@ class Guarded:
         """Return the SHA-256 of the approved content of each guarded file of the workspace, by path."""
         marks = {path: self._seals.mark_of(path) for path in self._seals.existing} if self._guard else {}
         return {path: mark.digest for path, mark in marks.items() if mark is not None and mark.kind == "file"}
+
+    def written_in(self, listed: Listed) -> list[str]:
+        """Return the guarded paths that commands of a layer wrote, except new data files below the tests."""
+        deciding = set(listed.touched)
+        for group in listed.groups:
+            for effect in (one.effect for one in group.entries):
+                is_output = effect.kind == "added" and self._guard.is_output(effect.path)
+                if self.holds(group.kind, effect.path) and not is_output:
+                    deciding.add(effect.path)
+        return sorted(deciding)
+
+    def holds(self, kind: Class, path: str) -> bool:
+        """Return whether an effect of a layer changes a guarded file. Of what git ignores, only approved files are."""
+        if kind in _NOT_FILES or not self._guard:
+            return False
+        return self._guard.seals(path) if kind in _WHEREVER else self._seals.mark_of(path) is not None
+
+    @property
+    def paths(self) -> list[str]:
+        """The guarded paths of the workspace that have an approved file or link."""
+        return self._seals.existing if self._guard else []
 
     async def differences(self, *, full: bool) -> list[Difference]:
         """Return guarded paths that differ from their approved content. `full`: compare content."""

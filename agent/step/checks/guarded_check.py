@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +14,7 @@ from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.sandbox.access import Access
-from .layered_check import check_in_layer
+from .layered_check import place_of_check
 
 if TYPE_CHECKING:
     from ...workspace.sandbox.access import LayerAccess
@@ -37,11 +37,13 @@ class CheckEnvironment(msgspec.Struct, frozen=True):
     """A private empty folder in the temp folder of the commands."""
     layer: LayerAccess | None = None
     """The layer in which the check runs; None: it runs in the workspace."""
+    read_only: Sequence[Path] = ()
+    """Files of the workspace that it must not write."""
 
     @property
     def access(self) -> Access:
         """The permissions of the check."""
-        return Access(empty=self.empty, layer=self.layer)
+        return Access(empty=self.empty, layer=self.layer, read_only=self.read_only)
 
 
 async def run_guarded_check(
@@ -57,29 +59,36 @@ async def run_guarded_check(
     """Run a check on approved content. Returns its result, and why the result does not count (None: it counts).
 
     A result that does not count is repeated up to `TRIES` times, unless the check failed. `full`: compare guarded
-    files by content. `whole`: the whole workspace must stay unchanged. Raises PersonInterrupted.
+    files by content. `whole`: the whole workspace must stay unchanged. Raises PersonInterrupted, and
+    LayerRefused if no layer could be opened; then nothing ran.
     """
     guarded = ctx.guarded
-    tried = 0
+    tried, kept = 0, list[Path]()
     while True:
         tried += 1
         _say(record, notes := await guarded.keep_or_restore(record, name, full=full))
-        async with _background_suspended(ctx.guarded, ctx.background, record):
-            # Restored files have new times, and background commands may have written until now.
-            again = bool(notes or ctx.background.names())
-            before = await guarded.open_differences(full=full) if again else []
-            stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
-            ctx.guarded.drop_bytecode()
-            with prepared_environment(ctx.sandbox, ctx.env) as environment:
-                async with check_in_layer(ctx, name, record) as layer:
-                    result = await run(msgspec.structs.replace(environment, layer=layer))
-            if not passed(result):
-                return result, None
-            found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))
-            touched = guarded.touched_since(stamps)
-            moved = await _moved(ctx.snapshots, ctx.guarded, ctx.background, name, world) if whole else []
-        names = [one.path for one in (*before, *found)] or touched or moved
-        why = _why(names, is_guarded=bool(before or found or touched)) if names else guarded.why_not()
+        async with place_of_check(ctx, name, record) as place:
+            async with _background_suspended(ctx.guarded, ctx.background, record):
+                # Restored files have new times, and background commands may have written until now.
+                again = bool(notes or ctx.background.names())
+                before = await guarded.open_differences(full=full) if again else []
+                stamps, world = guarded.stamps(), ctx.snapshots.fingerprint()
+                ctx.guarded.drop_bytecode()
+                with prepared_environment(ctx.sandbox, ctx.env) as environment:
+                    result = await run(msgspec.structs.replace(environment, layer=place.access, read_only=kept))
+                written = await place.ended()
+                if not passed(result):
+                    return result, None
+                found = await guarded.tolerate_outputs(await guarded.open_differences(full=full))
+                touched = guarded.touched_since(stamps)
+                moved = await _moved(ctx.snapshots, ctx.guarded, ctx.background, name, world) if whole else []
+            if written:
+                _say(record, await place.ask_about_guarded())
+                # Those that are as before in the end may only have been opened for writing.
+                kept += [ctx.workspace.root / path for path in written if not place.differs(path)]
+        deciding = [*(one.path for one in (*before, *found)), *written] or touched
+        names = list(dict.fromkeys(deciding)) or moved
+        why = _why(names, is_guarded=bool(deciding)) if names else _why_unknown(place.unknown) or guarded.why_not()
         if why is None:
             return result, None
         if tried == TRIES or not names:
@@ -144,6 +153,10 @@ def _why(names: list[str], *, is_guarded: bool) -> str:
     if is_guarded:
         return f"{shown}{more} changed while it ran, and decides whether the goal is met"
     return f"{shown}{more} changed while it ran, each of {TRIES} times"
+
+
+def _why_unknown(unknown: str) -> str | None:
+    return f"it is not known what it changed: {unknown}" if unknown else None
 
 
 def _say(record: Record, notes: list[str]) -> None:

@@ -3,45 +3,117 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import os
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...layers.effects import TooMuch
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
+from ...layers.watching import Watch, limits_at
 from ...protocol import Prompted, Record
 
 if TYPE_CHECKING:
+    from ...layers.layer import Layer
+    from ...layers.run_layers import Listed, RunLayers
     from ...workspace.sandbox.access import LayerAccess
     from ..resources.context import RunContext
+    from .guarded import Guarded
 
 _MOST_NAMED = 5
 
 
-@asynccontextmanager
-async def check_in_layer(ctx: RunContext, name: str, record: Record) -> AsyncGenerator[LayerAccess | None]:
-    """Give a check a layer of its own during the block; None: this run has no layers.
+class CheckPlace:
+    """Where a check runs: in a layer of its own, or in the workspace if the run has no layers."""
 
-    Afterwards, what it wrote in ignored folders of output and caches is applied. The rest is dropped, and each such
-    file is named once in a run.
-    """
-    layers = ctx.layers
-    if layers is None:
-        yield None
-        return
-    layer = await asyncio.to_thread(layers.open)
-    try:
-        yield layer.access
+    def __init__(self, ctx: RunContext, name: str, record: Record, layer: Layer | None) -> None:
+        self._ctx, self._name, self._record, self._layer = ctx, name, record, layer
+        self._watch = None if layer is None else Watch(layer.uppers, limits_at(layer.folder))
+        self._listed: Listed | None = None
+        self.unknown = ""
+        """Why it is not known what the check wrote; empty: it is known."""
+
+    @property
+    def access(self) -> LayerAccess | None:
+        """How the check enters its layer; None: it runs in the workspace."""
+        if self._layer is None or self._watch is None:
+            return None
+        return replace(self._layer.access, begin=self._watch.begin)
+
+    def stop_watching(self) -> None:
+        """Stop watching how much the check writes."""
+        if self._watch is not None:
+            self._watch.end()
+
+    async def ended(self) -> list[str]:
+        """Apply what the check built in ignored folders of output and caches, and drop the rest.
+
+        Each dropped file is named once in a run. Returns the guarded paths that the check wrote in its layer, also if
+        they are as before in the end.
+        """
+        layers, layer = self._ctx.layers, self._layer
+        self.stop_watching()
+        if layers is None or layer is None or self._watch is None:
+            return []
+        if self._watch.reached:
+            self.unknown = f"it was ended, because {self._watch.reached}"
+            self._say(f"The check `{self._name}` was ended, because {self._watch.reached}.")
+            return []
+        guarded = self._ctx.guarded
         try:
-            dropped = await asyncio.to_thread(layers.take_output, layer)
+            self._listed = listed = await asyncio.to_thread(_listed, layers, layer, guarded)
         except (Occupied, NamespacesRefused, TooMuch, OSError) as error:
-            dropped = [f"everything, because {error}"]
+            self.unknown = str(error)
+            self._name_dropped(layers, [f"everything, because {error}"])
+            return []
+        try:
+            dropped = await asyncio.to_thread(layers.take_output, layer, listed, guarded.holds)
+        except OSError as error:
+            dropped = [f"what it built, because {error}"]
+        self._name_dropped(layers, dropped)
+        return guarded.written_in(listed)
+
+    def _name_dropped(self, layers: RunLayers, dropped: Sequence[str]) -> None:
         new = [one for one in dropped if one not in layers.named]
         layers.named.update(new)
         if new:
             more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
             shown = f"{', '.join(new[:_MOST_NAMED])}{more}"
-            record(Prompted(kind="guard", text=f"These changes of the check `{name}` were dropped: {shown}."))
+            self._say(f"These changes of the check `{self._name}` were dropped: {shown}.")
+
+    def _say(self, text: str) -> None:
+        self._record(Prompted(kind="guard", text=text))
+
+    def differs(self, path: str) -> bool:
+        """Return whether the check changed a path of the workspace in its layer."""
+        groups = self._listed.groups if self._listed is not None else ()
+        return any(one.effect.path == path for group in groups for one in group.entries)
+
+    async def ask_about_guarded(self) -> list[str]:
+        """Let a person decide about the guarded files that the check changed. Returns lines for the model."""
+        ctx, layer, listed = self._ctx, self._layer, self._listed
+        if layer is None or listed is None:
+            return []
+        return await ctx.calls.decide_on_guarded(ctx, layer, listed, self._name, self._record)
+
+
+def _listed(layers: RunLayers, layer: Layer, guarded: Guarded) -> Listed:
+    return layers.listed(layer, os.environ, watched=guarded.paths)
+
+
+@asynccontextmanager
+async def place_of_check(ctx: RunContext, name: str, record: Record) -> AsyncGenerator[CheckPlace]:
+    """Give a check its place during the block. Raises LayerRefused: then it must not run."""
+    layer = None if ctx.layers is None else await asyncio.to_thread(ctx.layers.open)
+    place = None
+    try:
+        place = CheckPlace(ctx, name, record, layer)
+        yield place
     finally:
-        await asyncio.to_thread(layer.drop)
+        if place is not None:
+            await asyncio.to_thread(place.stop_watching)
+        if layer is not None:
+            await asyncio.to_thread(layer.drop)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...facts.verdicts import digest_of
+from ...layers.remedies import LayerRefused
 from ...protocol import CheckFinished, CheckStarted, PredicateJudged, Record, Verify
-from ...stops.checks import CheckResult, run_check
+from ...stops.checks import CheckResult, not_run, run_check
 from ...stops.counting.comparing import compare
 from ...stops.counting.counted import Counted
 from ...stops.predicates.files import judge_file
@@ -59,7 +60,7 @@ async def verify(
     for path in wanted.until_file:
         _judged(judge_file(path, ctx.workspace), record)
     for action in wanted.require:
-        _judged(judge_required(action, _run_actions(ctx.facts, ctx.workspace)), record)
+        _judged(judge_required(action, _run_actions(ctx)), record)
     if wanted.schema is not None and (claim or _is_stale(ctx.facts, f"schema {wanted.schema}")):
         await _judge_schema(ctx, wanted.schema, record)
     ctx.files.note_verified(ctx.facts.world)
@@ -135,7 +136,10 @@ async def _check(ctx: RunContext, command: str, record: Record, *, baseline: boo
             )
             return await ctx.activity.interruptible(checking)
 
-    result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
+    try:
+        result, uncounted = await run_guarded_check(ctx, command, run, lambda result: result.passed, record)
+    except LayerRefused as refused:
+        result, uncounted = not_run(command, str(refused)), None
     finished = check_finished(ctx, result, uncounted, baseline=baseline, compared=compared)
     if not finished.timed_out:
         ctx.files.note_verdict(command, ctx.facts.world, passed=finished.passed)
@@ -190,6 +194,7 @@ async def _judge_python(ctx: RunContext, path: str, record: Record) -> None:
                 timeout=_seconds(ctx.facts, ctx.usage),
                 sandbox=ctx.sandbox,
                 approved=ctx.guarded.approved(),
+                access=environment.access,
             )
             return await ctx.activity.interruptible(judging)
 
@@ -206,6 +211,7 @@ async def _judge_schema(ctx: RunContext, path: str, record: Record) -> None:
                 env=environment.env,
                 timeout=_seconds(ctx.facts, ctx.usage),
                 sandbox=ctx.sandbox,
+                access=environment.access,
             )
             return await ctx.activity.interruptible(judging)
 
@@ -217,7 +223,10 @@ async def _judge_guarded(
 ) -> None:
     """Judge and record the verdict, which counts only for the current answer."""
     answer = digest_of(ctx.facts.answer)
-    verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
+    try:
+        verdict, uncounted = await run_guarded_check(ctx, name, run, lambda verdict: verdict.passed, record)
+    except LayerRefused as refused:
+        verdict, uncounted = Verdict(name, False, f"it was not run: {refused}"), None
     if uncounted is not None:
         verdict = Verdict(verdict.name, False, f"it does not count: {uncounted}")
     _judged(verdict, record, answer)
@@ -241,13 +250,14 @@ def _judged(verdict: Verdict, record: Record, answer: str | None = None) -> None
     )
 
 
-def _run_actions(facts: RunFacts, workspace: Workspace) -> RunActions:
+def _run_actions(ctx: RunContext) -> RunActions:
+    facts, layers = ctx.facts, ctx.layers
     return RunActions(
         actions=facts.actions,
         applied=facts.applied,
         last_edit=facts.last_edit,
-        is_watched=facts.world is not None,
-        root=workspace.root,
+        is_watched=facts.world is not None or (layers is not None and not layers.others_write),
+        root=ctx.workspace.root,
     )
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...config.hooks.hook_scripts import script_is_trusted
+from ...layers.remedies import LayerRefused
+from ...layers.watching import Watch, limits_at
 from ...protocol import REFUSES, ConfigError, Hook, HookRan, HookResult, Record
 from ...tools.text import plain
 from ...workspace.sandbox.access import Access, programs_of_user
@@ -74,8 +76,8 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     if why := _changed_script(hook, root, Path(ctx.facts.spec.home)):
         return _ran(hook, event, "failed", why, 0.0)
     may_write = event.on == "after-edit"
-    if may_write and ctx.layers is not None:
-        return await _run_in_layer(ctx, ctx.layers, hook, event, record)
+    if ctx.layers is not None and (may_write or ctx.sandbox.kind == "landlock"):  # it does not keep times and modes
+        return await _run_in_layer(ctx, ctx.layers, hook, event, record, may_write=may_write)
     compares = may_write or ctx.sandbox.kind not in _HOLD  # these keep the workspace read-only
     before = await ctx.snapshots.take() if compares else ""
     access = Access(read_only=ctx.guarded.read_only(), keeps_workspace=not may_write)
@@ -85,18 +87,32 @@ async def _run(ctx: RunContext, hook: Hook, event: HookEvent, record: Record) ->
     return _ran(hook, event, *_verdict(done, hook), done.seconds)
 
 
-async def _run_in_layer(ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, record: Record) -> HookRan:
-    """Run a hook that may change files, and apply what nobody has to decide about."""
+async def _run_in_layer(
+    ctx: RunContext, layers: RunLayers, hook: Hook, event: HookEvent, record: Record, *, may_write: bool
+) -> HookRan:
+    """Run a hook in a layer. If it may change files, apply what nobody has to decide about."""
     await ctx.snapshots.take()
-    layer = await asyncio.to_thread(layers.open)
     try:
-        done = await _started(ctx, hook, event, Access(layer=layer.access))
-        ended = "it timed out" if done.timed_out else ""
-        notes = await take_effects(ctx, layers, layer, hook.command, record, ended=ended, asks=False)
+        layer = await asyncio.to_thread(layers.open)
+    except LayerRefused as refused:
+        return _ran(hook, event, "failed", f"it was not started: {refused}", 0.0)
+    watch = None
+    try:
+        watch = Watch(layer.uppers, limits_at(layer.folder))
+        access = Access(layer=replace(layer.access, begin=watch.begin), keeps_workspace=not may_write)
+        done = await _started(ctx, hook, event, access)
+        watch.end()
+        ended = watch.reached or ("it timed out" if done.timed_out else "")
+        lines = list[str]()
+        if may_write:
+            taken = await take_effects(ctx, layers, layer, hook.command, record, ended=ended, asks=False)
+            lines = taken.lines
     finally:
+        if watch is not None:
+            watch.end()
         await asyncio.to_thread(layer.drop)
     result, reason = _verdict(done, hook)
-    return _ran(hook, event, result, "\n".join([*([reason] if reason else []), *notes]), done.seconds)
+    return _ran(hook, event, result, "\n".join([*([reason] if reason else []), *lines]), done.seconds)
 
 
 async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access) -> Finished:

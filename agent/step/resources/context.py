@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...gate.ruling import Ruling
     from ...journal.journal import Journal
-    from ...layers.run_layers import RunLayers
+    from ...layers.layer import Layer
+    from ...layers.run_layers import Listed, RunLayers
     from ...protocol import Clock, Record, StallEnd, ToolCall
     from ...stops.guard import Guard
     from ...stops.quota import Quotas
@@ -69,6 +70,15 @@ class ToolCalls(Protocol):
         self, ctx: RunContext, call: ToolCall, arguments: msgspec.Struct | None, ruling: Ruling, record: Record
     ) -> GateResult:
         """Carry out a ruling on a file change, after the runner died that should have done it."""
+        ...
+
+    async def decide_on_guarded(
+        self, ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record
+    ) -> list[str]:
+        """Let a person decide about the guarded files that a check changed in its layer. Returns lines for the model.
+
+        Raises PersonInterrupted.
+        """
         ...
 
 

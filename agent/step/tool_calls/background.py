@@ -115,6 +115,8 @@ class Background:
 
     async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
         """Start an approved command. Returns its first output, or how it failed."""
+        if self._tree.layers is not None:
+            self._tree.layers.others_write = True
         world = await self._snapshots.take()
         if self._world is None:
             self._world = world or None
@@ -193,6 +195,10 @@ class Background:
         """Note that the changes up to this snapshot were not made by a background command."""
         if self._world is not None and world:
             self._world = world
+
+    async def is_explained(self) -> bool:
+        """Return whether no background command can have changed a file that is not recorded."""
+        return self._world is None or await self._snapshots.take() == self._world
 
     async def unexplained_change(self) -> tuple[str, str, list[str]] | None:
         """Return the snapshots before and after a change without a known author, and the commands that run.

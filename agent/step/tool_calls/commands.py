@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ...gate.draft import CommandDraft
+from ...layers.remedies import LayerRefused
 from ...protocol import PERSON, Record
+from ...shell.line_parser import parse_line
+from ...shell.reading import only_reads
 from ...stops.counting.reading import count_failing
 from ...tools.execution import carry_out
+from ...tools.result import ToolResult, failure
 from ...workspace.sandbox.access import Access
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
-from .layered import LayeredAttempt, attempt_in_layer
+from .layered import LayeredAttempt, attempt_in_layer, attempt_to_read
 from .tail import Tail
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
-    from ...tools.result import ToolResult
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.refused import MissingAccess
     from ...workspace.sandbox.sandbox import Sandbox
@@ -73,14 +77,30 @@ async def _attempt(
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
     if ctx.layers is None or draft.unsandboxed:
+        if ctx.layers is not None:
+            ctx.layers.others_write = True
         return _DirectAttempt(await _run(ctx, draft, ruling, record, call_id, notes))
-    attempt = await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+    if await _only_reads(ctx, draft, ruling):
+        result = await attempt_to_read(ctx, draft, ruling, record, call_id)
+        return _DirectAttempt(result.with_notes(notes))
+    try:
+        attempt = await attempt_in_layer(ctx, ctx.layers, draft, ruling, record, call_id)
+    except LayerRefused as refused:
+        return _DirectAttempt(failure(f"The command was not run: {refused}.", "not run").with_notes(notes))
     attempt.result = attempt.result.with_notes(notes)
     return attempt
 
 
+async def _only_reads(ctx: RunContext, draft: CommandDraft, ruling: Ruling) -> bool:
+    """Return whether the approved command changes nothing, so that it needs no layer. Landlock keeps no times."""
+    decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft
+    if ctx.sandbox.kind != "bubblewrap" or decided.network or decided.writable:
+        return False
+    return only_reads(await asyncio.to_thread(parse_line, decided.command))
+
+
 class _DirectAttempt(NamedTuple):
-    """A command that ran in the workspace; what it changed is recorded and decided on."""
+    """A command that ran in the workspace, or not at all; what it changed is recorded and decided on."""
 
     result: ToolResult
 

@@ -14,7 +14,7 @@ from ...gate.draft import FileDraft, effect_draft
 from ...gate.entries import SINGLE_FILE
 from ...gate.rules import applies_to_file
 from ...layers.apply import IN_MEMORY, Result, Row
-from ...layers.classes import Entry
+from ...layers.classes import Entry, Group
 from ...layers.effects import Side, TooMuch
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import StateRow
@@ -48,6 +48,10 @@ _SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are shown one by one; the others are counted."""
 
 
+def _listed(ctx: RunContext, layers: RunLayers, layer: Layer) -> Listed:
+    return layers.listed(layer, os.environ, _inside(ctx, layer), watched=ctx.guarded.paths)
+
+
 def _inside(ctx: RunContext, layer: Layer) -> list[str]:
     """Return the words that start a program in the layer's sandbox."""
     return ctx.sandbox.wrap([""], ctx.workspace.root, Access(layer=layer.access))[:-1]
@@ -56,10 +60,21 @@ def _inside(ctx: RunContext, layer: Layer) -> list[str]:
 async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> list[str]:
     """Return the paths that an ended command would change, as far as they are known."""
     try:
-        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
+        listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError):
         return []
     return [one.effect.path for group in listed.groups for one in group.entries]
+
+
+class Taken(NamedTuple):
+    """What became of the effects of a layer."""
+
+    lines: list[str]
+    """Lines for the model."""
+    written: list[str]
+    """The guarded paths that were written, whatever they have now."""
+    dropped: list[str]
+    """The paths of what was not applied; the workspace itself: nothing was."""
 
 
 async def take_effects(
@@ -71,24 +86,63 @@ async def take_effects(
     *,
     ended: str = "",
     asks: bool = True,
-) -> list[str]:
-    """Decide on the effects and apply the accepted ones. Returns lines for the model.
+) -> Taken:
+    """Decide on the effects and apply the accepted ones.
 
     `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
     asked; if not, what somebody has to decide about is not applied.
     """
     try:
-        listed = await asyncio.to_thread(layers.listed, layer, os.environ, _inside(ctx, layer))
+        listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
-        return [f"Nothing that the command changed was applied: {ended or error}."]
+        return Taken([f"Nothing that the command changed was applied: {ended or error}."], [], ["."])
+    written = ctx.guarded.written_in(listed)
     if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
-        return [f"Nothing of what it had changed was applied, because {ended}: {_named(paths)}."] if paths else []
+        why = f"Nothing of what it had changed was applied, because {ended}"
+        return Taken([f"{why}: {_named(paths)}."] if paths else [], written, paths)
+    return await _take(ctx, layers, layer, listed, command, record, asks=asks)
+
+
+async def take_guarded(ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record) -> list[str]:
+    """Let a person decide about the guarded files that a check changed; all else of it is dropped. Returns lines.
+
+    Nobody is asked twice in a run about the same content.
+    """
+    layers = ctx.layers
+    assert layers is not None  # the check ran in one
+    groups = list[Group]()
+    for group in listed.groups:
+        entries = [one for one in group.entries if ctx.guarded.holds(group.kind, one.effect.path)]
+        entries = [one for one in entries if _is_new_to_asked(layers, one)]
+        if entries:
+            groups.append(Group("protected", "", tuple(entries)))
+    if not groups:
+        return []
+    only = listed._replace(groups=groups, left_out=[], git=[])
+    return (await _take(ctx, layers, layer, only, command, record, asks=True)).lines
+
+
+def _is_new_to_asked(layers: RunLayers, entry: Entry) -> bool:
+    """Note that a person is asked about this content, and return whether nobody was before."""
+    after = entry.effect.after
+    mark = (entry.effect.path, "" if after is None else after.digest)
+    is_new = mark not in layers.decided
+    layers.decided.add(mark)
+    return is_new
+
+
+async def _take(
+    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, command: str, record: Record, *, asks: bool
+) -> Taken:
     decided = await _decide(ctx, listed, command, record, asks=asks)
-    notes = [*listed.left_out, *decided.notes]
-    if not decided.rows and not decided.git:
-        return notes
-    return [await _applied(ctx, layers, layer, decided, command, record), *notes]
+    notes, accepted = [*listed.left_out, *decided.notes], {row.path for row in decided.rows}
+    if decided.rows or decided.git:
+        line, failed = await _applied(ctx, layers, layer, decided, command, record)
+        notes, accepted = [line, *notes], accepted - failed
+    files = (one for group in listed.groups if group.kind not in ("git", "bytecode") for one in group.entries)
+    dropped = [one.effect.path for one in files if one.effect.path not in accepted and not _is_folder(one.effect)]
+    return Taken(notes, ctx.guarded.written_in(listed), dropped)
 
 
 class _Decided(NamedTuple):
@@ -176,10 +230,12 @@ def _decide_on_git(decided: _Decided, listed: Listed) -> None:
 def _must_ask(ctx: RunContext, kind: Class, path: str) -> bool:
     if kind in ("protected", "ignored_existed"):
         return True
+    if kind in ("git", "bytecode"):
+        return False
+    if ctx.guarded.holds(kind, path):
+        return True
     if kind != "ordinary":
         return False
-    if ctx.guard.matches(path):
-        return True
     spoken = [rule for rule in ctx.gate.policy.rules if applies_to_file(rule, "edit_file", [path])]
     return any(rule.verdict != "allow" for rule in spoken)
 
@@ -250,8 +306,8 @@ def _approved_row(effect: Effect, draft: FileDraft, after: bytes | None) -> Row:
 
 async def _applied(
     ctx: RunContext, layers: RunLayers, layer: Layer, decided: _Decided, command: str, record: Record
-) -> str:
-    """Apply the rows, record what changed, and return a line for the model."""
+) -> tuple[str, set[str]]:
+    """Apply the rows and record what changed. Returns a line for the model, and the paths of what is a conflict."""
     changes = await asyncio.to_thread(_changes, ctx, decided)
     with ctx.journal.transaction():
         blob = ctx.journal.keep(encode_rows(decided.rows))
@@ -263,10 +319,11 @@ async def _applied(
     record(EffectsAccepted(order=name, rows=blob, command=command, files=len(decided.rows)))
     crash_point("effects: accepted")
     ctx.files.mark_changed()
+    is_explained = await ctx.background.is_explained()
     await asyncio.to_thread(layers.order, name, layer, decided.rows, decided.contents, decided.git)
     results = await asyncio.to_thread(layers.apply, name, decided.rows, decided.git)
     crash_point("effects: applied")
-    await record_applied(ctx, name, results, changes, record)
+    await record_applied(ctx, name, results, changes, record, notes_tree=is_explained)
     await ctx.guarded.approve_user_changes(decided.guarded, record)
     layers.forget(name)
     failed = [one for one in results if one.conflict]
@@ -274,7 +331,7 @@ async def _applied(
     words = [*([_named(done)] if done else []), *decided.counted]
     line = f"Applied: {'; '.join(words)}." if words else ""
     refused = "; ".join(f"`{one.path}` ({one.conflict})" for one in failed[:_MOST_NAMED])
-    return f"{line} Not applied: {refused}.".strip() if failed else line
+    return f"{line} Not applied: {refused}.".strip() if failed else line, {one.path for one in failed}
 
 
 def _changes(ctx: RunContext, decided: _Decided) -> dict[str, Change]:
@@ -304,12 +361,22 @@ def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
 
 
 async def record_applied(
-    ctx: RunContext, name: str, results: Iterable[Result], changes: dict[str, Change], record: Record
+    ctx: RunContext,
+    name: str,
+    results: Iterable[Result],
+    changes: dict[str, Change],
+    record: Record,
+    *,
+    notes_tree: bool = True,
 ) -> None:
-    """Record the outcome of an order, and the files that it changed."""
+    """Record the outcome of an order, and the files that it changed.
+
+    `notes_tree`: whether no background command changed a file before. Else these changes have to be found later.
+    """
     conflicts = {one.path: one.conflict for one in results if one.conflict}
     after = await ctx.snapshots.take()
-    ctx.background.note_tree(after)
+    if notes_tree:
+        ctx.background.note_tree(after)
     with ctx.events.together():
         for path, change in changes.items():
             if path not in conflicts:

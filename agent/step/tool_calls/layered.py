@@ -1,4 +1,4 @@
-"""Run an approved command in a layer: nothing that it changes is in the workspace before it was decided on."""
+"""Run an approved command apart: nothing that it changes is in the workspace before it was decided on."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from ...gate.draft import CommandDraft
 from ...layers.watching import Watch, limits_at
+from ...stops.predicates.required import is_required_command
 from ...tools.execution import InLayer, carry_out
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from .effects_at_gate import changed_paths, take_effects
+from .gated.disturbed import Disturbed
 from .tail import Tail
 
 if TYPE_CHECKING:
-    from ...gate.draft import CommandDraft
     from ...gate.ruling import Ruling
     from ...layers.layer import Layer
     from ...layers.run_layers import RunLayers
@@ -27,11 +31,15 @@ if TYPE_CHECKING:
 async def attempt_in_layer(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> LayeredAttempt:
-    """Run the command once in a layer of its own. Raises CommandEnded."""
+    """Run the command once in a layer of its own. Raises CommandEnded and LayerRefused; then it did not run."""
     await ctx.snapshots.take()
+    disturbed = await Disturbed.watch(ctx)
     layer = await asyncio.to_thread(layers.open)
     printed = Tail()
     watch = Watch(layer.uppers, limits_at(layer.folder))
+    decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft
+    is_required = is_required_command(ctx.facts.spec.predicates.require, decided.command, ctx.workspace.root)
+    read_only = ctx.guarded.read_only() if is_required else ()  # else it would not count
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
 
@@ -39,10 +47,11 @@ async def attempt_in_layer(
                 printed.feed(piece)
                 report(piece)
 
-            running = carry_out(draft, ruling, ctx.tools, on_output, InLayer(layer.access, watch.begin))
+            access = replace(layer.access, begin=watch.begin)
+            running = carry_out(draft, ruling, ctx.tools, on_output, InLayer(access, read_only))
             result = await ctx.activity.interruptible(running)
         watch.end()
-        return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached)
+        return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached, disturbed)
     except PersonInterrupted as how:
         watch.end()
         left = _left_in_layer(printed.text, await changed_paths(ctx, layers, layer))
@@ -52,6 +61,26 @@ async def attempt_in_layer(
         watch.end()
         layer.drop()
         raise
+
+
+async def attempt_to_read(
+    ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
+) -> ToolResult:
+    """Run a command for which the workspace is read-only. Raises CommandEnded."""
+    disturbed = await Disturbed.watch(ctx)
+    printed = Tail()
+    try:
+        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
+
+            def on_output(piece: bytes) -> None:
+                printed.feed(piece)
+                report(piece)
+
+            running = carry_out(draft, ruling, ctx.tools, on_output, keeps_workspace=True)
+            result = await ctx.activity.interruptible(running)
+    except PersonInterrupted as how:
+        raise CommandEnded(how, _left_in_layer(printed.text, [])) from how
+    return replace(result, disturbed=await disturbed.paths())
 
 
 @dataclass(slots=True)
@@ -66,14 +95,18 @@ class LayeredAttempt:
     result: ToolResult
     _limit: str
     """The limit for which it was ended; empty: none."""
+    _disturbed: Disturbed
+    """The guarded files before it ran."""
 
     async def take(self) -> ToolResult:
         """Decide on what it changed, apply what is accepted, and return its result with lines for the model."""
         assert self._layer is not None  # it was not closed
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
-        said = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
-        return self.result.with_notes(said)
+        by_others = await self._disturbed.paths()
+        taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+        disturbed = self._disturbed.with_effects(by_others, taken.written, taken.dropped)
+        return replace(self.result, disturbed=disturbed).with_notes(taken.lines)
 
     async def close(self) -> None:
         """Drop what was not applied."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...workspace.sandbox.access import NO_ACCESS, Access
 from ..verdict import Verdict
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ async def judge_python(
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
     approved: Mapping[str, str] | None = None,
+    access: Access = NO_ACCESS,
 ) -> Verdict:
     """Call the predicate in a sandboxed process without keys. Modules that are not approved run in a second process.
 
     The function returns True, False or (bool, text). FILE is relative to the workspace, and can import modules from
     its own folder. `approved`: SHA-256 of the guarded files by path relative to the workspace. `timeout`: seconds.
+    `access`: its permissions.
     """
     name = f"until-py {script}"
     mark = f"rundry-verdict-{secrets.token_hex(16)} "
@@ -48,6 +51,7 @@ async def judge_python(
     finished = await sandbox.run(
         [sys.executable, "-I", "-B", "-c", (_ISOLATED / "boot.py").read_text(encoding="utf-8")],
         workspace.root,
+        access,
         cwd=workspace.root,
         env=env,
         timeout=timeout,

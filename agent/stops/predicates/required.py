@@ -58,7 +58,7 @@ class RecordedAction(Protocol):
 
     @property
     def disturbed(self) -> bool:
-        """Whether a guarded file changed during the call, so its exit code is not about approved content."""
+        """Whether its result is not about approved content: a guarded file changed, or a change was not applied."""
         ...
 
 
@@ -120,6 +120,16 @@ def required_commands(actions: Sequence[str]) -> list[str]:
     return [one.text for one in wanted if one.tool in _COMMANDS and one.text]
 
 
+def is_required_command(actions: Sequence[str], command: str, root: Path) -> bool:
+    """Return whether a command line, if it exits with 0, can be the call that one of these actions requires."""
+    wanted = [parse_requirement(action) for action in actions]
+    return any(
+        has_run(_wanted_words(one.text, one.text), command, root)
+        for one in wanted
+        if one.tool in _COMMANDS and one.text
+    )
+
+
 def judge_required(action: str, run_actions: RunActions) -> Verdict:
     """Return whether such a call succeeded and was applied. A command must itself have exited with 0 for certain."""
     wanted = parse_requirement(action)
@@ -132,7 +142,7 @@ def judge_required(action: str, run_actions: RunActions) -> Verdict:
     done = [a for a in made if not (words and a.disturbed)]
     name = f"require {action}"
     if made and not done:
-        why = "a guarded file changed while it ran; run it again on its own"
+        why = "what it changed was not applied, or a guarded file changed while it ran; run it again on its own"
         return Verdict(name, False, f"{wanted.call}: {why}")
     if not done:
         return Verdict(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from ...protocol import UserError
+from ...workspace.sandbox.access import NO_ACCESS, Access
 from ..verdict import Verdict
 from .schema_refs import require_known_dialect, require_local
 
@@ -42,10 +43,12 @@ async def judge_schema(
     timeout: float,  # noqa: ASYNC109 - a whole tree of processes has to end
     sandbox: Sandbox,
     seconds: float = SECONDS,
+    access: Access = NO_ACCESS,
 ) -> Verdict:
     """Return whether the answer is JSON that fits the schema. A sandboxed process with limited time validates it.
 
-    `path` is relative to the workspace; `seconds`: limit of the validation's processor time.
+    `path` is relative to the workspace; `seconds`: limit of the validation's processor time. `access`: the
+    permissions of the process.
     """
     name = f"schema {path}"
     if answer is None or not answer.strip():
@@ -58,6 +61,7 @@ async def judge_schema(
     finished = await sandbox.run(
         argv,
         workspace.root,
+        access,
         cwd=workspace.root,
         env=env,
         timeout=min(timeout, seconds + _STARTING),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...system.real_paths import is_file, real_path
+
+if TYPE_CHECKING:
+    from ..processes.process_tree import ProcessTree
 
 
 class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,8 +22,17 @@ class LayerAccess(msgspec.Struct, frozen=True, kw_only=True):
     """The words before the command, for the run's own network."""
     online: Sequence[str]
     """The same for the machine's network."""
+    places: Sequence[Path]
+    """The folders that the layer covers. The command can write to these; all else on the machine is as without it."""
     cwd: Path | None = None
     """The folder in which the command starts; entering a layer leads to the root."""
+    begin: Callable[[ProcessTree], object] | None = None
+    """Called with the processes of the command when they have started; None: nobody watches how much they write."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Variables that the command needs there: git does not look for its folder beyond a mount by itself."""
+        return {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"} if len(self.places) > 1 else {}
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):

@@ -66,6 +66,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that commands see at `ws` instead of the workspace."""
     git: GitMounts = _READ_ONLY_GIT
     """How commands see repositories."""
+    layers: Path | None = None
+    """A folder of rundry in the workspace or its repository that commands see empty."""
 
 
 def bubblewrap(
@@ -115,6 +117,9 @@ def _mounts(layout: Layout, access: Access) -> list[str]:
     words += mounts.hide_parents(hidden, ws)
     # After the temp folder is mounted; otherwise a workspace below /tmp disappears.
     words += _workspace(layout, access) if stage is None else _staged(ws, stage)
+    shows = stage is None or (layout.layers is not None and not layout.layers.is_relative_to(ws))
+    if layout.layers is not None and layout.layers in visible and shows and access.layer is None:
+        words += ["--tmpfs", str(layout.layers), "--remount-ro", str(layout.layers)]
     shown = mounts.Places(layout.readable)
     for place in access.readable:
         words += ["--ro-bind-try", str(place), str(place)] if place not in shown else []
@@ -190,16 +195,13 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
     ws, seen = layout.ws, layout.git
     if access.keeps_workspace:
         return ["--ro-bind", str(ws), str(ws)]
-    if access.layer is not None:  # its effects are decided on, so nothing is read-only
-        own = [ws, *(place for place in repository_places(ws) if not place.is_relative_to(ws))]
-        return [word for place in own for word in ("--bind-try", str(place), str(place))]
+    if access.layer is not None:
+        binds = [word for place in access.layer.places for word in ("--bind-try", str(place), str(place))]
+        return [*binds, *(word for path in _files(access, []) for word in ("--ro-bind-try", str(path), str(path)))]
     git = ws / ".git"
     binds = ["--bind", str(ws), str(ws), *_git_binds(ws, seen)]
     places = [*protected(ws), *layout.programs]
-    # bubblewrap reads the mount table again for each bind: 100 binds cost 60 ms, 400 cost 600 ms.
-    files = [path for path in access.read_only if path.is_file() and not path.is_symlink() and path.resolve() == path]
-    files = [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]
-    for path in (*places, *files):
+    for path in (*places, *_files(access, places)):
         if any(path.is_relative_to(place) or place.is_relative_to(path) for place in access.writable):
             continue
         if seen.words is not None and path.is_relative_to(git):
@@ -209,3 +211,12 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
         elif path.exists() and not path.is_symlink():
             binds += ["--ro-bind", str(path), str(path)]
     return binds
+
+
+def _files(access: Access, places: Sequence[Path]) -> list[Path]:
+    """Return the files that the command must not write, without those in read-only places.
+
+    bubblewrap reads the mount table again for each bind: 100 binds cost 60 ms, 400 cost 600 ms.
+    """
+    files = [path for path in access.read_only if path.is_file() and not path.is_symlink() and path.resolve() == path]
+    return [path for path in files if not any(path.is_relative_to(place) for place in places)][:MOST_READ_ONLY]

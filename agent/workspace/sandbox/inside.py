@@ -6,8 +6,9 @@ This is the last step of every sandbox. SETTINGS is a JSON object:
   ones). `{}`: the sandbox has mounts, and Landlock, if the kernel has it, only refuses to write to FIFOs outside of the
   writable ones.
 - `apart`: whether the command gets a PID namespace and mounts of its own. The first process of the namespace is outside
-  of Landlock and only waits. All processes in it end with the command.
-- `network`: whether the command uses the network of this machine.
+  of Landlock and only waits. All processes in it end with the command. `hidden`: folders that are empty there.
+- `cwd`: the folder in which the command starts, because entering a layer leads to the root; empty: that of the process.
+- `network`: whether the command uses the network of this machine, or one of its own without a way out.
 - `processes`: the largest number of processes. `filter`: the seccomp program, in hexadecimal digits; may be empty.
 - `report`: a descriptor to which one byte is written just before the command starts; -1: none.
 
@@ -30,7 +31,7 @@ _SET_PDEATHSIG, _SET_SECCOMP, _DROP_FROM_BOUNDING_SET, _SET_NO_NEW_PRIVS, _SIGKI
 _FILTER, _INSTRUCTION = 2, 8
 """SECCOMP_MODE_FILTER, and the bytes of a `struct sock_filter`."""
 _NEW_MOUNTS, _NEW_USER, _NEW_PROCESSES = 0x00020000, 0x10000000, 0x20000000  # linux/sched.h
-_RECURSIVE, _PRIVATE, _NO_SUID_DEVICES_PROGRAMS = 1 << 14, 1 << 18, 2 | 4 | 8  # linux/mount.h
+_READ_ONLY, _RECURSIVE, _PRIVATE, _NO_SUID_DEVICES_PROGRAMS = 1, 1 << 14, 1 << 18, 2 | 4 | 8  # linux/mount.h
 _ADMIN = 21
 """CAP_SYS_ADMIN."""
 _SIGINT = 2
@@ -218,7 +219,7 @@ def _checked(number: int, *arguments: object) -> int:
     return result
 
 
-def _run_apart() -> None:
+def _run_apart(hidden: list[str]) -> None:
     """Continue as a child of the first process of a new PID namespace. Raises OSError.
 
     Only the command returns from here. This process waits outside for its exit code, and passes it on.
@@ -240,7 +241,11 @@ def _run_apart() -> None:
     waiting.register(writing, 0)
     if waiting.poll(0):  # nobody reads: the parent ended before that call
         os._exit(NOT_HELD)
-    libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None)
+    is_private = libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None)
+    for place in hidden:
+        _no_error(is_private, "no mounts of its own")
+        flags = _READ_ONLY | _NO_SUID_DEVICES_PROGRAMS
+        _no_error(libc.mount(b"tmpfs", os.fsencode(place), b"tmpfs", flags, b"mode=0755"), place)
     # Where a container refuses it, the command sees the processes of the container, as without a namespace.
     libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_DEVICES_PROGRAMS, None)
     command = os.fork()
@@ -320,7 +325,9 @@ def main() -> None:
     rules, abi = settings["landlock"], abi_here()
     try:
         if settings["apart"]:
-            _run_apart()
+            _run_apart(_texts(settings, "hidden"))
+        if settings["cwd"]:
+            os.chdir(settings["cwd"])
         if rules and abi < 1:
             raise OSError("this kernel has no Landlock")
         if rules:

@@ -6,13 +6,13 @@ to each place around a hidden one, and compares the protected files of the works
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .confined.readable import devices, readable_places
 from .inside import abi_here
-from .start import restricted
+from .start import Apart, restricted
 
 if TYPE_CHECKING:
     from .confined.hidden_places import HiddenPlaces
@@ -48,13 +48,14 @@ def landlock(
     read: Sequence[Path] = (),
     show: Sequence[Path] = (),
     keeps_workspace: bool = False,
-    apart: bool = False,
+    apart: Apart | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Return the command line that runs `argv` under Landlock. Only `ws`, `temp` and `writable` can be written.
 
     `report`: the descriptor of a `SetUp`. `read`: readable folders inside hidden ones. `show`: readable places in
-    addition to the usual ones. `keeps_workspace`: `ws` can only be read. `apart`: the command gets a PID
-    namespace of its own.
+    addition to the usual ones. `keeps_workspace`: `ws` can only be read. `apart`: namespaces of its own;
+    None: none. `env`: additional variables.
     """
     show = [*show, ws] if keeps_workspace else show
     rules = {
@@ -64,5 +65,13 @@ def landlock(
         "keep": [str(path) for path in hidden_places.own],
         "read": [str(path) for path in (*read, *hidden_places.shown)],
     }
-    env = {"TMPDIR": str(temp), "GOCACHE": str(temp / ".go-build")}
-    return restricted(argv, rules, network=network, processes=processes, report=report, env=env, apart=apart)
+    variables = {"TMPDIR": str(temp), "GOCACHE": str(temp / ".go-build"), **(env or {})}
+    return restricted(
+        argv,
+        rules,
+        network=network,
+        processes=processes,
+        report=report,
+        env=variables,
+        apart=apart,
+    )

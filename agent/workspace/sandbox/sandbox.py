@@ -116,7 +116,7 @@ class Sandbox(Confinement):
     def _copy(self, settings: SandboxSettings) -> Sandbox:
         """Return the same kind of sandbox with its own temp folder, loopback and proxy."""
         made = Sandbox(self.kind, self.why_none, settings, program=self._program, probed=self._probed)
-        made.further_hidden = self.further_hidden
+        made.further_hidden, made.layers = self.further_hidden, self.layers
         return made
 
     async def probe(self, workspace: Path | None = None, *, fresh: bool = False) -> None:
@@ -161,8 +161,8 @@ class Sandbox(Confinement):
         `take_changes` returns them. `may_configure`: the caller checks a `.rundry.toml` that the command made.
         """
         argv = shell(command, ws) if isinstance(command, str) else command
-        if access.layer is not None:
-            return await self._run_in_layer(
+        if access.layer is not None or (access.keeps_workspace and not access.writable and self.kind == "bubblewrap"):
+            return await self._run_apart(
                 argv, ws, access, cwd=cwd, env=env, timeout=timeout, on_output=on_output, **settings
             )
         judged = may_configure or self._settings.stage is not None
@@ -187,7 +187,7 @@ class Sandbox(Confinement):
         lines = [*checked.lines, *(change.line for change in checked.changes)]
         return await self._with_notes(done, ws, access, lines, asked, separate=bool(settings.get("separate_errors")))
 
-    async def _run_in_layer(
+    async def _run_apart(
         self,
         argv: list[str],
         ws: Path,
@@ -199,9 +199,14 @@ class Sandbox(Confinement):
         on_output: Callable[[bytes], None] | None,
         **settings: Unpack[ProcessSettings],
     ) -> Finished:
-        """Run a command in a layer. What it changes there is decided on afterwards, so nothing is compared."""
-        assert access.layer is not None  # the caller looked
-        access = msgspec.structs.replace(access, layer=msgspec.structs.replace(access.layer, cwd=cwd))
+        """Run a command that does not change the workspace, so that nothing is compared.
+
+        It is read-only for it, or the command writes into a layer, and what it changed is decided on afterwards.
+        """
+        if (layer := access.layer) is not None:
+            access = msgspec.structs.replace(access, layer=msgspec.structs.replace(layer, cwd=cwd))
+            if layer.begin is not None:
+                settings["on_start"] = layer.begin
         if not access.network:
             await asyncio.to_thread(self.open_egress)
         asked = self._egress.mark() if self._egress is not None else {}

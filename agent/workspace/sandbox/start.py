@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+import msgspec
+
 from .system_calls import filter_program
 
 _SCRIPT = Path(__file__).with_name("inside.py")
@@ -94,6 +96,15 @@ class SetUp:
         return self.is_complete()
 
 
+class Apart(msgspec.Struct, frozen=True, kw_only=True):
+    """That a command gets mounts and a PID namespace of its own, whose processes all end with it."""
+
+    hidden: Sequence[Path] = ()
+    """Folders that are empty for it."""
+    cwd: Path | None = None
+    """The folder in which it starts; None: that of the process."""
+
+
 def restricted(
     argv: Sequence[str],
     landlock: Mapping[str, object],
@@ -102,17 +113,19 @@ def restricted(
     processes: int,
     report: int,
     env: Mapping[str, str] | None = None,
-    apart: bool = False,
+    apart: Apart | None = None,
 ) -> list[str]:
     """Return the command line that restricts its own process, then executes `argv`.
 
     `landlock`: what Landlock allows, as `inside.py` explains. `processes`: the largest number.
-    `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: with a PID namespace of its own, whose
-    processes all end with the command. bubblewrap makes one itself.
+    `report`: descriptor of a `SetUp`. `env`: additional variables. `apart`: None: none of its own, or
+    those of bubblewrap.
     """
     settings = {
         "landlock": landlock,
-        "apart": apart,
+        "apart": apart is not None,
+        "hidden": [str(path) for path in apart.hidden] if apart is not None else [],
+        "cwd": str(apart.cwd or "") if apart is not None else "",
         "network": network,
         "processes": processes,
         "filter": filter_program(limits_others=not landlock).hex(),

@@ -19,17 +19,22 @@ if TYPE_CHECKING:
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> tuple[RunLayers | None, str]:
     """Return the layers of a run, and a note for the user. None: commands write to the workspace, as the note says."""
     spec, path = inputs.journal.spec, inputs.journal.path
-    fits = sandbox.kind == "bubblewrap" and spec.changes_files and spec.loop in (LoopKind.CHAT, LoopKind.GOAL)
-    if not inputs.process.layers or not fits:
+    fits = spec.changes_files and spec.loop in (LoopKind.CHAT, LoopKind.GOAL)
+    if not inputs.process.layers or not fits or sandbox.kind is None:
         return None, ""
 
     def begin() -> tuple[RunLayers | None, str]:
         namespaces = Namespaces()
-        found = try_workspace(workspace.root, path.parent, namespaces)
-        if found.place is None or found.is_inside:
+        try:
+            found = try_workspace(workspace.root, path.parent, namespaces)
+            if found.place is None:
+                namespaces.close()
+                return None, f"commands write to the workspace itself: {found.why}"
+            layers = RunLayers(workspace, found.place, path.stem, namespaces, is_inside=found.is_inside)
+        except BaseException:
             namespaces.close()
-            return None, f"commands write to the workspace itself: {found.why or 'no folder outside of it'}"
-        layers = RunLayers(workspace, found.place, path.stem, namespaces)
+            raise
+        layers.others_write = bool(spec.mcp or spec.commit_hooks or inputs.facts.actions)
         return layers, "\n".join(layers.recover())
 
     try:
@@ -37,5 +42,5 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> t
     except (NamespacesRefused, OSError) as error:
         return None, f"commands write to the workspace itself: {error}"
     if layers is not None:
-        sandbox.network_words = layers.namespaces.words
+        sandbox.network_words, sandbox.layers = layers.namespaces.words, layers.hidden
     return layers, why

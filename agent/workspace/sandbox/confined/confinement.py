@@ -26,6 +26,7 @@ from ..private_git.guard import GitMounts
 from ..probe.guarantees import NotHeld, not_held
 from ..probe.run import ProbeResult
 from ..refused import Conditions, MissingAccess, find_missing_access
+from ..start import Apart
 from ..unseen import unseen_dependencies, unseen_line, unseen_places
 from .hidden_places import HiddenPlaces, HideRules
 from .home_places import is_at_home
@@ -105,6 +106,8 @@ class Confinement:
         """Why commands do not share a loopback network; empty if they do."""
         self.network_words: Sequence[str] = ()
         """The words before bubblewrap that join the network of the run, where layers make it."""
+        self.layers: Path | None = None
+        """A folder of rundry in the workspace or its repository that commands see empty."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
         """Return the guarantees that this sandbox does not give; before `probe`, all of them.
@@ -192,34 +195,43 @@ class Confinement:
             programs=program_places(ws, self._settings.search_path),
             stage=self._settings.stage,
             git=git or GitMounts([]),
+            layers=self.layers,
         )
         joined = self._joined(access)
         env = self._egress.env if self._egress is not None and joined and not access.network else {}
+        env = {**env, **(access.layer.env if access.layer is not None else {})}
         return bubblewrap(
             self._program, argv, layout, access, processes=_PROCESSES, report=report, joined=joined, env=env
         )
 
     def _joined(self, access: Access) -> Sequence[str]:
-        """Return the words before bubblewrap that enter the command's layer, and the network of the run."""
+        """Return the words before a command that enter its layer, and the network of the run."""
         if access.layer is not None:
             return access.layer.online if access.network else access.layer.offline
         return [] if access.network else self._join()
 
     def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
-        stage = self._settings.stage
-        return landlock(
+        stage, layer = self._settings.stage, access.layer
+        own = landlock(
             argv,
             ws,
             temp=self.temp,
             hidden_places=self._hidden_places(ws),
-            network=access.network,
-            writable=access.writable,
+            network=access.network or layer is not None,  # a layer has a network of its own
+            writable=[*access.writable, *(layer.places if layer is not None and not access.keeps_workspace else ())],
             processes=_PROCESSES,
             report=report,
             read=[source for source, _ in stage.mounts] if stage is not None else (),
             show=[*self._settings.hide_rules.show, *repository_places(ws), *access.readable],
             keeps_workspace=access.keeps_workspace,
+            apart=Apart(cwd=layer.cwd) if layer is not None else self._apart(),
+            env=layer.env if layer is not None else None,
         )
+        return [*self._joined(access), *own] if layer is not None else own
+
+    def _apart(self) -> Apart | None:
+        """Return how a command of Landlock outside of layers is kept from their folder; None: it cannot see it."""
+        return None if self.layers is None else Apart(hidden=[self.layers])
 
     def _readable_places(self, ws: Path, hidden_places: HiddenPlaces) -> list[Path]:
         """Return what commands see read-only under bubblewrap, besides the workspace."""

@@ -1,0 +1,99 @@
+"""Runs with layers where Landlock is the sandbox, and where the layers lie in the git folder of the workspace."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from fakes.places import lasting
+
+from rundry.agent.protocol import Hook, Predicates
+from rundry.agent.workspace.sandbox import sandbox
+from rundry.agent.workspace.sandbox.landlock import why_no_landlock
+
+from .layered import events, three_folders, with_layers
+
+IDENTITY = "-c user.name=u -c user.email=u@example.org"
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def kind(request, monkeypatch):
+    if request.param == "landlock":
+        if why_no_landlock():
+            pytest.skip(why_no_landlock())
+        monkeypatch.setattr(sandbox, "find_bubblewrap", lambda avoid: None)
+    elif sandbox.find_bubblewrap(None) is None:
+        pytest.skip("bubblewrap is not here")
+    return request.param
+
+
+@pytest.fixture
+def place(pytestconfig, kind):
+    with three_folders(lasting(pytestconfig.rootpath)) as folder:
+        yield folder
+
+
+@pytest.fixture
+def repository(place):
+    work = place / "work"
+    for words in ("init -q -b main", "add .", f"{IDENTITY} commit -q -m start"):
+        subprocess.run(["git", "-C", work, *words.split()], check=True)
+    return work
+
+
+async def test_commands_write_into_layers(place, kind):
+    work = place / "work"
+    (work / "sub").mkdir()
+    run = with_layers(
+        place,
+        "cd sub && pwd && echo x > made && echo more >> ../kept.txt",
+        "cat kept.txt; echo 'export A=1' > .envrc; touch ../outside/a",
+        "(setsid sh -c 'trap \"\" TERM; sleep 3; echo late >> kept.txt' &) ; rm gone.txt",
+    )
+    await run.run()
+    assert (work / "kept.txt").read_text() == "one\nmore\n" and (work / "sub/made").exists()
+    assert not (work / "gone.txt").exists() and not (work / ".envrc").exists()
+    assert os.listdir(place / "outside") == [] and f"{work}/sub" in run.heard()
+    assert "one\nmore" in run.heard() and "`.envrc` was not applied" in run.heard()
+
+
+async def test_a_commit_and_a_check(repository, place):
+    wanted = Predicates(until=["grep -q more kept.txt && git log --format=%s | grep -q work && echo x > dropped"])
+    run = with_layers(place, f"echo more >> kept.txt; git {IDENTITY} commit -qam work", predicates=wanted)
+    outcome = await run.run()
+    assert outcome.complete, run.story()
+    assert not (repository / "dropped").exists()
+    status = subprocess.run(["git", "-C", repository, "status", "--porcelain"], check=True, capture_output=True)
+    assert status.stdout == b""
+
+
+async def test_a_hook_before_a_tool_changes_nothing(place):
+    work = place / "work"
+    hook = Hook(on="before-tool", command="touch -d 2001-01-01 kept.txt; chmod 777 kept.txt; echo x >> kept.txt; true")
+    before = (work / "kept.txt").stat()
+    run = with_layers(place, "cat kept.txt", hooks=[hook])
+    await run.run()
+    now = (work / "kept.txt").stat()
+    assert (now.st_mtime_ns, now.st_ctime_ns, now.st_mode) == (before.st_mtime_ns, before.st_ctime_ns, before.st_mode)
+    assert [one["result"] for one in events(run, "hook_ran")] == ["passed"]
+
+
+async def test_layers_in_the_git_folder(repository, place):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        judge = 'git log --format=%s | grep -q work && test -z "$(ls -A .git/rundry)" && echo x > dropped'
+        run = with_layers(
+            place,
+            "ls -A .git/rundry; echo more >> kept.txt; rm -rf .git/rundry; echo forged > .git/rundry/x",
+            f"git {IDENTITY} commit -qam work; git status --short",
+            runs=Path(runs),
+            until=[judge],
+        )
+        outcome = await run.run()
+        assert outcome.complete, run.story()
+    assert (repository / "kept.txt").read_text() == "one\nmore\n"
+    log = subprocess.run(["git", "-C", repository, "log", "--format=%s"], check=True, capture_output=True, text=True)
+    assert log.stdout.split() == ["work", "start"]
+    left = [path for path in (repository / ".git/rundry").rglob("*") if path.is_file() and path.name != "lock"]
+    assert left == [], "no layer and no order is left"
+    assert not [one for one in events(run, "file_changed") if ".git" in one["path"]]
