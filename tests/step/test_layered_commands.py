@@ -315,3 +315,15 @@ async def test_what_a_background_process_wrote_while_a_command_ran_is_its_own(pl
     run.layers = True
     await run.run()
     assert changed(run) == {"of_background": "background", "of_command": "command"}
+
+
+async def test_a_command_that_was_killed_outside_of_the_layers_may_have_run_in_part(place, driven):
+    out = place / "outside"
+    run = driven(f"echo once >> kept.txt; touch {out}/a")
+    run.on("proposal_opened", decide("approve"), beyond=f"write in {out} (for a)")
+    await run.run(watched=True)
+    killed = run.killed_at("proposal_decided", decision="approve", by="person")
+    (place / "work/kept.txt").write_text("one\n")
+    (place / "work/made").write_text("by the killed command\n")
+    await killed.run()
+    assert "it may have run in part" in killed.heard() and (place / "work/made").exists()

@@ -6,7 +6,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.places import lasting
+from fakes.turns import call, say
 
 from rundry.agent.protocol import Hook, Predicates
 from rundry.agent.workspace.sandbox import sandbox
@@ -97,3 +100,20 @@ async def test_layers_in_the_git_folder(repository, place):
     left = [path for path in (repository / ".git/rundry").rglob("*") if path.is_file() and path.name != "lock"]
     assert left == [], "no layer and no order is left"
     assert not [one for one in events(run, "file_changed") if ".git" in one["path"]]
+
+
+async def test_a_background_process_does_not_see_the_layers_in_the_git_folder(repository, place):
+    script = "ls -A .git/rundry | sed s/^/seen:/; rm -rf .git/rundry/*; echo x > of_background; echo looked; sleep 60"
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        turns = [
+            call("start_command", name="look", command=script),
+            call("run_command", command="echo x > of_command"),
+            say("done"),
+        ]
+        run = Driven(Path(runs), repository, ScriptedModel(turns), predicates=Predicates(until=["ls of_command"]))
+        run.layers = True
+        outcome = await run.run()
+        assert outcome.complete, run.story()
+    (ended,) = events(run, "background_ended")
+    assert ended["output"] == "looked" and (repository / "of_background").exists(), ended
+    assert (repository / "of_command").exists() and (repository / ".git/rundry/orders").is_dir()

@@ -51,6 +51,8 @@ class PersonRequests:
     """Newest id of each call without a result, and of proposals without a call. Call ids occur only once."""
     approved: dict[str, ProposalOpened] = field(default_factory=dict[str, ProposalOpened])
     """Approved proposals whose call has no result yet, by call id: the action may have happened."""
+    beyond: set[str] = field(default_factory=set[str])
+    """Commands of the newest step that may have run again with more than the sandbox allows."""
     decisions: dict[str, ProposalDecided] = field(default_factory=dict[str, ProposalDecided])
     """The decisions that approved them, by call id."""
     questions: dict[str, QuestionAsked] = field(default_factory=dict[str, QuestionAsked])
@@ -65,6 +67,7 @@ class PersonRequests:
         match stamped.event:
             case StepStarted():
                 self.refused = []
+                self.beyond.clear()
             case ToolFinished(call_id=call_id):
                 self.approved.pop(call_id, None)
                 self.decisions.pop(call_id, None)
@@ -142,6 +145,8 @@ class PersonRequests:
         if decided.decision != "reject":
             if is_client(decided.by) and decided.by not in self.clients:
                 self.clients.append(decided.by)
+            if opened.beyond is not None and opened.command is not None:
+                self.beyond.add(opened.command)
             if opened.call_id:
                 after = decided.after or opened.after
                 self.approved[opened.call_id] = msgspec.structs.replace(opened, after=after)

@@ -176,7 +176,7 @@ async def _unknown(run: LiveRun, proposal: ProposalOpened, world: str | None, re
     applied = list[str]()
     if run.ctx.layers is not None and proposal.server is None:
         applied = await finish_accepted(run.ctx, run.ctx.layers, record)
-        if proposal.beyond is None:  # else it may have run outside of the sandbox, and so of a layer
+        if proposal.command not in run.facts.requests.beyond:  # else it may have run outside of a layer
             return "\n".join([UNKNOWN_IN_LAYER, *(applied or ["Nothing that it changed was applied."])])
     unknown = "\n".join([UNKNOWN if proposal.server is None else UNKNOWN_CALL, *applied])
     if world is None or (proposal.server is not None and not _may_write(run, proposal.server)):
