@@ -20,10 +20,11 @@ from ..protocol import (
     Stamped,
     StepStarted,
     ToolFinished,
+    UndoAccepted,
     Undone,
     has_own_tree,
 )
-from .logs.change_log import ChangeLog, FileEffect, RecordedChange
+from .logs.change_log import AppliedEffects, ChangeLog, FileEffect, RecordedChange
 from .step_places import StepPlaces
 
 if TYPE_CHECKING:
@@ -41,9 +42,12 @@ _CHANGE_EVENTS = (
     Snapshotted,
     StepStarted,
     ToolFinished,
+    UndoAccepted,
     Undone,
 )
 _BY_TOOLS = ("model", "person", "command", "background", "restore", "undo")
+GIT_WORDS = "git: "
+"""How the words about what repositories gained begin (`EffectsAccepted.also`)."""
 
 
 @dataclass(slots=True)
@@ -56,6 +60,8 @@ class _Running:
     world: str | None = None
     """Snapshot of the workspace right before the command."""
     change: RecordedChange | None = None
+    is_layered: bool = False
+    """Whether it wrote into a layer: then what it changed is known without snapshots."""
 
 
 @dataclass(slots=True)
@@ -72,6 +78,8 @@ class Changes:
     """The newest snapshot of the workspace."""
     accepted: dict[str, EffectsAccepted] = field(default_factory=dict[str, EffectsAccepted])
     """Effects that were accepted and whose outcome is not in the journal yet, by their order."""
+    undoing: dict[str, UndoAccepted] = field(default_factory=dict[str, UndoAccepted])
+    """Undos of effects that were accepted and have no end in the journal yet, by their order."""
     _world_before: str | None = None
     """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
@@ -121,8 +129,8 @@ class Changes:
         match stamped.event:
             case RunStarted(world=world):
                 self.world = world
-            case Snapshotted(world=world):
-                self._apply_snapshot(world)
+            case Snapshotted() as taken:
+                self._apply_snapshot(stamped, taken)
             case StepStarted(number=number):
                 self._steps.put(number, stamped.seq)
             case ProposalOpened(path=None, command=str() as command) as opened:
@@ -133,8 +141,8 @@ class Changes:
                 self._finish(stamped, call_id)
             case FileChanged() as changed:
                 self._change(stamped, changed)
-            case EffectsAccepted() | EffectsApplied():
-                self._note_effects(stamped.event)
+            case EffectsAccepted() | EffectsApplied() | UndoAccepted():
+                self._apply_order(stamped, stamped.event)
             case PassStarted():
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured"):
@@ -144,27 +152,61 @@ class Changes:
             case _:
                 pass
 
-    def _note_effects(self, event: EffectsAccepted | EffectsApplied) -> None:
-        if isinstance(event, EffectsAccepted):
-            self.accepted[event.order] = event
-        else:
-            self.accepted.pop(event.order, None)
+    def _apply_order(self, stamped: Stamped, event: EffectsAccepted | EffectsApplied | UndoAccepted) -> None:
+        match event:
+            case EffectsAccepted():
+                self.accepted[event.order] = event
+            case EffectsApplied():
+                self._note_effects(stamped, event)
+            case UndoAccepted():
+                self.undoing[event.order] = event
+
+    def _note_effects(self, stamped: Stamped, applied: EffectsApplied) -> None:
+        """Complete the change of a command that wrote into a layer. Its `file_changed` events came right before."""
+        accepted = self.accepted.pop(applied.order, None)
+        if accepted is None or applied.lost:
+            return
+        running = self._running.setdefault((stamped.step, stamped.work), _Running("", accepted.command))
+        change, also = running.change, [*accepted.also]
+        if applied.failed_git:
+            also = [one for one in also if not one.startswith(GIT_WORDS)]
+        if change is None and also:
+            change = RecordedChange(stamped.seq, stamped.step, accepted.command, running.world, self.world)
+            self._add_change(change)
+        if change is not None:
+            change.command = accepted.command
+            change.effects = AppliedEffects(
+                order=accepted.order,
+                rows=accepted.rows,
+                shown=accepted.shown,
+                failed=tuple(applied.failed),
+                git=accepted.git,
+                failed_git=tuple(applied.failed_git),
+                also=tuple(also),
+                built=tuple(accepted.built),
+            )
+        running.change, running.is_layered = None, True
 
     def _undo(self, undone: Undone) -> None:
         """Remove the undone changes; of a file that was undone alone, from each change."""
         path = undone.path
+        self.undoing.pop(undone.order, None)
         self.undone += undone.changes if path is None or path in undone.files else 0
         if path is None:
             self.standing.cut(max(0, len(self.standing) - undone.changes))
         elif path in undone.files:
-            kept = [change for change in self.standing if {*change.files} != {path}]
-            self._before_pass = sum({*change.files} != {path} for change in self.standing[: self._before_pass])
+            kept = [change for change in self.standing if not _is_only(change, path)]
+            self._before_pass = sum(not _is_only(change, path) for change in self.standing[: self._before_pass])
             self.standing.cut(0)
             for change in kept:
-                change.files.pop(path, None)
+                if change.files.pop(path, None) is not None:
+                    change.undone.append(path)
                 self._add_change(change)
 
-    def _apply_snapshot(self, world: str | None) -> None:
+    def _apply_snapshot(self, stamped: Stamped, taken: Snapshotted) -> None:
+        world = taken.world
+        if taken.layer and (running := self._running.get((stamped.step, stamped.work))) is not None:
+            running.is_layered = True
         if world != self.world:
             self._world_before = self.world
         self.world = world
@@ -186,7 +228,7 @@ class Changes:
         if running is None or running.call_id != call_id:
             return
         del self._running[key]
-        if running.change is None and self.world is None:
+        if running.change is None and self.world is None and not running.is_layered:
             self._add_change(RecordedChange(stamped.seq, stamped.step, running.command, None))
 
     def _change(self, stamped: Stamped, changed: FileChanged) -> None:
@@ -250,6 +292,11 @@ class Changes:
         if not running.change.files:
             self.standing.newest.remove(running.change)
             running.change = None
+
+
+def _is_only(change: RecordedChange, path: str) -> bool:
+    """Return whether nothing is left of a change without this file."""
+    return {*change.files} == {path} and (change.effects is None or not change.effects.also)
 
 
 def standing_changes(journal: Journal) -> Changes:

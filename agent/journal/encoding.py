@@ -80,10 +80,15 @@ def redact_command(body: bytes, redactor: Redactor, *, is_taken: bool = False) -
     return body if fields.get("type") in _EXACT and not is_taken else msgspec.json.encode(redactor.event(fields))
 
 
+def recorded_text(text: str) -> str:
+    """Return a text as events have it: the bytes of a file name that are not UTF-8 are replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _json_value(value: object) -> object:
     """Replace what JSON cannot represent: lone surrogates (in file names that are not UTF-8), numbers above 64 bits."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return recorded_text(value)
     if isinstance(value, int) and not -_BIGGEST <= value < _BIGGEST:
         return str(value)
     if isinstance(value, list):

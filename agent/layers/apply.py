@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 IN_MEMORY = 1 << 20
 """Bytes of the largest file that is written from memory."""
+CHANGED = "it is not as it was any more"
+MADE = "somebody else has made it"
+"""Why a row is not carried out whose path is neither as it was nor as it should be."""
 _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 """Everybody who may read a program may run it."""
@@ -39,7 +42,10 @@ _INNER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One path, as it was and as it should be; None: nothing."""
+    """One path, as it was and as it should be; None: nothing.
+
+    A file gets the time of `after`; if that is 0, it keeps the time at which it is written.
+    """
 
     path: str
     before: Side | None
@@ -143,7 +149,7 @@ class _Moving:
                 if found is None:
                     return Result(path, "its new content is gone")
                 if not is_same(found.side, after):
-                    return Result(path, "somebody else has made it")
+                    return Result(path, MADE)
         except StaleFile as error:
             return Result(path, str(error).removeprefix(f"{path}: "))
         except OSError as error:
@@ -181,7 +187,7 @@ def _carried_out(ws: Workspace, row: Row, source: Source, also: Side | None) -> 
         if _is(now, row.after) or (also is not None and _is(now, also)):
             return ""
         if not _is(now, row.before):
-            return "it is not as it was any more" if row.before is not None else "somebody else has made it"
+            return CHANGED if row.before is not None else MADE
     finally:
         os.close(root)
     real = ws.root / row.path
@@ -262,7 +268,8 @@ def _write(ws: Workspace, real: Path, row: Row, after: Side, source: Source) -> 
             mode = stat.S_IMODE(status.st_mode)
             if bool(mode & stat.S_IXUSR) != after.executable:
                 os.fchmod(opened, mode | (mode & _READS) >> 2 if after.executable else mode & ~_RUNS)
-            os.utime(opened, ns=(status.st_atime_ns, after.mtime_ns))
+            if after.mtime_ns:
+                os.utime(opened, ns=(status.st_atime_ns, after.mtime_ns))
         finally:
             os.close(opened)
 

@@ -38,6 +38,8 @@ CACHE_TAG = "CACHEDIR.TAG"
 """The file that marks a cache folder (https://bford.info/cachedir/)."""
 STORED = 1_000_000
 """Bytes of a file that the journal keeps; an undo of a larger one needs the inode that an apply displaced."""
+_COUNTED: tuple[Class, ...] = ("install", "ignored_new")
+"""Classes whose files are counted and not shown one by one: the journal has none of their contents."""
 
 _ORDER: tuple[Class, ...] = (
     "protected", "git", "install", "ignored_existed", "ordinary", "built", "ignored_new", "bytecode",
@@ -142,8 +144,8 @@ def classify(effects: Sequence[Effect], known: Surroundings) -> list[Group]:
     room = known.room
     for effect in effects:
         found = sorter.decide(effect)
-        displaced = _displaced(effect)
-        undo = displaced <= room and not (found.kind == "built" and effect.before is not None)
+        displaced = displaced_bytes(found.kind, effect.before, effect.after)
+        undo = displaced <= room and found.kind != "built"
         if undo:
             room -= displaced
         groups.setdefault((found.kind, found.folder), []).append(Entry(effect, found.why, undo))
@@ -151,10 +153,9 @@ def classify(effects: Sequence[Effect], known: Surroundings) -> list[Group]:
     return [Group(kind, folder, tuple(groups[kind, folder])) for kind, folder in ordered]
 
 
-def _displaced(effect: Effect) -> int:
+def displaced_bytes(kind: Class, before: Side | None, after: Side | None) -> int:
     """Return the bytes of a replaced or deleted file that only its kept inode has."""
-    before, after = effect.before, effect.after
-    if before is None or before.type != "file" or before.size <= STORED:
+    if before is None or before.type != "file" or kind == "built" or (before.size <= STORED and kind not in _COUNTED):
         return 0
     is_same = after is not None and after.type == "file" and after.digest == before.digest
     return 0 if is_same else before.size

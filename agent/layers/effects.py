@@ -47,6 +47,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     inode: int = 0
     ctime_ns: int = 0
     """These two show whether a file was touched since. 0: it cannot be read, or it is a link or a folder."""
+    mode: int = 0
+    """Permissions that a file gets when it has to be made again; 0: those of a new file."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +98,8 @@ class _Walk:
         inode = 0 if before is None else before.status.st_ino
         links = 1 if before is None or before.side.type == "folder" else before.status.st_nlink
         side = None if before is None else before.side
+        if before is not None and before.side.type == "file":
+            side = msgspec.structs.replace(before.side, mode=stat.S_IMODE(before.status.st_mode) & 0o777)
         name = os.fsdecode(path)
         found = Effect(path=name, kind=kind, before=side, after=after, inode=inode, links=links, conflict=conflict)
         self.found.append(found)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,9 @@ from .occupied import workspace_key
 from .opening import FOLDER, open_below
 from .remedies import Machine, Refusal, Remedy, group_name, remedy_for
 from .removing import remove_tree
+
+if TYPE_CHECKING:
+    from ..workspace.sandbox.private_git.folders import GitFolders
 
 _TRIAL, _TRIAL_SECONDS = "fit-", 60.0
 """Prefix of the folder of a trial, and the age after which one is removed: its process was killed."""
@@ -62,6 +65,26 @@ def fitness_of(workspace: Path, state: Path, *, interpreter: Path | None = None,
         return try_workspace(workspace, state, namespaces, why_no_sandbox=why_no_sandbox)
 
 
+def place_of_orders(workspace: Path, state: Path) -> Path:
+    """Return the folder for orders that change a workspace, whether layers work there now or not. Raises OSError.
+
+    It is the one in which a run put orders before; else the first on the file system of the workspace.
+    """
+    workspace = real_path(workspace)
+    places, device = _places(workspace, state, git_folders_of(workspace)), workspace.stat().st_dev
+    used = [place for place in places if (place / "orders").is_dir()]
+    near = [place for place in places if _first_existing(place).stat().st_dev == device]
+    return [*used, *near, *places][0]
+
+
+def _places(workspace: Path, state: Path, git: GitFolders | None) -> list[Path]:
+    return [state / "layers" / workspace_key(workspace), *([git.common / "rundry"] if git is not None else [])]
+
+
+def _first_existing(path: Path) -> Path:
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
 def unfit(refused: NamespacesRefused, workspace: Path, state: Path) -> Fitness:
     """Return the result for a workspace of a machine that refused namespaces."""
     return _result(_refusal(refused), real_path(workspace), state, None)
@@ -84,8 +107,7 @@ def try_workspace(workspace: Path, state: Path, namespaces: Namespaces, *, why_n
         if inside := [path for folder in folders for path in mounts_inside(folder, mount_at(folder))]:
             raise Refusal("mounts in the workspace", _listed(inside))
         namespaces.try_processes()
-        places = [state / "layers" / workspace_key(workspace), *([git.common / "rundry"] if git is not None else [])]
-        return _placed(places, folders, namespaces)
+        return _placed(_places(workspace, state, git), folders, namespaces)
     except Refusal as found:
         return _result(found, workspace, state, here)
     except NamespacesRefused as refused:

@@ -6,6 +6,7 @@ An order lies in the layers' folder of its workspace from before its first chang
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
 from collections.abc import Generator, Mapping, Sequence
@@ -19,12 +20,13 @@ from ..system.crash import crash_point
 from ..workspace.errors import StaleFile
 from ..workspace.files.beneath import write_all
 from ..workspace.files.write import NEW_FILE
-from ..workspace.leftovers.record import Leftovers
+from ..workspace.leftovers.record import Displaced, Leftovers
 from ..workspace.paths import Workspace
 from .apply import IN_MEMORY, Result, Row, Source, carry_out, force_out
 from .effects import Side
 from .git.carry_out import carry_out_git, name_of
 from .git.rows import GitChanges
+from .kept import Kept
 from .opening import FOLDER
 from .removing import remove_tree
 from .written import Written, rename_beside
@@ -32,8 +34,10 @@ from .written import Written, rename_beside
 _ORDERS, _LOCK = "orders", "lock"
 _ORDER, _DONE, _LEFTOVERS, _STAGING = "order", "done", "leftovers", "s"
 
-_GIT = ".git: "
+GIT = ".git: "
+"""Before the name of what a row of git changes, in a result."""
 _HELD_BACK = "held back, because a file changed meanwhile"
+_PIECE = 1 << 20
 
 _Line = tuple[bytes, Side | None, Side | None]
 """A row; its path as bytes, because a text cannot hold each name."""
@@ -52,6 +56,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What repositories gain: their accepted rows alone. Held back if one of the other rows is a conflict."""
     folder: Path | None = None
     """The folder of the layer in which `git` has its new objects."""
+    keep: frozenset[str] = frozenset()
+    """SHA-256 of files that the rows displace and that nothing else has: they are kept for an undo."""
+    is_undo: bool = False
+    """Contents may come from what is kept, and a file that is a conflict does not hold back what concerns git."""
 
 
 class _Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +68,8 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     written: bytes
     contents: dict[bytes, bytes]
     git: tuple[GitChanges, ...]
+    keep: tuple[str, ...] = ()
+    is_undo: bool = False
 
 
 def new_name() -> str:
@@ -78,12 +88,24 @@ def decode_rows(data: bytes) -> list[Row]:
     return [Row(path=os.fsdecode(path), before=before, after=after) for path, before, after in lines]
 
 
+def encode_git(repositories: Sequence[GitChanges]) -> bytes:
+    """Encode what repositories gain for a journal: the rows, without new objects and lines of reflogs."""
+    bare = [replace(one, logs={}, not_taken=(), pack=b"", large=b"") for one in repositories]
+    return msgspec.msgpack.encode(bare)
+
+
+def decode_git(data: bytes) -> list[GitChanges]:
+    """Return what `encode_git` encoded."""
+    return msgspec.msgpack.decode(data, type=list[GitChanges])
+
+
 class Orders:
     """The orders of all runs for one workspace."""
 
     def __init__(self, base: Path) -> None:
         """`base`: the layers' folder of the workspace."""
         self._folder, self._lock = base / _ORDERS, base / _LOCK
+        self.kept = Kept(base)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def give(self, name: str, order: Order) -> None:
@@ -99,6 +121,8 @@ class Orders:
             written=b"" if order.written is None else os.fsencode(order.written),
             contents={os.fsencode(path): data for path, data in order.contents.items()},
             git=tuple(order.git),
+            keep=tuple(sorted(order.keep)),
+            is_undo=order.is_undo,
         )
         _write_durably(own / _ORDER, msgspec.msgpack.encode(stored))
         _force_names_out(self._folder)
@@ -112,12 +136,14 @@ class Orders:
             if done is not None:
                 return done
             stored = msgspec.msgpack.decode((own / _ORDER).read_bytes(), type=_Stored)
-            leftovers = Leftovers(own / _LEFTOVERS)
+            rows, staging = decode_rows(stored.rows), own / _STAGING
+            displaced = Displaced(self.kept.place(name), stored.keep, staging, _moved(rows, stored.contents))
+            leftovers = Leftovers(own / _LEFTOVERS, displaced)
             leftovers.sweep()
             ws = Workspace(Path(os.fsdecode(stored.workspace)), leftovers=leftovers)
-            with _source(stored, own / _STAGING) as source:
-                results = carry_out(ws, decode_rows(stored.rows), source)
-            results += _carried_out(stored.git, ws, leftovers, is_held_back=any(one.conflict for one in results))
+            with _source(stored, staging, self.kept) as source:
+                results = carry_out(ws, rows, source)
+            results += _carried_out(stored, ws, leftovers, is_held_back=any(one.conflict for one in results))
             said = [(os.fsencode(one.path), one.conflict) for one in results]
             _write_durably(own / _DONE, msgspec.msgpack.encode(said))
             return results
@@ -155,59 +181,92 @@ class Orders:
             os.close(lock)
 
 
-def _carried_out(
-    repositories: Sequence[GitChanges], ws: Workspace, leftovers: Leftovers, *, is_held_back: bool
-) -> list[Result]:
-    """Carry out what repositories gain. `is_held_back`: not, because a file is a conflict."""
+def _moved(rows: Sequence[Row], contents: Mapping[bytes, bytes]) -> list[str]:
+    """Return the digests of contents that are moved to the workspace: nothing else has them."""
+    made = [row for row in rows if row.after is not None and row.after.type == "file"]
+    return [row.after.digest for row in made if row.after is not None and os.fsencode(row.path) not in contents]
+
+
+def _carried_out(stored: _Stored, ws: Workspace, leftovers: Leftovers, *, is_held_back: bool) -> list[Result]:
+    """Carry out what repositories gain or, at an undo, lose. `is_held_back`: nothing, because a file is a conflict."""
     results = list[Result]()
-    for changes in repositories:
+    for changes in stored.git:
         rows = changes.rows
-        if is_held_back:
+        if is_held_back and not stored.is_undo:
             rows = tuple(replace(row, conflict=row.conflict or _HELD_BACK) for row in rows)
-        for result in carry_out_git(changes, rows, ws.root, leftovers):
-            results.append(Result(f"{_GIT}{name_of(result.row)}", result.conflict))
+        for result in carry_out_git(changes, rows, ws.root, leftovers, keeps_conflicts=not stored.is_undo):
+            results.append(Result(f"{GIT}{name_of(result.row)}", result.conflict))
     return results
 
 
 class _Contents:
-    """A source of bytes that an order holds, and of files that a layer holds."""
+    """A source of bytes that an order holds, of files in a layer, and of files that were put aside."""
 
-    def __init__(self, contents: Mapping[bytes, bytes], staging: Path, written: Written | None) -> None:
-        self._contents, self._staging, self._written = contents, staging, written
+    def __init__(
+        self, contents: Mapping[bytes, bytes], staging: Path, written: Written | None, kept: Kept | None
+    ) -> None:
+        self._contents, self._staging, self._written, self._kept = contents, staging, written, kept
 
     def load(self, path: str, side: Side) -> bytes:
         found = self._contents.get(os.fsencode(path))
         if found is not None:
             return found
-        return self._layer(path).load(path, side)
+        kept = self._kept_file(side)
+        return self._layer(path).load(path, side) if kept is None else kept.read_bytes()
 
     def make(self, path: str, side: Side, folder: int, name: str) -> None:
         found = self._contents.get(os.fsencode(path))
-        if found is None:
+        kept = self._kept_file(side) if found is None else None
+        if found is None and kept is None:
             self._layer(path).make(path, side, folder, name)
             return
         file = self._staging / secrets.token_hex(8)
-        made = os.open(file, NEW_FILE, 0o777 if side.executable else 0o666)
+        made = os.open(file, NEW_FILE, 0o600 if side.mode else 0o777 if side.executable else 0o666)
         try:
-            write_all(made, found)
-            os.utime(made, ns=(side.mtime_ns, side.mtime_ns))
+            if found is not None:
+                write_all(made, found)
+            elif kept is not None:
+                _copy(kept, made, path, side.digest)
+            if side.mode:
+                os.fchmod(made, side.mode)
+            if side.mtime_ns:
+                os.utime(made, ns=(side.mtime_ns, side.mtime_ns))
             rename_beside(file, folder, name)
         finally:
             os.close(made)
             file.unlink(missing_ok=True)
 
+    def _kept_file(self, side: Side) -> Path | None:
+        """Return a file with a content that no longer lies where the order says."""
+        if side.digest and (left := self._staging / side.digest).exists():
+            return left
+        return None if self._kept is None else self._kept.find(side.digest)
+
     def _layer(self, path: str) -> Written:
         if self._written is None:
-            raise StaleFile(f"{path}: its new content is gone")
+            raise StaleFile(f"{path}: its {'new' if self._kept is None else 'old'} content is gone")
         return self._written
 
 
+def _copy(source: Path, made: int, path: str, digest: str) -> None:
+    """Copy a file, which a program may still have open. Raises StaleFile if its content is another one."""
+    opened, found = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), hashlib.sha256()
+    try:
+        while piece := os.read(opened, _PIECE):
+            found.update(piece)
+            write_all(made, piece)
+    finally:
+        os.close(opened)
+    if found.hexdigest() != digest:
+        raise StaleFile(f"{path}: its content was changed after it was put aside")
+
+
 @contextmanager
-def _source(stored: _Stored, staging: Path) -> Generator[Source]:
+def _source(stored: _Stored, staging: Path, kept: Kept) -> Generator[Source]:
     with ExitStack() as stack:
         upper = Path(os.fsdecode(stored.written))
         written = stack.enter_context(Written(upper, staging)) if stored.written and upper.is_dir() else None
-        yield _Contents(stored.contents, staging, written)
+        yield _Contents(stored.contents, staging, written, kept if stored.is_undo else None)
 
 
 def is_held(side: Side | None) -> bool:

@@ -65,6 +65,7 @@ class RunLayers:
         self.namespaces = namespaces
         self.namespaces.make_network()
         self._applier = Applier(base)
+        self.orders = self._applier.orders
         self._base, self._folder, self._run, self._count = base, base / "layers", run, 0
         self.hidden = base if is_inside else None
         """A folder that commands see empty."""
@@ -84,7 +85,8 @@ class RunLayers:
 
         To be called before anything else works in the workspace. Never raises OSError.
         """
-        orders, said, needed = self._applier.orders, list[str](), set[Path]()
+        orders, said, needed = self.orders, list[str](), set[Path]()
+        orders.kept.expire()
         for name in orders.names():
             try:
                 if orders.outcome(name) is None:
@@ -147,7 +149,9 @@ class RunLayers:
         touched = layer.touched(watched)
         with layer.written() as written:
             held = {one.path: written.load(one.path, one.after) for one in effects if one.after and is_held(one.after)}
-        known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=frozenset(self._made))
+        room = self.orders.kept.room() if any(one.before and one.before.type == "file" for one in effects) else 0
+        made = frozenset(self._made)
+        known = read_surroundings(self.workspace, effects, lambda path, _: held[path], env, made=made, room=room)
         report = GitReport([], []) if inside is None else read_git(layer, inside, tuple(self._operations))
         lines = [*left_out, *report.not_taken, *(line for one in report.repositories for line in one.not_taken)]
         return Listed(classify(effects, known), lines, held, report.repositories, touched)
@@ -159,15 +163,25 @@ class RunLayers:
         rows: Sequence[Row],
         contents: Mapping[str, bytes],
         git: Sequence[GitChanges],
+        keep: frozenset[str],
     ) -> None:
-        """Store durably that these rows are to be applied, under a new name. Raises OSError."""
+        """Store durably that these rows are to be applied, under a new name. Raises OSError.
+
+        `keep`: SHA-256 of displaced files that are kept for an undo.
+        """
         held = {row.path: contents[row.path] for row in rows if row.after and is_held(row.after)}
         moved = any(row.after and row.after.type == "file" and not is_held(row.after) for row in rows)
         upper = layer.upper if moved else None
         order = Order(
-            workspace=self.workspace.root, rows=rows, written=upper, contents=held, git=git, folder=layer.folder
+            workspace=self.workspace.root,
+            rows=rows,
+            written=upper,
+            contents=held,
+            git=git,
+            folder=layer.folder,
+            keep=keep,
         )
-        self._applier.orders.give(name, order)
+        self.orders.give(name, order)
 
     def apply(self, name: str, rows: Sequence[Row], git: Sequence[GitChanges]) -> list[Result]:
         """Carry an order out, and return what became of its rows. Raises OSError and ValueError."""
@@ -181,6 +195,22 @@ class RunLayers:
             if row.before is None:
                 self._made.add(row.path)
             elif row.after is None:
+                self._made.discard(row.path)
+            self._note(row)
+        return results
+
+    def undo(self, name: str, order: Order) -> list[Result]:
+        """Store an order that takes changes back, carry it out, and return what became of its rows.
+
+        Raises OSError and ValueError.
+        """
+        self.orders.give(name, order)
+        results = self._applier.carry_out(name)
+        failed = {one.path for one in results if one.conflict}
+        for row in order.rows:
+            if row.path in failed:
+                continue
+            if row.after is None:
                 self._made.discard(row.path)
             self._note(row)
         return results
@@ -201,19 +231,19 @@ class RunLayers:
                 elif not is_output and group.kind != "bytecode":
                     dropped.append(effect.path)
         if built:
-            with self._applier.orders.locked(), layer.written() as written:
+            with self.orders.locked(), layer.written() as written:
                 carry_out(self.workspace, built, written, durable=False)
         return dropped
 
     def outcome(self, name: str) -> list[Result] | None:
         """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""
-        if name not in self._applier.orders.names():
+        if name not in self.orders.names():
             return None
         return self._applier.carry_out(name)
 
     def forget(self, name: str) -> None:
         """Delete an order whose outcome is in the journal."""
-        self._applier.orders.forget(name)
+        self.orders.forget(name)
 
     def close(self) -> None:
         """End what the run's layers need."""

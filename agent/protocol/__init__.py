@@ -155,6 +155,7 @@ from .events.finder import (
 from .events.layers import (
     EffectsAccepted as EffectsAccepted,
     EffectsApplied as EffectsApplied,
+    UndoAccepted as UndoAccepted,
 )
 from .events.passes import (
     DelayMoved as DelayMoved,

@@ -4,44 +4,16 @@ import asyncio
 import contextlib
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
-from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.orders import Order, Orders, decode_rows
 from rundry.agent.protocol import Decide, Hook, Interrupt, Stop
-from rundry.agent.workspace.sandbox.sandbox import Sandbox
-
-
-@pytest.fixture
-async def place(pytestconfig):
-    found = await Sandbox.detect(kinds=["bubblewrap"])
-    if found.kind is None:
-        pytest.skip(found.why_none)
-    with tempfile.TemporaryDirectory(dir=lasting(pytestconfig.rootpath), prefix=".test-") as folder:
-        for name in ("work", "outside", "runs"):
-            (Path(folder) / name).mkdir(mode=0o700)
-        work = Path(folder) / "work"
-        (work / "kept.txt").write_text("one\n")
-        (work / "gone.txt").write_text("two\n")
-        yield Path(folder)
-
-
-@pytest.fixture
-def driven(place):
-    def make(*commands, **options):
-        turns = [call("run_command", command=command) for command in commands]
-        made = Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
-        made.layers = True
-        return made
-
-    return make
 
 
 def decide(verdict, **more):

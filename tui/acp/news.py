@@ -81,8 +81,8 @@ def _changes(event: Event) -> list[str]:
             return [f"MCP server {name} {state}: {detail}"]
         case ConversationCut(summary=summary):
             return ["the conversation was " + ("compacted" if summary else "cleared")]
-        case Undone(by=by, files=files, kept=kept) if by != "restart" or kept:
-            return [f"undone: {plural(len(files), 'file')}", *kept[:5]]
+        case Undone(by=by, files=files, kept=kept, also=also) if by != "restart" or kept:
+            return [f"undone: {plural(len(files), 'file')}", *also[:5], *kept[:5]]
         case ChangeCommitted(path=path, commit=commit, why_not=why):
             return [f"{path} {f'committed as {commit[:9]}' if commit else f'not committed: {why}'}"]
         case _:

@@ -87,7 +87,7 @@ class UndoHandlers:
             self._prompt.tell("all changes are already undone" if made.undone else "nothing has been changed yet")
             return
         if (
-            any(change.command is not None and change.files for change in chosen)
+            any(change.command is not None and change.files and change.effects is None for change in chosen)
             and not self._controller.reader.is_own_tree
         ):
             self._prompt.tell("a command ran, and you may have changed these files meanwhile: choose what to undo")

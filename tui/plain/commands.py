@@ -118,9 +118,14 @@ class Commands:
         files = list[str]()
         for change in reversed(standing):
             self._say(f"undo: {one_line(change.title)}")
+            about = "" if change.effects is not None else "changed while it ran, perhaps by you: "
             for path, effect in change.files.items() if change.command is not None else ():
-                self._say(f"  changed while it ran, perhaps by you: {one_line(path)} +{effect.added} -{effect.removed}")
-                files.append(path)
+                self._say(f"  {about}{one_line(path)} +{effect.added} -{effect.removed}")
+                files += [] if change.effects is not None else [path]
+            for words in change.effects.also if change.effects is not None else ():
+                self._say(f"  {one_line(words)}")
+            for words in change.effects.built if change.effects is not None else ():
+                self._say(f"  this stays: {one_line(words)}")
         ask = "Type yes to undo this, with each of these files." if files else "Type yes to undo this."
         command = Undo(changes=len(standing), confirmed=files)
         self._ask(ask, lambda word: self._undo_when(word, command))

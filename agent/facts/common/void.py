@@ -17,7 +17,7 @@ def after_undo(ended: RunEnded, undone: Undone) -> RunEnded:
 
     The recorded event stays as it is: this is a fold of both.
     """
-    if not undone.files:  # all files were kept as they are
+    if not undone.files and not undone.also:  # all files were kept as they are
         return ended
     code = exit_code(Reason.CLAIMED, complete=False) if ended.complete else ended.exit_code
     undone_since = ended.undone_since + max(undone.changes, 1)

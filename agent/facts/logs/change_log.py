@@ -23,6 +23,27 @@ class FileEffect:
     removed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class AppliedEffects:
+    """What a command changed in its layer, and was applied: an undo takes back exactly this."""
+
+    order: str
+    rows: str
+    """Blob of the rows."""
+    shown: int
+    """The first so many rows are the files of the change."""
+    failed: tuple[int, ...]
+    """Numbers of the rows that were not applied."""
+    git: str | None
+    """Blob of what repositories gained."""
+    failed_git: tuple[int, ...]
+    """Numbers of the repositories that gained nothing."""
+    also: tuple[str, ...]
+    """What else was applied, in words, such as an install."""
+    built: tuple[str, ...]
+    """What programs built, in words: an undo leaves it."""
+
+
 @dataclass(slots=True)
 class RecordedChange:
     """One change: an edit of one file, or a command with all files that it changed."""
@@ -39,6 +60,10 @@ class RecordedChange:
     """Changed files by path. Empty for a command in a workspace that is too large for snapshots."""
     is_background: bool = False
     """Caused by a background command: found by a later look at the workspace, not at the end of the command."""
+    effects: AppliedEffects | None = None
+    """What it changed in a layer; None: it had none, and somebody else may have changed its files."""
+    undone: list[str] = field(default_factory=list[str])
+    """Files of it that were undone alone."""
 
     @property
     def title(self) -> str:

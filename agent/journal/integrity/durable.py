@@ -17,6 +17,7 @@ from ...protocol import (
     RuleAdded,
     RuleRemoved,
     RunStarted,
+    UndoAccepted,
 )
 
 _FLUSHED = (
@@ -31,6 +32,7 @@ _FLUSHED = (
     RuleAdded,
     RuleRemoved,
     RunStarted,
+    UndoAccepted,
 )
 """RunStarted: a journal without its first event cannot be resumed."""
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 KEPT_AS = "refs/rundry/conflict/"
 """Where branches, tags and a HEAD are kept whose row is a conflict."""
+HELD_BACK = "held back, because another change of git is a conflict"
+"""Why a row is not carried out that is no conflict itself."""
 _MARK = "rundry: apply"
 """The message of a reflog line, until the lines of the layer take its place."""
 _SETTINGS = (("core.splitIndex", "false"),)
@@ -71,12 +73,17 @@ class _HeldBack(Exception):
 
 
 def carry_out_git(
-    changes: GitChanges, rows: Sequence[GitRow], workspace: Path, leftovers: Leftovers
+    changes: GitChanges,
+    rows: Sequence[GitRow],
+    workspace: Path,
+    leftovers: Leftovers,
+    *,
+    keeps_conflicts: bool = True,
 ) -> list[GitResult]:
     """Carry out rows of one repository, or none of them if one is a conflict. Return what became of each.
 
     Rows can be repeated after a crash, once `leftovers` were swept. With a conflict, commits of the rows are kept below
-    `refs/rundry/conflict/`. Never raises OSError.
+    `refs/rundry/conflict/`, if `keeps_conflicts`. Never raises OSError.
     """
     work = _Work(changes, rows, workspace, leftovers)
     try:
@@ -94,8 +101,9 @@ def carry_out_git(
             why = str(error)
     if not reasons and not why:
         return [GitResult(row, "") for row in rows]
-    work.keep_aside()
-    first = why or "held back, because another change of git is a conflict"
+    if keeps_conflicts:
+        work.keep_aside()
+    first = why or HELD_BACK
     return [GitResult(row, reasons.get(n, first)) for n, row in enumerate(rows)]
 
 

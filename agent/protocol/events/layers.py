@@ -11,10 +11,18 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     order: str
     """Name of the order in the layers' folder of the workspace."""
     rows: str
-    """Blob of the rows: each path with what it was and what it becomes."""
+    """Blob of the rows that an undo takes back: each path with what it was and what it becomes."""
     command: str
     files: int
-    """Number of rows."""
+    """Number of files, those included that programs built."""
+    shown: int = 0
+    """The first so many rows have a `file_changed` event each."""
+    git: str | None = None
+    """Blob of what repositories gain; None: nothing."""
+    also: list[str] = []
+    """What else is applied, in words: it has no such events, and an undo takes it back, too."""
+    built: list[str] = []
+    """What programs built, in words: it is applied, and an undo leaves it."""
 
 
 class EffectsApplied(EventBase, frozen=True, kw_only=True):
@@ -23,7 +31,35 @@ class EffectsApplied(EventBase, frozen=True, kw_only=True):
     order: str
     conflicts: list[str] = []
     """One line for each path that somebody else changed meanwhile: it stays as they left it."""
+    failed: list[int] = []
+    """Numbers of the rows that conflict, from 0."""
+    failed_git: list[int] = []
+    """Numbers of the repositories that gained nothing, from 0."""
+    lost: bool = False
+    """The runner was killed before the effects were stored: nothing of them is in the workspace."""
 
 
-LayersEvent = EffectsAccepted | EffectsApplied
+class UndoAccepted(EventBase, frozen=True, kw_only=True):
+    """An undo of effects was accepted. From here on it is carried out, whatever is killed; `undone` follows."""
+
+    order: str
+    """Name of the order in the layers' folder of the workspace."""
+    rows: str
+    """Blob of the rows: each path with what it is and what it becomes."""
+    changes: int
+    """Number of changes that are undone."""
+    shown: int = 0
+    """The first so many rows get a `file_changed` event each."""
+    git: str | None = None
+    """Blob of what changes in repositories; None: nothing."""
+    also: list[str] = []
+    """What else the rows take back, in words."""
+    kept: list[str] = []
+    """What cannot be undone, and why: `path: why`, one line each."""
+    step: int | None = None
+    path: str | None = None
+    by: str = "person"
+
+
+LayersEvent = EffectsAccepted | EffectsApplied | UndoAccepted
 """The events of this module."""

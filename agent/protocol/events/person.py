@@ -118,6 +118,10 @@ class Undone(EventBase, frozen=True, kw_only=True):
     """What could not be undone, and why: `path: why`, one line each."""
     by: str = "person"
     """`person`, a client, `program`, or `restart`: the run takes back an answer that did not pass the check."""
+    order: str = ""
+    """The order that `undo_accepted` names; empty: there was none."""
+    also: list[str] = []
+    """What else was undone, in words: files that have no events of their own, and changes in repositories."""
 
 
 class QuestionAsked(EventBase, frozen=True, kw_only=True):

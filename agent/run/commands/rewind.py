@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from .undo import UndoContext, is_mid_step, revert_changes
+from .undo import UndoContext, is_mid_step, revert_changes, undo_context
+from .undo_effects import forget_undo
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -26,29 +27,36 @@ async def rewind(run: LiveRun, command: Rewind) -> str | None:
     async with run.files_lock.held("a rewind"):
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
-        context = UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record)
+        context = undo_context(run)
         going = asyncio.ensure_future(_rewind(context, command))
         try:
             gone = await asyncio.shield(going)
         except asyncio.CancelledError:
-            _record(run.ctx.events, run.ctx.files, await going)
+            _record(context, run.ctx.events, run.ctx.files, await going)
             raise
         if isinstance(gone, str):
             return gone
-        _record(run.ctx.events, run.ctx.files, gone)
+        _record(context, run.ctx.events, run.ctx.files, gone)
     ctx.stalls.reset_after_message()
     if run.facts.spec.loop is not LoopKind.CHAT and run.facts.ended is None and not run.is_user_in_control:
         run.pauses.pause("rewound; a message or /resume continues from here", by="person")
     return None
 
 
-def _record(events: Recorder, files: ChangeTracker, gone: Sequence[Event] | str) -> None:
+def _record(context: UndoContext, events: Recorder, files: ChangeTracker, gone: Sequence[Event] | str) -> None:
     if isinstance(gone, str):
         return
     with events.together():
         for event in gone:
             events.record(event)
+    _forget(context, gone)
     files.mark_changed()
+
+
+def _forget(context: UndoContext, gone: Sequence[Event]) -> None:
+    for event in gone:
+        if isinstance(event, Undone):
+            forget_undo(context, event)
 
 
 async def rewind_after_end(context: UndoContext, command: Rewind) -> str | None:
@@ -60,6 +68,7 @@ async def rewind_after_end(context: UndoContext, command: Rewind) -> str | None:
         return gone
     for event in gone:
         context.record(event)
+    _forget(context, gone)
     return None
 
 

@@ -11,12 +11,14 @@ import msgspec
 
 from ...protocol import Event, Prompted, Stamped, Undo, Undone
 from ...workspace.snapshots.restore import Restorer
+from .undo_effects import finish_undos, forget_undo, undo_effects
 from .undo_plan import FileRestore, RestorePlan
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...facts.logs.change_log import RecordedChange
     from ...journal.journal import Journal
+    from ...layers.run_layers import RunLayers
     from ...workspace.paths import Workspace
     from ...workspace.snapshots.snapshots import Snapshots
     from ..live.live_run import LiveRun
@@ -38,6 +40,14 @@ class UndoContext:
     workspace: Workspace
     snapshots: Snapshots
     record: Callable[[Event], Stamped]
+    layers: RunLayers | None = None
+    """The layers of a run that has a runner and uses them."""
+
+
+def undo_context(run: LiveRun) -> UndoContext:
+    """Return the parts of a run that has a runner."""
+    ctx = run.ctx
+    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, ctx.layers)
 
 
 async def undo(run: LiveRun, command: Undo) -> str | None:
@@ -51,9 +61,7 @@ async def undo(run: LiveRun, command: Undo) -> str | None:
     async with run.files_lock.held("an undo"):
         if ctx.activity.is_running or is_mid_step(run.facts):
             return MID_STEP
-        taking = asyncio.ensure_future(
-            undo_changes(UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record), command)
-        )
+        taking = asyncio.ensure_future(undo_changes(undo_context(run), command))
         try:
             taken = await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -69,9 +77,16 @@ def _record(run: LiveRun, taken: str | Undone) -> str | None:
     with run.ctx.events.together():
         run.ctx.events.record(taken)
         run.messages.send(undo_prompt(taken, run.facts))
+    forget_undo(undo_context(run), taken)
     run.ctx.files.mark_changed()
     run.ctx.stalls.reset_after_message()
     return None
+
+
+async def finish_undo(run: LiveRun) -> None:
+    """Finish an undo that a killed runner began, and record it."""
+    for undone in await finish_undos(undo_context(run)):
+        _record(run, undone)
 
 
 async def undo_after_end(context: UndoContext, command: Undo) -> str | None:
@@ -81,10 +96,21 @@ async def undo_after_end(context: UndoContext, command: Undo) -> str | None:
     taken = await undo_changes(context, command)
     if isinstance(taken, str):
         return taken
-    note = undo_prompt(taken, context.facts)
-    context.record(taken)
-    context.record(note)
+    _record_after_end(context, taken)
     return None
+
+
+async def finish_undo_after_end(context: UndoContext) -> None:
+    """Finish an undo that a killed process began, and record it."""
+    for undone in await finish_undos(context):
+        _record_after_end(context, undone)
+
+
+def _record_after_end(context: UndoContext, undone: Undone) -> None:
+    note = undo_prompt(undone, context.facts)
+    context.record(undone)
+    context.record(note)
+    forget_undo(context, undone)
 
 
 def is_mid_step(facts: RunFacts) -> bool:
@@ -98,9 +124,9 @@ async def undo_changes(context: UndoContext, command: Undo) -> str | Undone:
     if isinstance(chosen, str):
         return chosen
     left = _unconfirmed(context.facts, chosen, command.confirmed)
-    if left and all(path in left for landed in chosen for path in landed.files):
+    if left and all(landed.effects is None and path in left for landed in chosen for path in landed.files):
         return f"{_named(sorted(left))}: {_UNPROVEN}"
-    undone = await revert_changes(context, chosen, step=command.step, confirmed=command.confirmed)
+    undone = await revert_changes(context, chosen, step=command.step, path=command.path, confirmed=command.confirmed)
     return msgspec.structs.replace(undone, path=command.path)
 
 
@@ -109,29 +135,38 @@ async def revert_changes(
     chosen: Sequence[RecordedChange],
     *,
     step: int | None = None,
+    path: str | None = None,
     by: str = "person",
     confirmed: Sequence[str] = (),
 ) -> Undone:
     """Revert these changes and return the event. `chosen`: the newest changes that are not undone, oldest first.
 
-    In the user's folder, files that a command changed are left as they are, unless a person confirmed them by name.
+    In the user's folder, files that a command changed without a layer are left as they are, unless a person confirmed
+    them by name. `path`: only this file of the changes. The caller calls `forget_undo` once the event is recorded.
     """
     left = _unconfirmed(context.facts, chosen, confirmed)
+    unproven = [f"{name}: {_UNPROVEN}" for name in left]
+    if any(landed.effects is not None for landed in chosen):
+        return await undo_effects(context, chosen, left, step=step, path=path, by=by, unproven=unproven)
     plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
         files = {path: effect for path, effect in landed.files.items() if path not in left}
         if files or not landed.files:
             await plan.add(replace(landed, files=files))
     files, kept = await _restore_all(context, plan.found.values())
-    kept = sorted([*kept, *plan.lost, *(f"{path}: {_UNPROVEN}" for path in left)])
+    kept = sorted([*kept, *plan.lost, *unproven])
     return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, by=by)
 
 
 def _unconfirmed(facts: RunFacts, chosen: Sequence[RecordedChange], confirmed: Sequence[str]) -> set[str]:
-    """Return the files that a command changed and that no person confirmed. In a worktree of rundry there are none."""
+    """Return the files that a command changed without a layer, and that no person confirmed.
+
+    In a worktree of rundry there are none.
+    """
     if facts.spec.home != facts.spec.workspace:
         return set()
-    by_commands = {path for landed in chosen if landed.command is not None for path in landed.files}
+    live = [landed for landed in chosen if landed.command is not None and landed.effects is None]
+    by_commands = {path for landed in live for path in landed.files}
     return by_commands - {*confirmed}
 
 
@@ -189,6 +224,8 @@ def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:
     """Return the message to the model: that the user undid changes, and which files were restored."""
     if undone.path is not None:
         text = [f"The person undid all that was changed in {undone.path}."]
+    elif not undone.changes:
+        text = ["The person wanted to undo changes."]
     elif undone.step is not None:
         text = [f"The person undid everything that was changed since step {undone.step} began."]
     else:
@@ -200,9 +237,13 @@ def undo_prompt(undone: Undone, facts: RunFacts) -> Prompted:
         text.append(f"Restored: {_named(back)}.")
     if gone:
         text.append(f"Deleted, because they did not exist before: {_named(gone)}.")
+    if undone.also:
+        text.append(f"Undone, too: {'; '.join(undone.also)}.")
     if undone.kept:
         text.append("Not restored: " + "; ".join(undone.kept[:_NAMED]) + ".")
-    text.append("Files that git ignores were not restored. Read a file before you change it again.")
+    if not undone.order:
+        text.append("Files that git ignores were not restored.")
+    text.append("Read a file before you change it again.")
     return Prompted(kind="undo", text=" ".join(text))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ...facts.facts import fold
 from ...finder.lenses.judging import judge
 from ...journal.claim import claim
+from ...journal.integrity.durable import must_be_flushed
 from ...journal.journal import Journal
 from ...model.no_model import NO_MODEL
 from ...protocol import (
@@ -31,7 +32,7 @@ from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
 from ..setup.surroundings.confinement import hide_rules_of
 from .rewind import rewind_after_end
-from .undo import UndoContext, undo_after_end
+from .undo import UndoContext, finish_undo_after_end, undo_after_end
 
 
 async def handle_after_end(path: Path) -> None:
@@ -44,6 +45,7 @@ async def handle_after_end(path: Path) -> None:
         try:
             require_undamaged(journal)
             context = _context(journal)
+            await finish_undo_after_end(context)
             for command_id, command in journal.inbox.take():
                 why = await _handle(context, command)
                 context.record(_answer(command_id, command, why))
@@ -70,7 +72,7 @@ def _context(journal: Journal) -> UndoContext:
     facts = fold(journal.spec, journal.read())
 
     def record(event: Event) -> Stamped:
-        stamped = journal.append(event)
+        stamped = journal.append(event, durable=must_be_flushed(event))
         facts.apply(stamped)
         return stamped
 

@@ -88,7 +88,7 @@ class RestorePlan:
     async def add(self, landed: RecordedChange) -> None:
         """Add the next older change."""
         try:
-            before, after = await self._states(landed)
+            before, after = await versions_of(self.journal, self.snapshots, landed)
             folders = frozenset[str]()
             if landed.world is not None:
                 folders = await self.snapshots.parent_folders(landed.world, list(landed.files))
@@ -114,32 +114,36 @@ class RestorePlan:
             if path in self.found:
                 self.found[path].is_broken = True
 
-    async def _states(
-        self, landed: RecordedChange
-    ) -> tuple[Mapping[str, FileVersion | None], Mapping[str, FileVersion | None]]:
-        """Return each file before and after the change. Raises RundryError."""
-        paths: Sequence[str] = list(landed.files)
-        if landed.command is None:
-            before = {path: self._kept(path, moved.before) for path, moved in landed.files.items()}
-            return before, {path: self._kept(path, moved.after) for path, moved in landed.files.items()}
-        if not paths:
-            raise Unknown("the changes of this command are unknown: there was no snapshot of the workspace")
-        if landed.world is None or landed.world_after is None:
-            raise Unknown("there was no snapshot of the workspace before this command")
-        snapshots = self.snapshots
-        return await snapshots.versions(landed.world, paths), await snapshots.versions(landed.world_after, paths)
 
-    def _kept(self, path: str, blob: str | None) -> FileVersion | None:
-        if blob is None:
-            return None
-        load = self._loader(path, blob)
-        return FileVersion(blob_id(load()), load)
+Versions = Mapping[str, FileVersion | None]
+"""Files by path, as they were; None: there was no file."""
 
-    def _loader(self, path: str, blob: str) -> Callable[[], bytes]:
-        def load() -> bytes:
-            try:
-                return self.journal.blob(blob)
-            except KeyError:
-                raise Unknown(f"{path}: the journal does not contain its earlier content") from None
 
-        return load
+async def versions_of(journal: Journal, snapshots: Snapshots, landed: RecordedChange) -> tuple[Versions, Versions]:
+    """Return the files before and after an edit, or a command without a layer. Raises RundryError."""
+    paths: Sequence[str] = list(landed.files)
+    if landed.command is None:
+        before = {path: _kept(journal, path, moved.before) for path, moved in landed.files.items()}
+        return before, {path: _kept(journal, path, moved.after) for path, moved in landed.files.items()}
+    if not paths:
+        raise Unknown("the changes of this command are unknown: there was no snapshot of the workspace")
+    if landed.world is None or landed.world_after is None:
+        raise Unknown("there was no snapshot of the workspace before this command")
+    return await snapshots.versions(landed.world, paths), await snapshots.versions(landed.world_after, paths)
+
+
+def _kept(journal: Journal, path: str, blob: str | None) -> FileVersion | None:
+    if blob is None:
+        return None
+    load = _loader(journal, path, blob)
+    return FileVersion(blob_id(load()), load)
+
+
+def _loader(journal: Journal, path: str, blob: str) -> Callable[[], bytes]:
+    def load() -> bytes:
+        try:
+            return journal.blob(blob)
+        except KeyError:
+            raise Unknown(f"{path}: the journal does not contain its earlier content") from None
+
+    return load

@@ -26,8 +26,8 @@ from ...protocol.text.counts import plural
 from ...step.checks.verify import verify
 from ...step.file_edits import FileEdits
 from ...step.resources.activity import PersonInterrupted
+from ...step.tool_calls.apply_effects import finish_accepted
 from ...step.tool_calls.command_changes import check_lost_command
-from ...step.tool_calls.effects_at_gate import finish_accepted
 from ...tools.parse import parse_arguments
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from ...step.prompt import system_prompt
 from ...stops.budget import replace_budget
 from ..commands.control_report import end_manual_control
 from ..commands.reconfigure import model_switched
+from ..commands.undo import finish_undo
 from ..damaged.resuming import note_damage, settle_spend
 from ..passes.rolling_back import roll_back_items
 from ..proposals.settle import settle
@@ -152,6 +153,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         run.finder.resume(after_end=before is not None and before.reason is Reason.DRY)
     if changes.decision is not None:
         ctx.gate.decide_later(changes.decision)
+    await finish_undo(run)
     results = await settle(run, said=changes.hint, by=changes.by)
     await end_manual_control(ctx)
     if run.passes is not None:

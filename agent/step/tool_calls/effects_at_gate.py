@@ -5,31 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from ...facts.changes import GIT_WORDS
 from ...gate.draft import FileDraft, effect_draft
 from ...gate.entries import SINGLE_FILE
 from ...gate.rules import applies_to_file
-from ...layers.apply import IN_MEMORY, Result, Row
+from ...layers.apply import IN_MEMORY, Row
 from ...layers.classes import Entry, Group
 from ...layers.effects import Side, TooMuch
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import StateRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.orders import decode_rows, encode_rows, new_name
-from ...protocol import EffectsAccepted, EffectsApplied, Record
-from ...protocol.text.counts import plural
-from ...system.crash import crash_point
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
 from ...workspace.sandbox.access import Access
-from ...workspace.snapshots.snapshots import Change
 from ..resources.recorder import with_waiting
-from .file_events import file_changed
+from .apply_effects import Accepted, apply_effects
 from .review import perform_as_review, raise_worst
 
 if TYPE_CHECKING:
@@ -39,11 +35,13 @@ if TYPE_CHECKING:
     from ...layers.git.rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
+    from ...protocol import Record
     from ..resources.context import RunContext
 
 _MOST_ASKED = 20
 """Most effects of one command about which a person is asked one by one; further ones are dropped and named."""
 _MOST_NAMED = 5
+_NOT_KEPT = "what it replaces is too large to be kept for an undo"
 _SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
 """Classes whose changes are shown one by one; the others are counted."""
 
@@ -138,8 +136,8 @@ async def _take(
     decided = await _decide(ctx, listed, command, record, asks=asks)
     notes, accepted = [*listed.left_out, *decided.notes], {row.path for row in decided.rows}
     if decided.rows or decided.git:
-        line, failed = await _applied(ctx, layers, layer, decided, command, record)
-        notes, accepted = [line, *notes], accepted - failed
+        lines, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
+        notes, accepted = [*lines, *notes], accepted - failed
     files = (one for group in listed.groups if group.kind not in ("git", "bytecode") for one in group.entries)
     dropped = [one.effect.path for one in files if one.effect.path not in accepted and not _is_folder(one.effect)]
     return Taken(notes, ctx.guarded.written_in(listed), dropped)
@@ -222,7 +220,7 @@ def _decide_on_git(decided: _Decided, listed: Listed) -> None:
             why = f"git would run `{runs[0]}` when the operation is continued"
         else:
             decided.git.append(changes)
-            decided.counted.append(f"git: {_named(names)}")
+            decided.counted.append(f"{GIT_WORDS}{_named(names)}")
             continue
         decided.notes.append(f"Nothing of git was applied ({_named(names)}): {why}.")
 
@@ -253,7 +251,8 @@ async def _review(ctx: RunContext, decided: _Decided, waiting: Sequence[Entry], 
 async def _ask(ctx: RunContext, decided: _Decided, entry: Entry, command: str, record: Record, *, place: Place) -> None:
     """Ask the person about one effect."""
     effect = entry.effect
-    draft = await asyncio.to_thread(_draft, ctx, effect, decided.contents.get(effect.path), entry.why, command)
+    why = "; ".join(one for one in (entry.why, "" if entry.undo else _NOT_KEPT) if one)
+    draft = await asyncio.to_thread(_draft, ctx, effect, decided.contents.get(effect.path), why, command)
     if isinstance(draft, str):
         decided.notes.append(f"`{effect.path}` was not applied: {draft}.")
         return
@@ -297,7 +296,8 @@ def _approved_row(effect: Effect, draft: FileDraft, after: bytes | None) -> Row:
     before = draft.before
     old = None
     if before.exists:
-        old = Side(type="file", digest=before.sha256 or "", size=before.size, executable=bool(before.mode & 0o100))
+        runs, mode = bool(before.mode & 0o100), before.mode & 0o777
+        old = Side(type="file", digest=before.sha256 or "", size=before.size, executable=runs, mode=mode)
     if after is None or effect.after is None:
         return Row(path=effect.path, before=old, after=None)
     digest = hashlib.sha256(after).hexdigest()
@@ -305,121 +305,25 @@ def _approved_row(effect: Effect, draft: FileDraft, after: bytes | None) -> Row:
 
 
 async def _applied(
-    ctx: RunContext, layers: RunLayers, layer: Layer, decided: _Decided, command: str, record: Record
-) -> tuple[str, set[str]]:
-    """Apply the rows and record what changed. Returns a line for the model, and the paths of what is a conflict."""
-    changes = await asyncio.to_thread(_changes, ctx, decided)
-    with ctx.journal.transaction():
-        blob = ctx.journal.keep(encode_rows(decided.rows))
-        for change in changes.values():
-            for data in (change.before, change.after):
-                if data is not None:
-                    ctx.journal.keep(data)
-    name = new_name()
-    record(EffectsAccepted(order=name, rows=blob, command=command, files=len(decided.rows)))
-    crash_point("effects: accepted")
-    ctx.files.mark_changed()
-    is_explained = await ctx.background.is_explained()
-    await asyncio.to_thread(layers.order, name, layer, decided.rows, decided.contents, decided.git)
-    results = await asyncio.to_thread(layers.apply, name, decided.rows, decided.git)
-    crash_point("effects: applied")
-    await record_applied(ctx, name, results, changes, record, notes_tree=is_explained)
-    await ctx.guarded.approve_user_changes(decided.guarded, record)
-    layers.forget(name)
-    failed = [one for one in results if one.conflict]
-    done = [path for path in decided.shown if path not in {one.path for one in failed}]
-    words = [*([_named(done)] if done else []), *decided.counted]
+    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: _Decided, command: str, record: Record
+) -> tuple[list[str], set[str]]:
+    """Apply the rows. Returns lines for the model, and the paths of what is a conflict."""
+    accepted = Accepted(
+        rows=decided.rows,
+        contents=decided.contents,
+        recorded=decided.shown,
+        guarded=decided.guarded,
+        counted=decided.counted,
+        git=decided.git,
+    )
+    applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, record)
+    words = [*([_named(applied.done)] if applied.done else []), *applied.words]
     line = f"Applied: {'; '.join(words)}." if words else ""
-    refused = "; ".join(f"`{one.path}` ({one.conflict})" for one in failed[:_MOST_NAMED])
-    return f"{line} Not applied: {refused}.".strip() if failed else line, {one.path for one in failed}
-
-
-def _changes(ctx: RunContext, decided: _Decided) -> dict[str, Change]:
-    """Return the contents of the shown files before and after, by path."""
-    return {
-        path: Change(
-            path=path,
-            kind="added" if row.before is None else "removed" if row.after is None else "changed",
-            before=_bytes_of(ctx, row) if row.before is not None else None,
-            after=decided.contents.get(path) if row.after is not None else None,
-        )
-        for path, row in decided.shown.items()
-        if not any(side is not None and side.type == "folder" for side in (row.before, row.after))
-    }
-
-
-def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
-    """Return the bytes of a file before the apply; None: they cannot be stored."""
-    assert row.before is not None  # the caller looked
-    path = ctx.workspace.root / row.path
-    try:
-        if row.before.type == "link":
-            return os.fsencode(path.readlink())
-        return read_state(path, IN_MEMORY, beneath=ctx.workspace.root).data
-    except (UnreadableFile, OSError):
-        return None
-
-
-async def record_applied(
-    ctx: RunContext,
-    name: str,
-    results: Iterable[Result],
-    changes: dict[str, Change],
-    record: Record,
-    *,
-    notes_tree: bool = True,
-) -> None:
-    """Record the outcome of an order, and the files that it changed.
-
-    `notes_tree`: whether no background command changed a file before. Else these changes have to be found later.
-    """
-    conflicts = {one.path: one.conflict for one in results if one.conflict}
-    after = await ctx.snapshots.take()
-    if notes_tree:
-        ctx.background.note_tree(after)
-    with ctx.events.together():
-        for path, change in changes.items():
-            if path not in conflicts:
-                record(file_changed(ctx.journal, change, "command"))
-        record(EffectsApplied(order=name, conflicts=[f"{path}: {why}" for path, why in conflicts.items()]))
-
-
-async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) -> list[str]:
-    """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user."""
-    said = list[str]()
-    for name, accepted in list(ctx.facts.changes.accepted.items()):
-        results = await asyncio.to_thread(layers.outcome, name)
-        if results is None:  # it was killed before the order was stored, so nothing is in the workspace
-            record(EffectsApplied(order=name, conflicts=[f"nothing of `{accepted.command}`: it was killed before"]))
-            said.append(f"What `{accepted.command}` changed was lost with its runner, and nothing of it was applied.")
-            continue
-        rows = decode_rows(ctx.journal.blob(accepted.rows))
-        ctx.files.mark_changed()
-        await record_applied(ctx, name, results, _stored_changes(ctx, rows), record)
-        layers.forget(name)
-        said.append(f"What `{accepted.command}` changed ({plural(len(rows), 'file')}) was applied.")
-    return said
-
-
-def _stored_changes(ctx: RunContext, rows: Sequence[Row]) -> dict[str, Change]:
-    """Return the contents of rows from the journal, which is where they were put before the apply."""
-
-    def load(side: Side | None) -> bytes | None:
-        try:
-            return None if side is None or not side.digest else ctx.journal.blob(side.digest)
-        except KeyError:
-            return None
-
-    return {
-        row.path: Change(
-            path=row.path,
-            kind="added" if row.before is None else "removed" if row.after is None else "changed",
-            before=load(row.before),
-            after=load(row.after),
-        )
-        for row in rows
-        if any(side is not None and side.digest for side in (row.before, row.after))
-    }
+    refused = "; ".join(f"`{one.path}` ({one.conflict})" for one in applied.failed[:_MOST_NAMED])
+    if applied.failed:
+        line = f"{line} Not applied: {refused}.".strip()
+    lines = [one for one in (line, applied.cannot_be_undone) if one]
+    return lines, {one.path for one in applied.failed}
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The event of a file that a command changed."""
+"""The event of a file that a command or an undo changed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 from ...gate.change.diff import compare_contents
 from ...protocol import ChangedBy, FileChanged
 from ...protocol.text.hunks import Split
+from ...workspace.snapshots.snapshots import Change
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...workspace.snapshots.snapshots import Change
+    from ...layers.apply import Row
+    from ...layers.effects import Side
+    from ...workspace.snapshots.snapshots import ChangeKind
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
 
 
 def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged:
-    """Return the event of a file that differs between two snapshots."""
+    """Return the event of a file that changed."""
     keep, (added, removed) = journal.keep, _counts(change)
     return FileChanged(
         path=change.path,
@@ -27,6 +30,19 @@ def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged
         added=added,
         removed=removed,
     )
+
+
+def stored_change(journal: Journal, row: Row) -> Change:
+    """Return the change of a row, with those of its contents that the journal has."""
+
+    def load(side: Side | None) -> bytes | None:
+        try:
+            return None if side is None or not side.digest else journal.blob(side.digest)
+        except KeyError:
+            return None
+
+    kind: ChangeKind = "added" if row.before is None else "removed" if row.after is None else "changed"
+    return Change(path=row.path, kind=kind, before=load(row.before), after=load(row.after))
 
 
 def _counts(change: Change) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ...gate.draft import CommandDraft
 from ...layers.watching import Watch, limits_at
+from ...protocol import Snapshotted
 from ...stops.predicates.required import is_required_command
 from ...tools.execution import InLayer, carry_out
 from ..resources.activity import CommandEnded, PersonInterrupted
@@ -33,6 +34,8 @@ async def attempt_in_layer(
 ) -> LayeredAttempt:
     """Run the command once in a layer of its own. Raises CommandEnded and LayerRefused; then it did not run."""
     await ctx.snapshots.take()
+    if ctx.facts.changes.world is None:  # too large for snapshots, which this command does not need
+        record(Snapshotted(world=None, layer=True))
     disturbed = await Disturbed.watch(ctx)
     layer = await asyncio.to_thread(layers.open)
     printed = Tail()

@@ -36,6 +36,7 @@ from ...protocol import (
     TextArrived,
     ToolCalled,
     ToolFinished,
+    UndoAccepted,
     Unknown,
     duration,
 )
@@ -59,6 +60,7 @@ StepEvent = (
     | ImagesRefused
     | EffectsAccepted
     | EffectsApplied
+    | UndoAccepted
     | Snapshotted
     | GuardSealed
     | GuardApproved
@@ -195,7 +197,15 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             note(state, stamped, text + more if paths else "no undecided change is left").detail = "\n".join(paths)
         case EffectsApplied(conflicts=conflicts) if conflicts:
             note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
-        case EffectsAccepted() | EffectsApplied() | Snapshotted() | ReasoningKept() | GuardSealed() | GuardApproved():
+        case (
+            EffectsAccepted()
+            | EffectsApplied()
+            | UndoAccepted()
+            | Snapshotted()
+            | ReasoningKept()
+            | GuardSealed()
+            | GuardApproved()
+        ):
             pass  # another event shows the change; only their maker can read the parts
         case Unknown():
             block = add(state, stamped, "unknown", title=event.type)

@@ -104,7 +104,8 @@ def remove_any_file(ws: Workspace, before: FileState) -> None:
                 if not old.was_moved_to(aside):
                     rename_new(folder, aside, name)
                     raise StaleFile(f"{before.path}: it was changed by someone else meanwhile")
-            os.unlink(aside, dir_fd=folder)
+            if ws.leftovers.displaced is None or not ws.leftovers.displaced.take(folder, aside, before.sha256):
+                os.unlink(aside, dir_fd=folder)
         os.fsync(folder)
         crash_point("removal: folder forced out")
         ws.own_writes.removed(before.real, old.status)
@@ -161,6 +162,8 @@ class _FileWrite:
                 self._keep_concurrent_versions(fd, aside, lease)
                 raise StaleFile(f"{self.before.path}: it was changed by someone else meanwhile")
             crash_point("write: exchanged")
+        if self.ws.leftovers.displaced is not None:
+            self.ws.leftovers.displaced.take(self.folder, aside, self.before.sha256)
 
     def _keep_concurrent_versions(self, fd: int, aside: str, lease: Lease) -> None:
         """Keep copies if other programs wrote or opened our version before the swap was reverted.
@@ -210,6 +213,8 @@ class _FileWrite:
             if hashlib.sha256(from_start(fd, old.st_size)).hexdigest() != self.before.sha256:
                 os.ftruncate(fd, old.st_size)
                 raise StaleFile(f"{self.before.path}: it was changed meanwhile")
+            if self.ws.leftovers.displaced is not None:
+                self.ws.leftovers.displaced.take_copy(self.before.data, self.before.sha256)
             with self.ws.leftovers.in_place(self.before.real, self.before.data, new):
                 try:
                     _overwrite(fd, new)

@@ -11,7 +11,7 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ import msgspec
 
 from ...system.crash import crash_point
 from ..files.beneath import exchange, rename_new, write_all
+from ..files.temporary import temporary_name
 
 Use = Literal["made", "swapped", "displacing", "moved", "lock", "in_place"]
 """What a temporary file may contain.
@@ -43,12 +44,73 @@ class _Entry(msgspec.Struct, frozen=True, array_like=True):
     """The old and the new content of a file that is overwritten in place."""
 
 
+class Displaced:
+    """Keeps files that a change displaces, instead of deleting them."""
+
+    def __init__(self, folder: Path, digests: Collection[str], new: Path, moved: Collection[str]) -> None:
+        """`folder`: for displaced files; made when it is needed. `digests`: SHA-256 of those that are kept.
+
+        `new`: a folder for new contents that a killed process had moved and not put in place; `moved`: their SHA-256.
+        Both folders are on the file system of the workspace.
+        """
+        self._folder, self._digests = folder, frozenset(digests)
+        self._new, self._moved = new, frozenset(moved)
+
+    def take(self, folder: int, name: str, digest: str | None) -> bool:
+        """Move a displaced file out of an open folder, and return whether that was done: else the caller deletes it."""
+        return digest is not None and digest in self._digests and _moved(folder, name, self._folder, digest)
+
+    def take_left(self, folder: int, name: str, digest: str | None) -> bool:
+        """Move a file that a killed process left out of an open folder, like `take`. It may be a new content."""
+        if digest is not None and digest in self._moved and _moved(folder, name, self._new, digest):
+            return True
+        return self.take(folder, name, digest)
+
+    def take_copy(self, data: bytes, digest: str | None) -> None:
+        """Keep a copy of a file that is about to be overwritten in place. Raises OSError."""
+        if digest is None or digest not in self._digests:
+            return
+        own, making = _folder(self._folder), temporary_name()
+        try:
+            made = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=own)
+            try:
+                write_all(made, data)
+                os.fsync(made)
+            finally:
+                os.close(made)
+            os.replace(making, digest, src_dir_fd=own, dst_dir_fd=own)
+        finally:
+            os.close(own)
+
+
+def _moved(folder: int, name: str, place: Path, digest: str) -> bool:
+    """Move a file of an open folder to another one. Return False if that is not possible."""
+    try:
+        own = _folder(place)
+        try:
+            rename_new(folder, name, digest, own)
+        finally:
+            os.close(own)
+    except OSError:  # the same content is there already, or the disk is full: the change itself is made anyway
+        return False
+    return True
+
+
+def _folder(place: Path) -> int:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
 class Leftovers:
     """The temporary files of one run. Only the runner uses it; it may be used by several threads."""
 
-    def __init__(self, journal: Path | None) -> None:
-        """`journal`: the run's journal, next to which the record is stored; None: nothing is recorded."""
+    def __init__(self, journal: Path | None, displaced: Displaced | None = None) -> None:
+        """`journal`: the run's journal, next to which the record is stored; None: nothing is recorded.
+
+        `displaced`: keeps some of the files that are replaced or removed; None: none is kept.
+        """
         self._path = None if journal is None else journal.with_name(f"{journal.name}.leftovers")
+        self.displaced = displaced
         self._lock = threading.Lock()
         self._open = 0
 
@@ -91,7 +153,7 @@ class Leftovers:
             lines = self._path.read_bytes().splitlines()
         except FileNotFoundError:
             return []
-        kept = [line for entry in _read(lines) if (line := _clean_up(entry))]
+        kept = [line for entry in _read(lines) if (line := _clean_up(entry, self.displaced))]
         os.truncate(self._path, 0)
         return kept
 
@@ -99,7 +161,7 @@ class Leftovers:
         assert self._path is not None  # the caller checked
         if not self._open and self._path.exists() and self._path.stat().st_size:
             for entry in _read(self._path.read_bytes().splitlines()):
-                _clean_up(entry)
+                _clean_up(entry, self.displaced)
             os.truncate(self._path, 0)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self._path, flags, 0o600)
@@ -120,7 +182,7 @@ def _read(lines: Sequence[bytes]) -> list[_Entry]:
     return found
 
 
-def _clean_up(entry: _Entry) -> str | None:
+def _clean_up(entry: _Entry, displaced: Displaced | None) -> str | None:
     """Remove the temporary file, or rename it back. Return a line if it is kept under another name."""
     place, name = Path(os.fsdecode(bytes.fromhex(entry.folder))), os.fsdecode(bytes.fromhex(entry.name))
     try:
@@ -135,7 +197,7 @@ def _clean_up(entry: _Entry) -> str | None:
         if entry.use == "displacing" and _digest(folder, name) == entry.new and _exists(folder, name):
             exchange(folder, entry.aside, name)  # the resumed run replaces it again, and stores it
         if _is_known(folder, name, entry):
-            os.unlink(entry.aside, dir_fd=folder)
+            _discard(folder, entry, displaced)
             return None
         if not _exists(folder, name):
             rename_new(folder, entry.aside, name)
@@ -147,6 +209,11 @@ def _clean_up(entry: _Entry) -> str | None:
     finally:
         os.close(folder)
     return f"{place / name}: someone else changed it while it was written; their version is {kept}"
+
+
+def _discard(folder: int, entry: _Entry, displaced: Displaced | None) -> None:
+    if displaced is None or not displaced.take_left(folder, entry.aside, _digest(folder, entry.aside)):
+        os.unlink(entry.aside, dir_fd=folder)
 
 
 def _complete(folder: int, real: Path, before: bytes, after: bytes) -> str | None:

@@ -200,7 +200,7 @@ class Driven(Events):
 
 
 def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
-    for name in ("before", "after", "full", "patch", "bundle"):
+    for name in ("before", "after", "full", "patch", "bundle", "rows", "git"):
         sha = getattr(event, name, None)
         if isinstance(sha, str):
             new.keep(old.blob(sha))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.layered import layered_place
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, edit, finish
 from painted import painted, shows, until
@@ -135,3 +137,37 @@ async def _undo_all(pilot, command: str) -> None:
     await pilot.pause()
     await pilot.press("U", "U")
     await pilot.press("escape", "escape")
+
+
+@pytest.fixture
+async def layered(pytestconfig) -> AsyncIterator[Driven]:
+    """An ended run whose command wrote into a layer."""
+    async with layered_place(pytestconfig.rootpath) as folder:
+        work, runs = folder / "work", folder / "runs"
+        work.mkdir()
+        runs.mkdir(mode=0o700)
+        (work / "a.txt").write_text("one\n")
+        (work / "b.txt").write_text("two\n")
+        command = "echo 2 > a.txt; rm b.txt; echo 3 > c.txt; mkdir only; for n in $(seq 30); do echo x > many$n; done"
+        run = Driven(runs, work, ScriptedModel([call("run_command", command=command), DONE]), loop=LoopKind.GOAL)
+        run.layers = True
+        await run.run()
+        yield run
+
+
+async def test_the_question_names_what_a_command_in_a_layer_changed(layered):
+    work = Path(layered.spec.workspace)
+    (work / "theirs.txt").write_text("theirs\n")
+    controller = RunController(Session.attach(layered.path))
+    app = RundryApp(controller)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: controller.state.outcome is not None)
+        await pilot.press(*"/undo", "enter")
+        await shows(pilot, "Undo 1 change in 33 files?")
+        assert all(name in painted(app) for name in ("a.txt", "b.txt", "c.txt", "more", "step 1"))
+        assert "git ignores" not in painted(app)
+        await pilot.press("y")
+        await until(pilot, lambda: (work / "b.txt").exists())
+    controller.link.close()
+    assert sorted(path.name for path in work.iterdir()) == ["a.txt", "b.txt", "theirs.txt"]
+    assert (work / "a.txt").read_text() == "one\n"

@@ -17,7 +17,7 @@ from rundry.agent import RecordedChange, plural
 from ...keyboard.clicks import press_clicked_key
 from ...keyboard.closing import ClosesOnce
 from ...keyboard.screen_keymap import keymap_of
-from ...text import one_line
+from ...text import one_line, path_line
 from .room import cut, inner_width
 
 MOST = 10
@@ -87,15 +87,21 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
         )
         yield Content.styled(head, "bold $bright")
         yield Content("")
-        most = max(1, min(MOST, self.size.height - _CHROME))
-        for landed in [*reversed(self._changes)][:most]:
-            yield _row(landed, inner_width(self.size.width, WIDTH))
-        if len(self._changes) > most:
-            yield Content.styled(f"  … and {plural(len(self._changes) - most, 'older change')}", "$dim")
+        room, width = max(1, self.size.height - _CHROME), inner_width(self.size.width, WIDTH)
+        shown = [*reversed(self._changes)][: min(MOST, room)]
+        proven = sum(landed.effects is not None for landed in shown)
+        lines = (room - len(shown)) // max(1, proven)
+        for landed in shown:
+            yield _row(landed, width)
+            yield from _what(landed, lines, width)
+        if len(self._changes) > len(shown):
+            yield Content.styled(f"  … and {plural(len(self._changes) - len(shown), 'older change')}", "$dim")
         yield Content("")
         left = "Later changes by others are kept."
-        if any(landed.command is not None for landed in self._changes):
+        if any(landed.command is not None and landed.effects is None for landed in self._changes):
             left += " Files that git ignores, and files elsewhere, are not restored."
+        if built := [words for landed in self._changes if landed.effects is not None for words in landed.effects.built]:
+            left += f" This stays: {one_line('; '.join(built))}."
         yield Content.styled(left, "$dim")
         yield Content("")
         yield from keymap_of(self).answers(("answer_yes", "undo"), ("close_dialog", "cancel"))
@@ -107,3 +113,15 @@ def _row(landed: RecordedChange, width: int) -> Content:
     files = "" if landed.command is None else plural(len(landed.files), "file")
     step = "" if landed.step is None else f"step {landed.step}"
     return Content.assemble(f"  {title:<{column}}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))
+
+
+def _what(landed: RecordedChange, most: int, width: int) -> Iterator[Content]:
+    """Yield what a command changed, in at most so many lines: it is what is undone, and nothing else."""
+    if landed.effects is None:
+        return
+    parts = [*(path_line(path) for path in landed.files), *(one_line(words) for words in landed.effects.also)]
+    shown = parts if len(parts) <= most else parts[: max(0, most - 1)]
+    for part in shown:
+        yield Content.styled(f"    {cut(part, width - 4)}", "$dim")
+    if len(parts) > len(shown) and most > 0:
+        yield Content.styled(f"    … and {len(parts) - len(shown):,} more", "$dim")

@@ -1,0 +1,241 @@
+"""Apply the accepted effects of a command, and record what an undo needs to take them back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...layers.classes import STORED, displaced_bytes
+from ...layers.orders import decode_git, decode_rows, encode_git, encode_rows, new_name
+from ...protocol import EffectsAccepted, EffectsApplied, Record
+from ...protocol.text.counts import plural
+from ...protocol.text.path_text import quoted_path
+from ...system.crash import crash_point
+from ...workspace.errors import UnreadableFile
+from ...workspace.files.states import read_state
+from ...workspace.snapshots.snapshots import Change
+from .file_events import file_changed, stored_change
+
+if TYPE_CHECKING:
+    from ...layers.apply import Result, Row
+    from ...layers.classes import Class, Group
+    from ...layers.git.rows import GitChanges
+    from ...layers.layer import Layer
+    from ...layers.run_layers import RunLayers
+    from ..resources.context import RunContext
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What is applied."""
+
+    rows: Sequence[Row]
+    contents: Mapping[str, bytes]
+    """New contents that are small enough, by path."""
+    recorded: Mapping[str, Row]
+    """Rows that are recorded one by one, by path."""
+    guarded: Sequence[str]
+    """Paths of guarded files among them."""
+    counted: Sequence[str]
+    """What else is applied, in words; of git they begin with `git: `."""
+    git: Sequence[GitChanges]
+    """What repositories gain."""
+
+
+class Applied(NamedTuple):
+    """What became of it."""
+
+    done: list[str]
+    """Paths that are recorded one by one."""
+    words: Sequence[str]
+    """What else was applied."""
+    failed: list[Result]
+    cannot_be_undone: str
+    """A line for the model about files whose old content is not kept; empty: all of it is."""
+
+
+async def apply_effects(
+    ctx: RunContext,
+    layers: RunLayers,
+    layer: Layer,
+    groups: Sequence[Group],
+    accepted: Accepted,
+    command: str,
+    record: Record,
+) -> Applied:
+    """Apply the rows, and record what changed. `groups`: the effects by their classes."""
+    kinds: dict[str, Class] = {entry.effect.path: group.kind for group in groups for entry in group.entries}
+    built = [row for row in accepted.rows if kinds.get(row.path) == "built"]
+    others = [row for row in accepted.rows if kinds.get(row.path) != "built" and row.path not in accepted.recorded]
+    rows = [*accepted.recorded.values(), *others]
+    keep, lost = _kept(rows, groups)
+    changes = await asyncio.to_thread(_changes, ctx, accepted)
+    older = await asyncio.to_thread(_older_contents, ctx, others, kinds)
+    with ctx.journal.transaction():
+        blob = ctx.journal.keep(encode_rows(rows))
+        git = ctx.journal.keep(encode_git(accepted.git)) if accepted.git else None
+        for data in (*older, *(data for change in changes.values() for data in (change.before, change.after))):
+            if data is not None:
+                ctx.journal.keep(data)
+    name, of_builds = new_name(), [group.title for group in groups if group.kind == "built"]
+    record(
+        EffectsAccepted(
+            order=name,
+            rows=blob,
+            command=command,
+            files=len(accepted.rows),
+            shown=len(accepted.recorded),
+            git=git,
+            also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
+            built=[words for words in accepted.counted if words in of_builds],
+        )
+    )
+    crash_point("effects: accepted")
+    ctx.files.mark_changed()
+    is_explained = await ctx.background.is_explained()
+    every = [*rows, *built]
+    await asyncio.to_thread(layers.order, name, layer, every, accepted.contents, accepted.git, keep)
+    results = await asyncio.to_thread(layers.apply, name, every, accepted.git)
+    crash_point("effects: applied")
+    await record_applied(ctx, name, rows, accepted.git, results, changes, record, notes_tree=is_explained)
+    await ctx.guarded.approve_user_changes(accepted.guarded, record)
+    layers.forget(name)
+    failed = [one for one in results if one.conflict]
+    names = {one.path for one in failed}
+    done = [path for path in accepted.recorded if path not in names]
+    return Applied(done, accepted.counted, failed, _cannot_be_undone(lost))
+
+
+def _kept(rows: Sequence[Row], groups: Sequence[Group]) -> tuple[frozenset[str], list[str]]:
+    """Return the digests of the displaced files that are kept for an undo, and the paths for which there is no room."""
+    by_path = {row.path: row for row in rows}
+    keep, lost = set[str](), list[str]()
+    for group in groups:
+        for entry in group.entries:
+            row = by_path.get(entry.effect.path)
+            if row is None or row.before is None or not displaced_bytes(group.kind, row.before, row.after):
+                continue
+            if entry.undo:
+                keep.add(row.before.digest)
+            else:
+                lost.append(row.path)
+    return frozenset(keep), lost
+
+
+def _cannot_be_undone(paths: Sequence[str]) -> str:
+    names = ", ".join(quoted_path(path) for path in paths[:_MOST_NAMED])
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return f"This cannot be undone, because the old content is too large to be kept: {names}{more}." if paths else ""
+
+
+def _bare_folders(rows: Sequence[Row]) -> list[str]:
+    """Return words about folders that are made or deleted without anything in them."""
+    above = {row.path.rpartition("/")[0] for row in rows}
+    bare = [quoted_path(row.path) for row in rows if row.path not in above and _is_folder(row)]
+    more = f" and {len(bare) - _MOST_NAMED} more" if len(bare) > _MOST_NAMED else ""
+    return [f"{plural(len(bare), 'folder')}: {', '.join(bare[:_MOST_NAMED])}{more}"] if bare else []
+
+
+def _is_folder(row: Row) -> bool:
+    return all(side is None or side.type == "folder" for side in (row.before, row.after))
+
+
+def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, Change]:
+    """Return the contents of the files that are recorded one by one, before and after, by path."""
+    return {
+        path: Change(
+            path=path,
+            kind="added" if row.before is None else "removed" if row.after is None else "changed",
+            before=_bytes_of(ctx, row),
+            after=accepted.contents.get(path) if row.after is not None else None,
+        )
+        for path, row in accepted.recorded.items()
+        if not _is_folder(row)
+    }
+
+
+def _older_contents(ctx: RunContext, rows: Sequence[Row], kinds: Mapping[str, Class]) -> list[bytes]:
+    """Return what files and links held that are not recorded one by one, as far as their inodes are not kept."""
+    missing = [row for row in rows if not displaced_bytes(kinds.get(row.path, "ordinary"), row.before, row.after)]
+    return [data for data in (_bytes_of(ctx, row) for row in missing) if data is not None]
+
+
+def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
+    """Return the bytes of a file or the target of a link before the apply; None: the journal does not store them."""
+    path = ctx.workspace.root / row.path
+    try:
+        match row.before:
+            case None:
+                return None
+            case before if before.type == "link":
+                return os.fsencode(path.readlink())
+            case before if before.type == "folder" or before.size > STORED:
+                return None
+            case _:
+                return read_state(path, STORED, beneath=ctx.workspace.root).data
+    except (UnreadableFile, OSError):
+        return None
+
+
+async def record_applied(
+    ctx: RunContext,
+    name: str,
+    rows: Sequence[Row],
+    git: Sequence[GitChanges],
+    results: Sequence[Result],
+    changes: Mapping[str, Change],
+    record: Record,
+    *,
+    notes_tree: bool = True,
+) -> None:
+    """Record the outcome of an order, and the files that it changed.
+
+    `notes_tree`: whether no background command changed a file before. Else these changes have to be found later.
+    """
+    files = len(results) - sum(len(one.rows) for one in git)
+    of_files, of_git = {one.path: one.conflict for one in results[:files]}, results[files:]
+    after = await ctx.snapshots.take()
+    if notes_tree:
+        ctx.background.note_tree(after)
+    failed_git = list[int]()
+    for number, repository in enumerate(git):
+        if any(one.conflict for one in of_git[: len(repository.rows)]):
+            failed_git.append(number)
+        of_git = of_git[len(repository.rows) :]
+    with ctx.events.together():
+        for path, change in changes.items():
+            if not of_files.get(path):
+                record(file_changed(ctx.journal, change, "command"))
+        record(
+            EffectsApplied(
+                order=name,
+                conflicts=[f"{one.path}: {one.conflict}" for one in results if one.conflict],
+                failed=[number for number, row in enumerate(rows) if of_files.get(row.path)],
+                failed_git=failed_git,
+            )
+        )
+
+
+async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) -> list[str]:
+    """Finish what an earlier runner accepted and did not record as applied. Returns lines for the user."""
+    said = list[str]()
+    for name, accepted in list(ctx.facts.changes.accepted.items()):
+        results = await asyncio.to_thread(layers.outcome, name)
+        if results is None:  # it was killed before the order was stored, so nothing is in the workspace
+            conflicts = [f"nothing of `{accepted.command}`: it was killed before"]
+            record(EffectsApplied(order=name, conflicts=conflicts, lost=True))
+            said.append(f"What `{accepted.command}` changed was lost with its runner, and nothing of it was applied.")
+            continue
+        rows = decode_rows(ctx.journal.blob(accepted.rows))
+        git = decode_git(ctx.journal.blob(accepted.git)) if accepted.git is not None else []
+        ctx.files.mark_changed()
+        changes = {row.path: stored_change(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
+        await record_applied(ctx, name, rows, git, results, changes, record)
+        layers.forget(name)
+        said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")
+    return said

@@ -1,0 +1,33 @@
+"""Runs whose commands write into layers."""
+
+from __future__ import annotations
+
+import pytest
+from fakes.in_process.driven import Driven
+from fakes.layered import layered_place
+from fakes.models.model import ScriptedModel
+from fakes.turns import call, say
+
+
+@pytest.fixture
+async def place(pytestconfig):
+    """A folder with a workspace, `work`, a place for runs, and one outside."""
+    async with layered_place(pytestconfig.rootpath) as folder:
+        for name in ("work", "outside", "runs"):
+            (folder / name).mkdir(mode=0o700)
+        (folder / "work/kept.txt").write_text("one\n")
+        (folder / "work/gone.txt").write_text("two\n")
+        yield folder
+
+
+@pytest.fixture
+def driven(place):
+    """Makes a run whose model calls these commands, or makes these turns."""
+
+    def make(*turns, **options):
+        turns = [call("run_command", command=turn) if isinstance(turn, str) else turn for turn in turns]
+        made = Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
+        made.layers = True
+        return made
+
+    return make
