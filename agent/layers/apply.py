@@ -16,8 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-import msgspec
-
 from ..system.crash import crash_point
 from ..workspace.errors import StaleFile, UnreadableFile, WriteFailed
 from ..workspace.files.beneath import exchange, folder_of, rename_new
@@ -26,6 +24,7 @@ from ..workspace.files.temporary import temporary_name
 from ..workspace.files.write import remove_any_file, write_any_file, write_large_file
 from .effects import Side, is_same, side_at
 from .opening import FOLDER
+from .rows import Row
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
@@ -39,22 +38,6 @@ _RUNS = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 _READS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 """Everybody who may read a program may run it."""
 _INNER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One path, as it was and as it should be; None: nothing.
-
-    A file gets the time of `after`; if that is 0, it keeps the time at which it is written.
-    """
-
-    path: str
-    before: Side | None
-    after: Side | None
-
-    @property
-    def inverse(self) -> Row:
-        """The row that takes this one back."""
-        return Row(path=self.path, before=self.after, after=self.before)
 
 
 class Source(Protocol):

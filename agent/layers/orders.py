@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -22,14 +23,17 @@ from ..workspace.files.beneath import write_all
 from ..workspace.files.write import NEW_FILE
 from ..workspace.leftovers.record import Displaced, Leftovers
 from ..workspace.paths import Workspace
-from .apply import IN_MEMORY, Result, Row, Source, carry_out, force_out
-from .effects import Side
+from .apply import IN_MEMORY, Result, Source, carry_out, force_out
 from .git.carry_out import carry_out_git, name_of
 from .git.rows import GitChanges
 from .kept import Kept
 from .opening import FOLDER
 from .removing import remove_tree
+from .rows import Row, decode_rows, encode_rows
 from .written import Written, rename_beside
+
+if TYPE_CHECKING:
+    from .effects import Side
 
 _ORDERS, _LOCK = "orders", "lock"
 _ORDER, _DONE, _LEFTOVERS, _STAGING = "order", "done", "leftovers", "s"
@@ -38,9 +42,6 @@ GIT = ".git: "
 """Before the name of what a row of git changes, in a result."""
 _HELD_BACK = "held back, because a file changed meanwhile"
 _PIECE = 1 << 20
-
-_Line = tuple[bytes, Side | None, Side | None]
-"""A row; its path as bytes, because a text cannot hold each name."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,33 +71,6 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     git: tuple[GitChanges, ...]
     keep: tuple[str, ...] = ()
     is_undo: bool = False
-
-
-def new_name() -> str:
-    """Return a new name for an order."""
-    return secrets.token_hex(8)
-
-
-def encode_rows(rows: Sequence[Row]) -> bytes:
-    """Encode rows for a file or a journal."""
-    return msgspec.msgpack.encode([(os.fsencode(row.path), row.before, row.after) for row in rows])
-
-
-def decode_rows(data: bytes) -> list[Row]:
-    """Return the rows of `encode_rows`."""
-    lines = msgspec.msgpack.decode(data, type=list[_Line])
-    return [Row(path=os.fsdecode(path), before=before, after=after) for path, before, after in lines]
-
-
-def encode_git(repositories: Sequence[GitChanges]) -> bytes:
-    """Encode what repositories gain for a journal: the rows, without new objects and lines of reflogs."""
-    bare = [replace(one, logs={}, not_taken=(), pack=b"", large=b"") for one in repositories]
-    return msgspec.msgpack.encode(bare)
-
-
-def decode_git(data: bytes) -> list[GitChanges]:
-    """Return what `encode_git` encoded."""
-    return msgspec.msgpack.decode(data, type=list[GitChanges])
 
 
 class Orders:

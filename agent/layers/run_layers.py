@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..protocol.text.counts import plural
 from .applier import Applier
-from .apply import Row, carry_out
+from .apply import carry_out
 from .classes import Class, Group, classify
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
@@ -22,6 +22,7 @@ from .occupied import Occupied
 from .orders import Order, is_held
 from .remedies import LayerRefused
 from .removing import remove_tree
+from .rows import Row
 from .surroundings import read_surroundings
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from ..protocol import BY_TOOLS, FILE_FORMATS, Prompted, Restarted
 from ..protocol.text.counts import plural
 from ..step.checks.feedback import feedback
 from ..step.prompt import system_prompt
-from .commands.undo import UndoContext, revert_changes
+from .commands.undo import revert_changes
+from .commands.undo_context import UndoContext
 
 if TYPE_CHECKING:
     from ..facts.answers import Answer

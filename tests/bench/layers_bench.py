@@ -9,9 +9,10 @@ import shutil
 import time
 from pathlib import Path
 
-from rundry.agent.layers.apply import Row as Effect, carry_out
+from rundry.agent.layers.apply import carry_out
 from rundry.agent.layers.fitness import try_workspace
 from rundry.agent.layers.namespaces import Namespaces
+from rundry.agent.layers.rows import Row as Effect
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.workspace.files.locked_file import Lease
 from rundry.agent.workspace.paths import Workspace

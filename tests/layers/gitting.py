@@ -9,11 +9,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rundry.agent.layers.apply import Row, carry_out
+from rundry.agent.layers.apply import carry_out
 from rundry.agent.layers.git.carry_out import GitResult, carry_out_git
 from rundry.agent.layers.git.reading import GitReport, read_git
 from rundry.agent.layers.git.rows import inverse
 from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.rows import Row
 from rundry.agent.workspace.leftovers.record import Leftovers
 from rundry.agent.workspace.paths import Workspace
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.apply import Result, Row, carry_out
+from rundry.agent.layers.apply import Result, carry_out
 from rundry.agent.layers.effects import Effect, Side
 from rundry.agent.layers.layer import Layer
+from rundry.agent.layers.rows import Row
 from rundry.agent.layers.written import Written, rename_beside
 from rundry.agent.workspace.paths import Workspace
 

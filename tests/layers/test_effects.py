@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rundry.agent.layers.apply import Row, carry_out
+from rundry.agent.layers.apply import carry_out
 from rundry.agent.layers.effects import TooMuch
+from rundry.agent.layers.rows import Row
 from rundry.agent.workspace.paths import Workspace
 
 from .conftest import Bench

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as some
 
-from rundry.agent.layers.apply import Row
 from rundry.agent.layers.effects import Side
 from rundry.agent.layers.patch import not_in_patch, patch_of
+from rundry.agent.layers.rows import Row
 from rundry.agent.workspace.errors import StaleFile
 
 from .conftest import Bench

@@ -12,7 +12,8 @@ from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.orders import Order, Orders, decode_rows
+from rundry.agent.layers.orders import Order, Orders
+from rundry.agent.layers.rows import decode_rows
 from rundry.agent.protocol import Decide, Hook, Interrupt, Stop
 
 

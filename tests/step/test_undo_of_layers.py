@@ -15,7 +15,8 @@ from step.test_layered_commands import begun
 from rundry.agent.facts.changes import standing_changes
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.kept import MOST_BYTES
-from rundry.agent.layers.orders import Order, Orders, decode_rows
+from rundry.agent.layers.orders import Order, Orders
+from rundry.agent.layers.rows import decode_rows
 from rundry.agent.protocol import LoopKind, Rewind, Stop, Undo, UndoAccepted, Undone
 
 LARGE = 1_500_000
@@ -116,7 +117,9 @@ async def test_large_files_come_back_from_what_the_apply_displaced(work, driven,
     assert not (work / "new").exists() and not list((place / "runs").glob("layers/*/kept/*/*"))
 
 
-async def test_where_the_room_for_displaced_files_is_used_up_it_is_said_and_the_rest_is_undone(work, driven, place):
+async def test_where_there_is_no_room_for_displaced_files_the_model_reads_it_and_the_rest_is_undone(
+    work, driven, place
+):
     first = driven("true")
     await first.run()
     (base,) = (place / "runs/layers").iterdir()
@@ -398,7 +401,7 @@ async def test_a_rewind_takes_commands_back(work, driven):
     assert tree(work) == before
 
 
-async def test_the_model_is_told_what_was_undone(work, driven):
+async def test_the_model_reads_what_was_undone(work, driven):
     run = driven("echo 1 > kept.txt; mkdir only", loop=LoopKind.CHAT)
     run.on("waiting", Undo()).on("undone", Stop())
     await run.run(watched=True)

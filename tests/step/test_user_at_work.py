@@ -22,7 +22,7 @@ from fakes.places import lasting
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
-from rundry.agent.layers.orders import decode_rows
+from rundry.agent.layers.rows import decode_rows
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 SEEDS = int(os.environ.get("RUNDRY_SEEDS", "3"))

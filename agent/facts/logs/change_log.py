@@ -31,7 +31,7 @@ class AppliedEffects:
     rows: str
     """Blob of the rows."""
     shown: int
-    """The first so many rows are the files of the change."""
+    """Number of rows that are the files of the change; they come first."""
     failed: tuple[int, ...]
     """Numbers of the rows that were not applied."""
     git: str | None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 KEPT_AS = "refs/rundry/conflict/"
 """Where branches, tags and a HEAD are kept whose row is a conflict."""
 HELD_BACK = "held back, because another change of git is a conflict"
-"""Why a row is not carried out that is no conflict itself."""
+"""Why a row is not carried out although nobody else changed what it is about."""
 _MARK = "rundry: apply"
 """The message of a reflog line, until the lines of the layer take its place."""
 _SETTINGS = (("core.splitIndex", "false"),)

@@ -16,7 +16,7 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     files: int
     """Number of files, those included that programs built."""
     shown: int = 0
-    """The first so many rows have a `file_changed` event each."""
+    """Number of rows that have a `file_changed` event each; they come first."""
     git: str | None = None
     """Blob of what repositories gain; None: nothing."""
     also: list[str] = []
@@ -49,7 +49,7 @@ class UndoAccepted(EventBase, frozen=True, kw_only=True):
     changes: int
     """Number of changes that are undone."""
     shown: int = 0
-    """The first so many rows get a `file_changed` event each."""
+    """Number of rows that get a `file_changed` event each; they come first."""
     git: str | None = None
     """Blob of what changes in repositories; None: nothing."""
     also: list[str] = []

@@ -18,13 +18,11 @@ import msgspec
 
 from ...facts.changes import GIT_WORDS
 from ...journal.encoding import recorded_text
-from ...layers.apply import Row
 from ...layers.effects import Side, is_same
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import GitChanges, GitRow, HeadRow, IndexRow, RefRow, StashRow, StateRow, inverse
-from ...layers.orders import decode_git, decode_rows
+from ...layers.rows import Row, decode_git, decode_rows
 from ...protocol import RundryError
-from ...protocol.text.counts import plural
 from ...workspace.snapshots.objects import LARGE, LINK
 from .undo_plan import Unknown, versions_of
 
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from ...workspace.snapshots.snapshots import Snapshots
 
 _FOLDER = Side(type="folder")
-_NAMED = 5
 
 
 @dataclass(slots=True)
@@ -67,7 +64,7 @@ class Inverse(NamedTuple):
 
     rows: list[Row]
     shown: int
-    """The first so many are shown one by one."""
+    """Number of rows that are shown one by one; they come first."""
     contents: Mapping[str, bytes]
     """What the rows restore, by path, except what only a displaced file has."""
     git: list[GitChanges]
@@ -259,19 +256,6 @@ class InversePlan:
         trees = tuple(dict.fromkeys((*changes.trees, *known.changes.trees)))
         known.changes = msgspec.structs.replace(known.changes, trees=trees)
         known.rows = [*older, *(row for row in known.rows if _key(row) in newer)]
-
-
-def git_words(repositories: Sequence[GitChanges]) -> str:
-    """Return which refs and what else changes in repositories, for people."""
-    rows = [row for changes in repositories for row in changes.rows]
-    refs = [row for row in rows if isinstance(row, RefRow)]
-    others = [row for row in rows if isinstance(row, HeadRow | StateRow) and row.before != row.after]
-    others += [row for row in rows if isinstance(row, StashRow)]
-    index = sum(isinstance(row, IndexRow) for row in rows)
-    names = list(dict.fromkeys(name_of(row) for row in (*refs[:_NAMED], *others)))
-    more = [f"{plural(len(refs) - _NAMED, 'ref')} more"] if len(refs) > _NAMED else []
-    of_index = [f"{plural(index, 'file')} in the index"] if index else []
-    return f"{GIT_WORDS}{', '.join([*names, *more, *of_index])}"
 
 
 def _key(row: GitRow) -> tuple[str, str, object]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...protocol import Event, LoopKind, Prompted, Rewind, Rewound, Said, StepStarted, Undone
-from .undo import UndoContext, is_mid_step, revert_changes, undo_context
+from .undo import is_mid_step, revert_changes
+from .undo_context import UndoContext, undo_context
 from .undo_effects import forget_undo
 
 if TYPE_CHECKING:

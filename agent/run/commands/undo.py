@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...protocol import Event, Prompted, Stamped, Undo, Undone
+from ...protocol import Prompted, Undo, Undone
 from ...workspace.snapshots.restore import Restorer
-from .undo_effects import finish_undos, forget_undo, undo_effects
+from .inverse_rows import Inverse, InversePlan
+from .undo_context import UndoContext, undo_context
+from .undo_effects import finish_undos, forget_undo, nothing_undone, orders_of, undo_effects
 from .undo_plan import FileRestore, RestorePlan
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...facts.logs.change_log import RecordedChange
-    from ...journal.journal import Journal
-    from ...layers.run_layers import RunLayers
-    from ...workspace.paths import Workspace
-    from ...workspace.snapshots.snapshots import Snapshots
     from ..live.live_run import LiveRun
 
 MID_STEP = "a step runs: interrupt it first, then undo"
@@ -29,25 +27,6 @@ PARALLEL_RESTORES = 16
 _UNPROVEN = "changed while a command ran, perhaps by you: confirm it with /changes, or `rundry ctl undo file PATH`"
 _NAMED = 40
 """Maximum number of files of each kind that the message to the model names."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoContext:
-    """The parts of a run that an undo needs."""
-
-    journal: Journal
-    facts: RunFacts
-    workspace: Workspace
-    snapshots: Snapshots
-    record: Callable[[Event], Stamped]
-    layers: RunLayers | None = None
-    """The layers of a run that has a runner and uses them."""
-
-
-def undo_context(run: LiveRun) -> UndoContext:
-    """Return the parts of a run that has a runner."""
-    ctx = run.ctx
-    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, ctx.layers)
 
 
 async def undo(run: LiveRun, command: Undo) -> str | None:
@@ -147,7 +126,11 @@ async def revert_changes(
     left = _unconfirmed(context.facts, chosen, confirmed)
     unproven = [f"{name}: {_UNPROVEN}" for name in left]
     if any(landed.effects is not None for landed in chosen):
-        return await undo_effects(context, chosen, left, step=step, path=path, by=by, unproven=unproven)
+        try:
+            found = await _inverse(context, chosen, left, path)
+        except OSError as error:
+            return nothing_undone(error, by)
+        return await undo_effects(context, chosen, found, unproven, step=step, path=path, by=by)
     plan = RestorePlan(context.journal, context.snapshots)
     for landed in reversed(chosen):
         files = {path: effect for path, effect in landed.files.items() if path not in left}
@@ -156,6 +139,17 @@ async def revert_changes(
     files, kept = await _restore_all(context, plan.found.values())
     kept = sorted([*kept, *plan.lost, *unproven])
     return Undone(changes=len(chosen), step=step, files=sorted(files), kept=kept, by=by)
+
+
+async def _inverse(
+    context: UndoContext, chosen: Sequence[RecordedChange], left: Collection[str], path: str | None
+) -> Inverse:
+    """Return the rows that take these changes back. `path`: only those of this file. Raises OSError."""
+    orders = await asyncio.to_thread(orders_of, context)
+    plan = InversePlan(context.workspace, context.journal, context.snapshots, orders.kept)
+    for landed in reversed(chosen):
+        await plan.add(landed, only=path, left=left)
+    return await asyncio.to_thread(plan.build)
 
 
 def _unconfirmed(facts: RunFacts, chosen: Sequence[RecordedChange], confirmed: Sequence[str]) -> set[str]:

@@ -32,7 +32,8 @@ from ..damaged.admission import require_undamaged
 from ..process.inbox import STALE
 from ..setup.surroundings.confinement import hide_rules_of
 from .rewind import rewind_after_end
-from .undo import UndoContext, finish_undo_after_end, undo_after_end
+from .undo import finish_undo_after_end, undo_after_end
+from .undo_context import UndoContext
 
 
 async def handle_after_end(path: Path) -> None:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...facts.changes import GIT_WORDS
 from ...journal.encoding import recorded_text
-from ...layers.apply import CHANGED, MADE, Result, Row
+from ...layers.apply import CHANGED, MADE, Result
 from ...layers.fitness import place_of_orders
-from ...layers.git.carry_out import HELD_BACK
-from ...layers.git.rows import GitChanges
-from ...layers.orders import Order, Orders, decode_git, decode_rows, encode_git, encode_rows, new_name
+from ...layers.git.carry_out import HELD_BACK, name_of
+from ...layers.git.rows import GitChanges, HeadRow, IndexRow, RefRow, StashRow, StateRow
+from ...layers.orders import Order, Orders
+from ...layers.rows import Row, decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...protocol import UndoAccepted, Undone
 from ...protocol.text.counts import plural
-from ...step.tool_calls.file_events import file_changed, stored_change
+from ...step.tool_calls.file_events import file_changed, stored_contents
 from ...system.crash import crash_point
-from .inverse_rows import InversePlan, git_words
 
 if TYPE_CHECKING:
     from ...facts.logs.change_log import RecordedChange
-    from .undo import UndoContext
+    from .inverse_rows import Inverse
+    from .undo_context import UndoContext
 
 _MOST_KEPT = 40
 """Conflicts that are named of files that were not shown one by one."""
+_NAMED = 5
 _WHY = {
     CHANGED: "not undone, because someone changed it since",
     MADE: "not undone, because someone made it since",
@@ -34,26 +37,18 @@ _WHY = {
 async def undo_effects(
     context: UndoContext,
     chosen: Sequence[RecordedChange],
-    left: Collection[str],
+    found: Inverse,
+    unproven: Sequence[str],
     *,
     step: int | None,
     path: str | None,
     by: str,
-    unproven: Sequence[str],
 ) -> Undone:
-    """Undo these changes by their inverse rows, and return the event. `chosen`: oldest first.
+    """Undo these changes by their inverse rows, and return the event. `found`: these rows.
 
-    `left`: files of commands without a layer, which are not undone; `unproven` has a line for each. Once the event is
-    in the journal, the caller calls `forget_undo`.
+    `unproven` has a line for each file that is left because nobody confirmed it. Once the event is in the journal, the
+    caller calls `forget_undo`.
     """
-    try:
-        orders = await asyncio.to_thread(_orders, context)
-    except OSError as error:
-        return _nothing(error, by)
-    plan = InversePlan(context.workspace, context.journal, context.snapshots, orders.kept)
-    for landed in reversed(chosen):
-        await plan.add(landed, only=path, left=left)
-    found = await asyncio.to_thread(plan.build)
     with context.journal.transaction():
         rows = context.journal.keep(encode_rows(found.rows))
         git = context.journal.keep(encode_git(found.git)) if found.git else None
@@ -77,12 +72,13 @@ async def undo_effects(
     try:
         results = await asyncio.to_thread(_carried_out, context, accepted.order, order)
     except (OSError, ValueError) as error:  # what was done of it is as it should be when the undo is repeated
-        return _nothing(error, by, accepted.order)
+        return nothing_undone(error, by, accepted.order)
     undone = _undone(context, accepted, found.rows, found.git, results)
     if path is None and not undone.kept:
+        kept = orders_of(context).kept
         for landed in chosen:
             if landed.effects is not None:
-                orders.kept.drop(landed.effects.order)
+                kept.drop(landed.effects.order)
     return undone
 
 
@@ -91,13 +87,13 @@ async def finish_undos(context: UndoContext) -> list[Undone]:
     found = list[Undone]()
     for name, accepted in list(context.facts.changes.undoing.items()):
         try:
-            orders = await asyncio.to_thread(_orders, context)
+            orders = await asyncio.to_thread(orders_of, context)
             if name not in orders.names():
-                found.append(_nothing("the program ended before the undo began", accepted.by, name))
+                found.append(nothing_undone("the program ended before the undo began", accepted.by, name))
                 continue
             results = await asyncio.to_thread(orders.carry_out, name)
         except (OSError, ValueError) as error:
-            found.append(_nothing(error, accepted.by, name))
+            found.append(nothing_undone(error, accepted.by, name))
             continue
         rows = decode_rows(context.journal.blob(accepted.rows))
         git = decode_git(context.journal.blob(accepted.git)) if accepted.git is not None else []
@@ -105,7 +101,8 @@ async def finish_undos(context: UndoContext) -> list[Undone]:
     return found
 
 
-def _nothing(why: object, by: str, order: str = "") -> Undone:
+def nothing_undone(why: object, by: str, order: str = "") -> Undone:
+    """Return the event of an undo that was not carried out."""
     return Undone(changes=0, kept=[f"nothing was undone: {why}"], by=by, order=order)
 
 
@@ -113,10 +110,11 @@ def forget_undo(context: UndoContext, undone: Undone) -> None:
     """Delete the order of an undo whose event is in the journal."""
     if undone.order:
         with suppress(OSError):
-            _orders(context).forget(undone.order)
+            orders_of(context).forget(undone.order)
 
 
-def _orders(context: UndoContext) -> Orders:
+def orders_of(context: UndoContext) -> Orders:
+    """Return the orders for the workspace of a run, whether it has a runner or not. Raises OSError."""
     if context.layers is not None:
         return context.layers.orders
     return Orders(place_of_orders(context.workspace.root, context.journal.path.parent))
@@ -125,7 +123,7 @@ def _orders(context: UndoContext) -> Orders:
 def _carried_out(context: UndoContext, name: str, order: Order) -> list[Result]:
     if context.layers is not None:
         return context.layers.undo(name, order)
-    orders = _orders(context)
+    orders = orders_of(context)
     orders.give(name, order)
     return orders.carry_out(name)
 
@@ -156,7 +154,7 @@ def _undone(
     if any(row.path not in failed for row in rows[accepted.shown :]):
         also += accepted.also
     lines, done = _git_outcome(git, results[count:])
-    also += [git_words(done)] if done else []
+    also += [_git_words(done)] if done else []
     return Undone(
         changes=accepted.changes,
         step=accepted.step,
@@ -176,7 +174,7 @@ def _is_leaving(row: Row) -> bool:
 
 def _record(context: UndoContext, name: str, row: Row) -> None:
     """Record a file that was undone, unless an undo that was killed recorded it already."""
-    event = file_changed(context.journal, stored_change(context.journal, row), "undo")
+    event = file_changed(context.journal, stored_contents(context.journal, row), "undo")
     known = context.facts.changes.files.get(name)
     if known is None or known[1] != event.after or event.after == event.before:
         context.record(event)
@@ -189,7 +187,7 @@ def _git_outcome(git: Sequence[GitChanges], results: Sequence[Result]) -> tuple[
         own, results = results[: len(changes.rows)], results[len(changes.rows) :]
         reasons = dict.fromkeys(one.conflict for one in own if one.conflict and one.conflict != HELD_BACK)
         if any(one.conflict for one in own):
-            lines.append(f"{git_words([changes])}: not undone, because {'; '.join(reasons)}")
+            lines.append(f"{_git_words([changes])}: not undone, because {'; '.join(reasons)}")
         else:
             done.append(changes)
     return lines, done
@@ -197,3 +195,16 @@ def _git_outcome(git: Sequence[GitChanges], results: Sequence[Result]) -> tuple[
 
 def _line(name: str, conflict: str) -> str:
     return f"{name}: {_WHY.get(conflict, f'not undone: {conflict}')}"
+
+
+def _git_words(repositories: Sequence[GitChanges]) -> str:
+    """Return which refs and what else changes in repositories, for people."""
+    rows = [row for changes in repositories for row in changes.rows]
+    refs = [row for row in rows if isinstance(row, RefRow)]
+    others = [row for row in rows if isinstance(row, HeadRow | StateRow) and row.before != row.after]
+    others += [row for row in rows if isinstance(row, StashRow)]
+    index = sum(isinstance(row, IndexRow) for row in rows)
+    names = list(dict.fromkeys(name_of(row) for row in (*refs[:_NAMED], *others)))
+    more = [f"{plural(len(refs) - _NAMED, 'ref')} more"] if len(refs) > _NAMED else []
+    of_index = [f"{plural(index, 'file')} in the index"] if index else []
+    return f"{GIT_WORDS}{', '.join([*names, *more, *of_index])}"

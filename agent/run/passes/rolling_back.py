@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, has_own_tree
 from ...step.tool_calls.command_changes import changed_since
-from ..commands.undo import UndoContext, revert_changes
+from ..commands.undo import revert_changes
+from ..commands.undo_context import UndoContext
 from ..item_trees.write_merge import finish_merges
 from ..tries.worktrees import remove_all
 from .unproven import why_undecided

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...layers.classes import STORED, displaced_bytes
-from ...layers.orders import decode_git, decode_rows, encode_git, encode_rows, new_name
+from ...layers.rows import decode_git, decode_rows, encode_git, encode_rows, new_name
 from ...protocol import EffectsAccepted, EffectsApplied, Record
 from ...protocol.text.counts import plural
 from ...protocol.text.path_text import quoted_path
 from ...system.crash import crash_point
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
-from ...workspace.snapshots.snapshots import Change
-from .file_events import file_changed, stored_change
+from .file_events import FileContents, file_changed, stored_contents
 
 if TYPE_CHECKING:
-    from ...layers.apply import Result, Row
+    from ...layers.apply import Result
     from ...layers.classes import Class, Group
     from ...layers.git.rows import GitChanges
     from ...layers.layer import Layer
+    from ...layers.rows import Row
     from ...layers.run_layers import RunLayers
     from ..resources.context import RunContext
 
@@ -145,15 +145,10 @@ def _is_folder(row: Row) -> bool:
     return all(side is None or side.type == "folder" for side in (row.before, row.after))
 
 
-def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, Change]:
+def _changes(ctx: RunContext, accepted: Accepted) -> dict[str, FileContents]:
     """Return the contents of the files that are recorded one by one, before and after, by path."""
     return {
-        path: Change(
-            path=path,
-            kind="added" if row.before is None else "removed" if row.after is None else "changed",
-            before=_bytes_of(ctx, row),
-            after=accepted.contents.get(path) if row.after is not None else None,
-        )
+        path: FileContents(path, _bytes_of(ctx, row), accepted.contents.get(path) if row.after is not None else None)
         for path, row in accepted.recorded.items()
         if not _is_folder(row)
     }
@@ -188,7 +183,7 @@ async def record_applied(
     rows: Sequence[Row],
     git: Sequence[GitChanges],
     results: Sequence[Result],
-    changes: Mapping[str, Change],
+    changes: Mapping[str, FileContents],
     record: Record,
     *,
     notes_tree: bool = True,
@@ -234,7 +229,7 @@ async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) ->
         rows = decode_rows(ctx.journal.blob(accepted.rows))
         git = decode_git(ctx.journal.blob(accepted.git)) if accepted.git is not None else []
         ctx.files.mark_changed()
-        changes = {row.path: stored_change(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
+        changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
         await record_applied(ctx, name, rows, git, results, changes, record)
         layers.forget(name)
         said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")

@@ -14,13 +14,14 @@ from ...facts.changes import GIT_WORDS
 from ...gate.draft import FileDraft, effect_draft
 from ...gate.entries import SINGLE_FILE
 from ...gate.rules import applies_to_file
-from ...layers.apply import IN_MEMORY, Row
+from ...layers.apply import IN_MEMORY
 from ...layers.classes import Entry, Group
 from ...layers.effects import Side, TooMuch
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import StateRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
+from ...layers.rows import Row
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.states import read_state
 from ...workspace.sandbox.access import Access

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...gate.change.diff import compare_contents
 from ...protocol import ChangedBy, FileChanged
 from ...protocol.text.hunks import Split
-from ...workspace.snapshots.snapshots import Change
 
 if TYPE_CHECKING:
     from ...journal.journal import Journal
-    from ...layers.apply import Row
     from ...layers.effects import Side
-    from ...workspace.snapshots.snapshots import ChangeKind
+    from ...layers.rows import Row
+    from ...workspace.snapshots.snapshots import Change
 
 _COMPARED = 1 << 18
 """Bytes of the largest file whose changed lines are counted."""
 
 
-def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged:
+class FileContents(NamedTuple):
+    """A file before and after a change; None: there was none, or its content is not stored."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def file_changed(journal: Journal, change: Change | FileContents, by: ChangedBy) -> FileChanged:
     """Return the event of a file that changed."""
     keep, (added, removed) = journal.keep, _counts(change)
     return FileChanged(
@@ -32,8 +39,8 @@ def file_changed(journal: Journal, change: Change, by: ChangedBy) -> FileChanged
     )
 
 
-def stored_change(journal: Journal, row: Row) -> Change:
-    """Return the change of a row, with those of its contents that the journal has."""
+def stored_contents(journal: Journal, row: Row) -> FileContents:
+    """Return those contents of a row that the journal has."""
 
     def load(side: Side | None) -> bytes | None:
         try:
@@ -41,11 +48,10 @@ def stored_change(journal: Journal, row: Row) -> Change:
         except KeyError:
             return None
 
-    kind: ChangeKind = "added" if row.before is None else "removed" if row.after is None else "changed"
-    return Change(path=row.path, kind=kind, before=load(row.before), after=load(row.after))
+    return FileContents(row.path, load(row.before), load(row.after))
 
 
-def _counts(change: Change) -> tuple[int, int]:
+def _counts(change: Change | FileContents) -> tuple[int, int]:
     """Count lines added and removed; for large or binary files 0 or all lines."""
     if max(len(change.before or b""), len(change.after or b"")) <= _COMPARED:
         sides = compare_contents(change.before, change.after)

@@ -116,7 +116,7 @@ def _row(landed: RecordedChange, width: int) -> Content:
 
 
 def _what(landed: RecordedChange, most: int, width: int) -> Iterator[Content]:
-    """Yield what a command changed, in at most so many lines: it is what is undone, and nothing else."""
+    """Yield what a command changed, in at most `most` lines: this is undone, and nothing else."""
     if landed.effects is None:
         return
     parts = [*(path_line(path) for path in landed.files), *(one_line(words) for words in landed.effects.also)]

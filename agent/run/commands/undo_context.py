@@ -1,0 +1,35 @@
+"""The parts of a run that an undo needs, with a runner or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...facts.facts import RunFacts
+    from ...journal.journal import Journal
+    from ...layers.run_layers import RunLayers
+    from ...protocol import Event, Stamped
+    from ...workspace.paths import Workspace
+    from ...workspace.snapshots.snapshots import Snapshots
+    from ..live.live_run import LiveRun
+
+
+@dataclass(frozen=True, slots=True)
+class UndoContext:
+    """The parts of a run that an undo needs."""
+
+    journal: Journal
+    facts: RunFacts
+    workspace: Workspace
+    snapshots: Snapshots
+    record: Callable[[Event], Stamped]
+    layers: RunLayers | None = None
+    """The layers of a run that has a runner and uses them."""
+
+
+def undo_context(run: LiveRun) -> UndoContext:
+    """Return the parts of a run that has a runner."""
+    ctx = run.ctx
+    return UndoContext(ctx.journal, ctx.facts, ctx.workspace, ctx.snapshots, ctx.events.record, ctx.layers)
