@@ -263,7 +263,7 @@ class Snapshotted(EventBase, frozen=True, kw_only=True):
     world: str | None
     """Its tree in the store next to the journal; None: from now on the workspace is too large to store."""
     layer: bool = False
-    """The command that runs now writes into a layer, so what it changes is known without snapshots."""
+    """The command that runs now writes into a layer, or nothing: what it changes is known without snapshots."""
 
 
 class Fault(EventBase, frozen=True, kw_only=True):

@@ -70,6 +70,8 @@ async def attempt_to_read(
     ctx: RunContext, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> ToolResult:
     """Run a command for which the workspace is read-only. Raises CommandEnded."""
+    if ctx.facts.changes.world is None:
+        record(Snapshotted(world=None, layer=True))
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
