@@ -9,11 +9,15 @@ from fakes.in_process.driven import Driven
 from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
+from msgspec.structs import replace
 
 from rundry.agent.layers.remedies import LayerRefused
 from rundry.agent.layers.run_layers import RunLayers
+from rundry.agent.layers.watching import limits_at
 from rundry.agent.protocol import Budget, Decide, Predicates
+from rundry.agent.step.checks import layered_check
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
+from rundry.agent.workspace.snapshots.snapshots import Snapshots
 
 from .layered import events, three_folders, with_layers
 
@@ -274,3 +278,26 @@ async def test_a_reader_needs_no_layer_and_sees_the_newest_files(place, refusing
     await run.run()
     assert state_of(work) == before
     assert "one\n?? gone.txt" in run.heard() and "The command was not run" in run.heard()
+
+
+async def test_a_check_that_writes_too_much_is_ended_and_does_not_pass(place, monkeypatch):
+    monkeypatch.setattr(layered_check, "limits_at", lambda folder: replace(limits_at(folder), files=20))
+    before = state_of(place / "work")
+    check = "for name in $(seq 60); do touch made$name; done; sleep 60"
+    run = with_layers(place, until=[check], budget=Budget(steps=0))
+    outcome = await run.run()
+    assert not outcome.complete and state_of(place / "work") == before
+    assert "was ended, because it wrote more than 20 files" in guard_lines(run)
+    assert not any(one["passed"] for one in events(run, "check_finished"))
+
+
+@pytest.mark.parametrize(
+    ("second", "counts"), [("test -f gone.txt; python3 -c pass", True), ("echo x > late; true", False)]
+)
+async def test_without_snapshots_what_commands_changed_is_known_from_their_layers(place, monkeypatch, second, counts):
+    monkeypatch.setitem(Snapshots.__init__.__kwdefaults__, "most_files", 1)
+    wanted = Predicates(require=["run_command:sh tests/run.sh:after-last-edit"], until_file=["never"])
+    run = with_layers(place, "sh tests/run.sh", second, predicates=wanted, budget=Budget(steps=2))
+    await run.run()
+    assert run.facts().world is None
+    assert verdicts(run, "require")[-1]["passed"] is counts
