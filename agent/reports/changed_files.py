@@ -25,11 +25,13 @@ class RunFile:
     """Why the newest undo did not restore it; empty if it did."""
     who: str = ""
     """The decision on the newest change: `approved by you`, `allowed: the gate is set to `edits``, `by a command`."""
+    is_stored: bool = True
+    """Whether the journal has a content of the newest change; else the file is too large for it."""
 
     @property
     def is_undone(self) -> bool:
         """Whether the recorded content is the same as before the run."""
-        return self.before == self.after
+        return self.before == self.after and self.is_stored
 
 
 def changed_files(journal: Journal) -> list[RunFile]:
@@ -48,6 +50,7 @@ def changed_files(journal: Journal) -> list[RunFile]:
             case FileChanged(path=path, by=by) as event if by not in ("undo", "restore") or path in found:
                 file = found.setdefault(path, RunFile(path, event.before, event.after))
                 file.after, file.kept = event.after, ""
+                file.is_stored = by in ("undo", "restore") or (event.before, event.after) != (None, None)
                 if by not in ("undo", "restore"):
                     file.who = _BY.get(by, decided.get(path, ""))
             case Undone(kept=kept):

@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from fakes.project import git
 from fakes.turns import call, edit, finish
 from run.person.undoing import refusals, take_back, tree, undone
+from step.layered import with_layers
 from step.test_layered_commands import begun
 
 from rundry.agent.facts.changes import standing_changes
@@ -18,6 +21,7 @@ from rundry.agent.layers.kept import MOST_BYTES
 from rundry.agent.layers.orders import Order, Orders
 from rundry.agent.layers.rows import decode_rows
 from rundry.agent.protocol import LoopKind, Rewind, Stop, Undo, UndoAccepted, Undone
+from rundry.agent.reports.changed_files import changed_files
 
 LARGE = 1_500_000
 
@@ -111,10 +115,33 @@ async def test_large_files_come_back_from_what_the_apply_displaced(work, driven,
     await run.run()
     assert (work / "rewritten").stat().st_size == 2_000_000 and not (work / "deleted").exists()
     assert "This cannot be undone" not in run.heard()
+    assert listed(run.path) == {"rewritten": False, "deleted": False, "new": False}
     event = undone(await take_back(run))
     assert event.kept == [], event
     assert (work / "rewritten").read_bytes() == rewritten and (work / "deleted").read_bytes() == deleted
     assert not (work / "new").exists() and not list((place / "runs").glob("layers/*/kept/*/*"))
+    assert all(listed(run.path).values())
+
+
+def listed(path):
+    """Return whether each changed file is undone, as the screen lists them."""
+    view = Journal.open(path)
+    try:
+        return {file.path: file.is_undone for file in changed_files(view)}
+    finally:
+        view.close()
+
+
+async def test_where_layers_lie_in_the_git_folder_an_undo_finds_what_was_displaced(repository, place):
+    work, big = repository, os.urandom(LARGE)
+    (work / "big").write_bytes(big)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        run = with_layers(place, "rm big; echo x >> kept.txt; git add kept.txt", runs=Path(runs))
+        await run.run()
+        assert not (work / "big").exists() and list((work / ".git/rundry/kept").glob("*/*")), run.story()
+        event = undone(await take_back(run))
+        assert event.kept == [] and (work / "big").read_bytes() == big
+        assert git(work, "status", "--porcelain").split() == ["??", "big"]
 
 
 async def test_where_there_is_no_room_for_displaced_files_the_model_reads_it_and_the_rest_is_undone(
