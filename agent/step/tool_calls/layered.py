@@ -37,13 +37,13 @@ async def attempt_in_layer(
     if ctx.facts.changes.world is None:  # too large for snapshots, which this command does not need
         record(Snapshotted(world=None, layer=True))
     disturbed = await Disturbed.watch(ctx)
-    layer = await asyncio.to_thread(layers.open)
-    printed = Tail()
-    watch = Watch(layer.uppers, limits_at(layer.folder))
     decided = ruling.draft if isinstance(ruling.draft, CommandDraft) else draft
     is_required = is_required_command(ctx.facts.spec.predicates.require, decided.command, ctx.workspace.root)
     read_only = ctx.guarded.read_only() if is_required else ()  # else it would not count
+    layer = await asyncio.to_thread(layers.open)
+    printed, watch = Tail(), None
     try:
+        watch = Watch(layer.uppers, limits_at(layer.folder))
         with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
 
             def on_output(piece: bytes) -> None:
@@ -56,12 +56,14 @@ async def attempt_in_layer(
         watch.end()
         return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached, disturbed)
     except PersonInterrupted as how:
-        watch.end()
+        if watch is not None:
+            watch.end()
         left = _left_in_layer(printed.text, await changed_paths(ctx, layers, layer))
         await asyncio.to_thread(layer.drop)
         raise CommandEnded(how, left) from how
     except BaseException:
-        watch.end()
+        if watch is not None:
+            watch.end()
         layer.drop()
         raise
 
