@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .gate.change.cuts import apply_cut_hunks, cut_hunks, finer_cuts
     from .gate.change.diff import compare_contents
     from .gate.change.merge import merge
+    from .gate.effects.shown import entry_diff
     from .images.attach import attach, can_be_attached, looks_like_picture
     from .images.mentions import Mention, dropped_paths, mention_of, mentions
     from .images.words import no_images_message
@@ -74,6 +75,17 @@ if TYPE_CHECKING:
     from .model.naming import find_model
     from .protocol import *
     from .protocol.text.counts import noun_for, plural
+    from .protocol.text.effect_words import (
+        along_lines,
+        effect_lines,
+        effects_title,
+        entry_change,
+        entry_counts,
+        entry_facts,
+        entry_name,
+        entry_notes,
+        size_words,
+    )
     from .protocol.tools.traits import TOOL_TRAITS
     from .reports.by_group import GroupSpend
     from .reports.by_hook import HookCount

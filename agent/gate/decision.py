@@ -11,7 +11,8 @@ from ..protocol.text.hunks import Split, apply_hunks
 from ..workspace.errors import WriteFailed
 from .change.cuts import cut
 from .change.diff import split_bytes
-from .draft import Draft, FileDraft, McpDraft
+from .draft import Draft, EffectsDraft, FileDraft, McpDraft
+from .effects.decision import rule_on_effects
 from .mcp.edited import edited_call
 from .notes import comment_line, edited_note, part_note, rejected_note
 from .rules import rule_text
@@ -26,18 +27,25 @@ def refused_to_client(command: Decide, *, needs_person: bool) -> str | None:
     if not is_client(command.by) or command.verdict == "reject":
         return None
     is_plain = command.verdict == "approve" and command.text is None and not (command.always or command.session)
-    if not is_plain or command.hunks is not None or command.cuts:
+    if not is_plain or command.hunks is not None or command.cuts or command.entries:
         return f"{command.by} can only approve or reject a whole proposal: a person can do more"
     return f"only a person can approve this, not {command.by}" if needs_person else None
 
 
 def rule_on_decision(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     """Return the ruling, or why the decision is not possible. `rule` is the rule that `always` would write, if any."""
-    if command.cuts and parts is not None:
-        try:
-            parts = cut(parts, command.cuts)
-        except IndexError as error:
-            return str(error)
+    if isinstance(draft, EffectsDraft):
+        return rule_on_effects(command, draft)
+    if command.entries:
+        return "this proposal has no entries to choose from: approve it or reject it"
+    try:
+        parts = cut(parts, command.cuts) if command.cuts and parts is not None else parts
+    except IndexError as error:
+        return str(error)
+    return _rule(command, draft, parts, rule)
+
+
+def _rule(command: Decide, draft: Draft, parts: Split | None, rule: Rule | None) -> Ruling | str:
     match command.verdict:
         case "reject":
             return rejected(command, draft, parts)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import replace
 
 from ..workspace.files.states import FileState, read_state
+from .effects.draft import EffectsDraft
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
@@ -39,10 +39,6 @@ class FileDraft(msgspec.Struct, frozen=True, kw_only=True):
     """The program made the change of code in a chat's answer, so only a person approves it."""
     landed: str | None = None
     """The command that already made this change: approving keeps the change, and nothing is written."""
-    of_command: str | None = None
-    """The command that made this change in a layer: approving brings it into the workspace."""
-    asks: str = ""
-    """Why a change of a command waits in every mode; may be empty."""
 
 
 class CommandDraft(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +83,7 @@ class McpDraft(msgspec.Struct, frozen=True, kw_only=True):
         return f"tools of {self.server}" if self.is_listing else self.tool
 
 
-Draft = FileDraft | CommandDraft | McpDraft
+Draft = FileDraft | CommandDraft | McpDraft | EffectsDraft
 
 
 def read_file_state(ws: Workspace, given: str) -> FileState:
@@ -122,30 +118,19 @@ def changed_draft(path: str, before: bytes | None, after: bytes | None, command:
     )
 
 
-def effect_draft(path: str, before: FileState, after: bytes | None, command: str, asks: str) -> FileDraft:
-    """Return the draft of a change that a command made in a layer. `asks`: why a person decides about it."""
-    return FileDraft(
-        tool="run_command",
-        path=path,
-        before=replace(before, path=Path(path)),
-        after=after,
-        replan=lambda _: "the command made this change of another version",
-        of_command=command,
-        asks=asks,
-    )
-
-
 def digest_of(draft: Draft, sandbox: str | None) -> str:
     """Return a hex digest of exactly what would happen.
 
-    It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, or
-    the server, the tool and its arguments.
+    It covers the file with both contents, the command line with its folder, its sandbox and its extra permissions, the
+    server, the tool and its arguments, or the effects of a command.
     """
     if isinstance(draft, CommandDraft):
         parts = [b"command", draft.command.encode(), str(draft.cwd).encode(), (sandbox or "").encode()]
         if draft.beyond is not None:
             parts += [b"beyond", str((draft.network, draft.unsandboxed)).encode()]
             parts += [os.fsencode(path) for path in draft.writable]
+    elif isinstance(draft, EffectsDraft):
+        parts = draft.digested
     elif isinstance(draft, McpDraft):
         what = b"mcp list" if draft.is_listing else b"mcp call"
         parts = [what, *(text.encode() for text in (draft.server, draft.identity, draft.name, draft.arguments))]

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..protocol import ProposalDecided, ProposalOpened, ProposalRebased
+from ..protocol import CommandEffects, EntryDecided, ProposalDecided, ProposalOpened, ProposalRebased
+from ..protocol.text.counts import plural
 from .change.diff import split_bytes, unified
-from .draft import CommandDraft, Draft, FileDraft, McpDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
 from .rules import rule_text
 
 if TYPE_CHECKING:
     from ..protocol.text.hunks import Split
     from .change.rebase import Conflict
     from .policy import Verdict
-    from .ruling import Ruling
+    from .ruling import EntryRuling, Ruling
 
 Place = tuple[int, int]
 """Number of a file, from 1, among those that one answer of the model changes, and how many these are."""
@@ -24,6 +25,8 @@ SINGLE_FILE: Place = (0, 0)
 """The place of the only file that an answer changes."""
 Keep = Callable[[bytes], str]
 """Stores bytes and returns their hash."""
+_MOST_DIFF = 100_000
+"""Characters of the diff of what a command would change in the event; the screen shows all from the blobs."""
 
 
 def opened(
@@ -58,6 +61,8 @@ def opened(
         return _command(common, draft, sandbox)
     if isinstance(draft, McpDraft):
         return _call(common, draft, keep)
+    if isinstance(draft, EffectsDraft):
+        return _effects(common, draft)
     return msgspec.structs.replace(
         common,
         path=draft.path,
@@ -76,6 +81,28 @@ def _command(common: ProposalOpened, draft: CommandDraft, sandbox: str | None) -
 def _call(common: ProposalOpened, draft: McpDraft, keep: Keep) -> ProposalOpened:
     after = keep(draft.arguments.encode())
     return msgspec.structs.replace(common, server=draft.server, call=draft.arguments, name=draft.name, after=after)
+
+
+def _effects(common: ProposalOpened, draft: EffectsDraft) -> ProposalOpened:
+    entries = [entry.shown for entry in draft.entries]
+    diff, length = list[str](), 0
+    for at, entry in enumerate(draft.entries):
+        if length > _MOST_DIFF:
+            diff.append(f"# {plural(len(entries) - at, 'more entry')} not shown here\n")
+            break
+        if entry.before is not None:
+            diff.append(unified(entry.shown.path, entry.before, entry.after, split_bytes(entry.before, entry.after)))
+            length += len(diff[-1])
+    return msgspec.structs.replace(
+        common,
+        diff="".join(diff),
+        hunks=sum(entry.hunks for entry in entries),
+        added=sum(entry.added for entry in entries),
+        removed=sum(entry.removed for entry in entries),
+        effects=CommandEffects(
+            command=draft.command, entries=entries, along=draft.along, along_waits=draft.along_waits
+        ),
+    )
 
 
 def rebased(
@@ -116,7 +143,8 @@ def in_conflict(
 def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
     """Return the event of the decision on a proposal."""
     is_own = ruling.approved and _is_own(ruling)
-    decision = "reject" if not ruling.approved else "approve" if ruling.taken is None else "part"
+    is_whole = ruling.taken is None and not ruling.entries
+    decision = "reject" if not ruling.approved else "approve" if is_whole else "part"
     return ProposalDecided(
         proposal_id=proposal_id,
         decision=decision,
@@ -127,7 +155,20 @@ def decided(proposal_id: str, ruling: Ruling, keep: Keep) -> ProposalDecided:
         left=ruling.left,
         cuts=ruling.cuts,
         after=keep(ruling.after) if is_own and ruling.after is not None else None,
+        entries={at: _entry(one, keep) for at, one in ruling.entries.items()},
         channel=ruling.channel,
+    )
+
+
+def _entry(ruling: EntryRuling, keep: Keep) -> EntryDecided:
+    return EntryDecided(
+        skipped=ruling.skipped,
+        taken=ruling.taken,
+        left=ruling.left,
+        cuts=ruling.cuts,
+        after=None if ruling.after is None else keep(ruling.after),
+        edited=ruling.edited,
+        reason=ruling.reason,
     )
 
 

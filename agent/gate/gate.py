@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..facts.common.person_requests import next_proposal_id
-from ..protocol import Clock, Decide, Record, Rule, RuleAdded, Waiting
+from ..protocol import Clock, Decide, GateMode, Record, Rule, RuleAdded, Waiting
 from .change.diff import split_bytes
 from .change.resolve_conflict import PROPOSAL_CHANGED, by_policy, resolve_conflict, send_back
 from .decision import refused_to_client, rule_on_decision
-from .draft import Draft, FileDraft, digest_of
+from .draft import Draft, EffectsDraft, FileDraft, digest_of
 from .entries import SINGLE_FILE, Keep, Place, decided, opened
 from .open_proposal import OpenProposal
 from .policy import Verdict
@@ -24,6 +24,7 @@ from .ruling import Ruling, approved, interrupted, left_open
 from .stored.postponed import Postponed, StoredProposal
 
 if TYPE_CHECKING:
+    from ..layers.classes import Class
     from ..protocol.text.hunks import Split
     from ..workspace.paths import Workspace
     from .session_policy import GatedTree, SessionPolicy
@@ -61,7 +62,7 @@ class Gate:
         `reviews_result`: as in `GatedTree`.
         """
         other = Gate(
-            replace(self._tree, workspace=workspace, guard=guard, who=who, reviews_result=reviews_result),
+            replace(self._tree, workspace=workspace, guard=guard, who=who, reviews_result=reviews_result, layers=False),
             self.policy,
             keep=self._keep,
             attended=self._attended,
@@ -75,6 +76,11 @@ class Gate:
     def forget(self, other: Gate) -> None:
         """Remove the gate of a worktree that no longer exists."""
         self._others.remove(other)
+
+    @property
+    def asks_for_effects(self) -> bool:
+        """Whether the mode lets what commands change wait."""
+        return self.policy.mode is GateMode.EFFECTS
 
     @property
     def open(self) -> Sequence[str]:
@@ -166,6 +172,7 @@ class Gate:
         if command.digest != waiting.digest:
             return PROPOSAL_CHANGED
         needs_person = waiting.verdict.danger or self._judge(waiting.draft).danger
+        needs_person = needs_person or isinstance(waiting.draft, EffectsDraft)  # a client is not shown its contents
         if refused := refused_to_client(command, needs_person=needs_person):
             return refused
         ruling = self._rule(command, waiting)
@@ -193,6 +200,10 @@ class Gate:
         else:
             ruling = rule_on_decision(command, waiting.draft, waiting.parts, waiting.verdict.rule)
         return ruling if isinstance(ruling, str) else msgspec.structs.replace(ruling, channel=command.channel)
+
+    def judge_effect(self, kind: Class, paths: Sequence[str], *, is_hook: bool) -> Verdict:
+        """Return the verdict on effects of a command, before there is a proposal. See `SessionPolicy.judge_effect`."""
+        return self.policy.judge_effect(kind, paths, self._tree, is_hook=is_hook)
 
     def restrict(self, rule: Rule) -> None:
         """Add a rule that denies; it applies to waiting proposals too."""

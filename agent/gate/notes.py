@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..protocol import PERSON
 from ..protocol.text.hunks import hunk_text
-from .draft import CommandDraft, Draft, FileDraft, McpDraft
+from .draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
 
 if TYPE_CHECKING:
     from ..protocol.text.hunks import Hunk, Split
@@ -47,7 +47,9 @@ def refused_note(draft: Draft, why: str) -> str:
     return f"refused by the policy: {why}; {what}. Do not repeat it: try a way that needs no approval, or say so."
 
 
-def _not_done(draft: CommandDraft | McpDraft) -> str:
+def _not_done(draft: CommandDraft | McpDraft | EffectsDraft) -> str:
+    if isinstance(draft, EffectsDraft):
+        return "what the command changed was not applied"
     return "the tool was not called" if isinstance(draft, McpDraft) else "the command was not run"
 
 

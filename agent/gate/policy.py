@@ -56,13 +56,16 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: str | None
     layers: bool = False
     """Whether a command writes into a layer, whose effects are judged."""
+    why_no_layers: str = ""
+    """Why it does not."""
     unsandboxed_ok: bool = False
 
 
 def judge(draft: FileDraft | CommandDraft, context: PolicyContext) -> Verdict:
     """Return the verdict for a draft. Never raises because of what a model sent."""
     if isinstance(draft, CommandDraft):
-        verdict = _judge_command(draft.command, context)
+        runs_in_layer = context.layers and draft.tool != "start_command" and not draft.unsandboxed
+        verdict = _judge_command(draft, context, in_layer=runs_in_layer)
         return verdict if draft.beyond is None or verdict.action == "deny" else _beyond(draft.beyond)
     return _judge_file(draft, context)
 
@@ -94,7 +97,7 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
         return Verdict(action="allow", why=[f"the gate is set to `{context.mode}`"])
     return Verdict(
         action="ask",
-        why=["the gate is set to `ask`: changes wait"],
+        why=[f"the gate is set to `{context.mode}`: changes wait"],
         needs=["edits"],
         rule=exact_file_rule(draft.tool, draft.path),
     )
@@ -112,9 +115,6 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
-    if draft.of_command is not None:
-        why += [f"{draft.path}: {draft.asks}"] if draft.asks else []
-        why.append(f"a command would change it: {draft.of_command}")
     if draft.from_text:
         why.append("it was made of code in an answer: such a change waits in every mode")
     if not why:
@@ -124,7 +124,8 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     return list(dict.fromkeys(why))
 
 
-def _judge_command(command: str, context: PolicyContext) -> Verdict:
+def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: bool) -> Verdict:
+    command = draft.command
     line = unwrapped(parse_line(command))
     named = named_paths(line, context.workspace.root)
     hits = {r: match_command(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
@@ -135,7 +136,7 @@ def _judge_command(command: str, context: PolicyContext) -> Verdict:
         return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
     if line.parse_error is not None:
         return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.parse_error}"])
-    dangers = [] if context.layers else _touched(line, context.workspace)
+    dangers = [] if in_layer else _touched(line, context.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
     asked = next((rule for rule, hit in hits.items() if hit is not Hit.NO), None)
@@ -147,14 +148,25 @@ def _judge_command(command: str, context: PolicyContext) -> Verdict:
     unruled, doubts = _by_rules(line, context)
     if not unruled and not doubts:
         return Verdict(action="allow", why=["rules allow every part of it"])
-    if context.mode is GateMode.AUTO and (verdict := _judge_auto(line, context)) is not None:
+    starts = context.mode is GateMode.AUTO or (context.mode is GateMode.EFFECTS and in_layer)
+    if starts and (verdict := _judge_auto(line, context)) is not None:
         return verdict
     why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
     if context.mode is GateMode.AUTO:
         why = ["there is no sandbox here, and you have not allowed commands without one", *doubts]
+    elif context.mode is GateMode.EFFECTS:
+        why.insert(0, f"commands ask here although the gate is set to `effects`: {_why_not_in_layer(draft, context)}")
     single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     needs = _needs(line, unruled, context)
     return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)
+
+
+def _why_not_in_layer(draft: CommandDraft, context: PolicyContext) -> str:
+    if context.sandbox is None:
+        return "there is no sandbox"
+    if context.layers:
+        return "this one writes to the workspace itself"
+    return context.why_no_layers or "this run began without layers, so commands write to the workspace itself"
 
 
 def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[str]:
@@ -179,16 +191,19 @@ def _in_short(part: Part) -> str:
 
 
 def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
-    """Judge a command in `auto`, where the sandbox limits it: ask only if it could evade a rule that restricts.
+    """Judge a command that starts by itself: ask only if it could evade a rule that restricts.
 
-    None: there is no sandbox, so the other reasons decide.
+    In `auto` the sandbox limits it; in `effects` what it changes waits. None: there is no sandbox, so the other reasons
+    decide.
     """
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
     if hidden and any(_restricts(rule) and rule.command for rule in context.rules):
         return Verdict(action="ask", why=[*dict.fromkeys(hidden), "so a rule that asks or refuses could be missed"])
     if context.sandbox is not None:
-        return Verdict(action="allow", why=[f"the gate is set to `auto`; {context.sandbox} limits the command"])
-    if context.unsandboxed_ok:
+        return Verdict(
+            action="allow", why=[f"the gate is set to `{context.mode}`; {context.sandbox} limits the command"]
+        )
+    if context.unsandboxed_ok and context.mode is GateMode.AUTO:
         return Verdict(action="allow", why=["the gate is set to `auto`, and you allowed commands without a sandbox"])
     return None
 

@@ -12,6 +12,25 @@ from .draft import Draft, FileDraft, McpDraft
 RefusedBy = Literal["policy", "person", "conflict", "interrupt"]
 
 
+class EntryRuling(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision on one entry of what a command would change, if it was not accepted exactly as proposed."""
+
+    skipped: bool = False
+    after: bytes | None = None
+    """The bytes that are applied instead of the proposed ones."""
+    edited: bool = False
+    """Whether these are the person's own text."""
+    taken: list[int] | None = None
+    """The indexes of the accepted hunks; None: the hunks decided nothing."""
+    of: int = 0
+    """Number of hunks, with `taken`."""
+    left: dict[int, str] = {}
+    """Why a hunk was skipped, by its index."""
+    cuts: dict[int, list[int]] = {}
+    """How the person split hunks."""
+    reason: str = ""
+
+
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """The decision that ended one proposal."""
 
@@ -41,6 +60,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """How the person split hunks: `taken` and `left` then count their parts."""
     rule: str | None = None
     """The rule that `always` wrote."""
+    entries: dict[int, EntryRuling] = {}
+    """Of what a command would change: the entries that were not accepted exactly as proposed, by their index."""
     channel: str = ""
     """The program through which the person decided, as in `Decide`."""
 

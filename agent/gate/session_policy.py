@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..protocol import GateMode, GatePolicy, OnAsk, Rule, RundryError
-from .draft import Draft, McpDraft
+from .draft import Draft, EffectsDraft, McpDraft
+from .effects.policy import judge_effect, judge_effects
 from .mcp.verdict import judge_mcp
 from .policy import PolicyContext, Verdict, judge
 
 if TYPE_CHECKING:
+    from ..layers.classes import Class
     from ..workspace.paths import Workspace
     from .ruling import Ruling
 
@@ -29,6 +31,8 @@ class GatedTree:
     """Kind of the sandbox in which its commands run; None: they are not confined."""
     layers: bool = False
     """Whether commands write into layers, so that what they change is decided on afterwards."""
+    why_no_layers: str = ""
+    """Why they do not."""
     who: str = ""
     """Name of the try that works in it, for the person; empty: the run itself."""
     reviews_result: bool = False
@@ -64,18 +68,30 @@ class SessionPolicy:
         """Return the verdict for a draft in that tree."""
         if isinstance(draft, McpDraft):
             return judge_mcp(draft, self.mode, self.rules)
-        mode = GateMode.EDITS if tree.reviews_result and self.mode is GateMode.ASK else self.mode
-        return judge(
-            draft,
-            PolicyContext(
-                workspace=tree.workspace,
-                mode=mode,
-                rules=self.rules,
-                guard=tree.guard,
-                sandbox=tree.sandbox,
-                layers=tree.layers,
-                unsandboxed_ok=self.unsandboxed_ok,
-            ),
+        context = self._context(tree)
+        return judge_effects(draft, context) if isinstance(draft, EffectsDraft) else judge(draft, context)
+
+    def judge_effect(self, kind: Class, paths: Sequence[str], tree: GatedTree, *, is_hook: bool) -> Verdict:
+        """Return the verdict on effects of a command that are decided together, before there is a proposal.
+
+        `is_hook`: a hook of the user ran it, whose ordinary effects belong to what was approved.
+        """
+        context = self._context(tree)
+        if is_hook and context.mode is GateMode.EFFECTS:
+            context = msgspec.structs.replace(context, mode=GateMode.EDITS)
+        return judge_effect(kind, paths, context)
+
+    def _context(self, tree: GatedTree) -> PolicyContext:
+        asks_for_edits = self.mode in (GateMode.ASK, GateMode.EFFECTS)
+        return PolicyContext(
+            workspace=tree.workspace,
+            mode=GateMode.EDITS if tree.reviews_result and asks_for_edits else self.mode,
+            rules=self.rules,
+            guard=tree.guard,
+            sandbox=tree.sandbox,
+            layers=tree.layers,
+            why_no_layers=tree.why_no_layers,
+            unsandboxed_ok=self.unsandboxed_ok,
         )
 
     def add(self, rule: Rule) -> None:

@@ -68,6 +68,16 @@ from .coverage import (
     coverage_words as coverage_words,
     estimate_words as estimate_words,
 )
+from .effects import (
+    GIT_HELD as GIT_HELD,
+    CommandEffects as CommandEffects,
+    EffectEntry as EffectEntry,
+    EntryChange as EntryChange,
+    EntryChoice as EntryChoice,
+    EntryDecided as EntryDecided,
+    EntryKind as EntryKind,
+    ExecuteBit as ExecuteBit,
+)
 from .errors import (
     ConfigError as ConfigError,
     JournalError as JournalError,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .effects import EntryChoice
 from .events.base import snake
 from .events.person import PERSON
 from .messages import ImageRef
@@ -70,6 +71,8 @@ class Decide(_Command, frozen=True, kw_only=True):
     cuts: dict[int, list[int]] = {}
     """Index of a hunk to the rows at which its parts begin, without row 0. `hunks` and `hunk_reasons` then count the
     parts of all hunks. A row is a removed line with the added line in its place, or one of them alone."""
+    entries: dict[int, EntryChoice] = {}
+    """With `part`, on what a command would change: the entries that are not accepted as proposed, by their index."""
     text: str | None = None
     """The new text as edited by the person, instead of the proposed text."""
     reason: str | None = None

@@ -44,6 +44,7 @@ class GateMode(StrEnum):
 
     READ = "read"
     ASK = "ask"
+    EFFECTS = "effects"
     EDITS = "edits"
     AUTO = "auto"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..protocol import FileChanged, ProposalDecided, ProposalOpened, Undone, has_own_tree
+from ..protocol import CommandEffects, FileChanged, ProposalDecided, ProposalOpened, Undone, has_own_tree
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
@@ -39,10 +39,16 @@ def changed_files(journal: Journal) -> list[RunFile]:
     found: dict[str, RunFile] = {}
     opened: dict[str, str] = {}
     decided: dict[str, str] = {}
+    effects: dict[str, CommandEffects] = {}
+    of_command: dict[str, str] = {}
     for stamped in journal.read_types((FileChanged, ProposalOpened, ProposalDecided, Undone)):
         match stamped.event:
             case ProposalOpened(proposal_id=name, path=str() as path):
                 opened[name] = path
+            case ProposalOpened(proposal_id=name, effects=CommandEffects() as shown):
+                effects[name] = shown
+            case ProposalDecided(proposal_id=name) as event if name in effects:
+                of_command |= _approved_in(effects.pop(name), event)
             case ProposalDecided(proposal_id=name) as event if name in opened and event.decision != "reject":
                 decided[opened.pop(name)] = _who(event)
             case FileChanged() if has_own_tree(stamped.work):
@@ -52,7 +58,8 @@ def changed_files(journal: Journal) -> list[RunFile]:
                 file.after, file.kept = event.after, ""
                 file.is_stored = by in ("undo", "restore") or (event.before, event.after) != (None, None)
                 if by not in ("undo", "restore"):
-                    file.who = _BY.get(by, decided.get(path, ""))
+                    approved = of_command.pop(path, "") if by == "command" else ""
+                    file.who = approved or _BY.get(by, decided.get(path, ""))
             case Undone(kept=kept):
                 for path, _, why in (line.partition(": ") for line in kept):
                     if path in found:
@@ -60,6 +67,18 @@ def changed_files(journal: Journal) -> list[RunFile]:
             case _:
                 pass
     return list(found.values())
+
+
+def _approved_in(effects: CommandEffects, event: ProposalDecided) -> dict[str, str]:
+    """Return who decided on each file that a command changed and a person accepted."""
+    if event.by != "person" or event.decision == "reject":
+        return {}
+    found = dict[str, str]()
+    for at, entry in enumerate(effects.entries):
+        own = event.entries.get(at)
+        if own is None or not own.skipped:
+            found[entry.path] = f"{_BY['command']}, approved by you{' in part' if own is not None else ''}"
+    return found
 
 
 def _who(event: ProposalDecided) -> str:

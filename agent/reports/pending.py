@@ -11,6 +11,7 @@ import msgspec
 
 from ..journal.journal import Journal
 from ..protocol import JournalError, ProposalOpened, Reason
+from ..protocol.text.effect_words import effect_lines
 from .handoffs import SHORT_DIGEST
 from .listing.line import RunLine, RunLineState
 from .run_state import RunState, run_state
@@ -33,6 +34,8 @@ class PendingProposal(msgspec.Struct, frozen=True, kw_only=True):
     hunks: int = 0
     conflict: bool = False
     """Whether the proposal conflicts with a change of the file on disk."""
+    effects: list[str] = []
+    """What a command would change, a line for each entry."""
     opened: float = 0.0
     """Unix seconds."""
 
@@ -148,9 +151,15 @@ def _need(
         return _Need("question", f"the model asks: {question}", "answer it", command)
     if proposals or state.proposals:
         opened = proposals[0] if proposals else next(iter(state.proposals.values()))
-        reason = f"{opened.tool} {opened.path or opened.command or opened.server or opened.tool} waits at the gate"
+        reason = f"{_subject(opened)} waits at the gate"
         return _Need("gate", reason, "look at it, then approve or reject it", _show_command(line, proposals))
     return None
+
+
+def _subject(opened: ProposalOpened) -> str:
+    if opened.effects is not None:
+        return f"what `{opened.effects.command}` would change"
+    return f"{opened.tool} {opened.path or opened.command or opened.server or opened.tool}"
 
 
 def _show_command(line: RunLine, proposals: Sequence[ProposalOpened]) -> str:
@@ -195,6 +204,7 @@ def _proposal_entry(opened: ProposalOpened, state: RunState) -> PendingProposal:
         added=opened.added,
         removed=opened.removed,
         hunks=opened.hunks,
+        effects=[] if opened.effects is None else effect_lines(opened.effects),
         conflict=opened.proposal_id in state.conflicts,
         opened=state.opened_at.get(opened.proposal_id, 0.0),
     )

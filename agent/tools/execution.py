@@ -11,7 +11,7 @@ import msgspec
 
 from ..gate.change.diff import split_bytes
 from ..gate.change.rebase import Conflict, rebase_draft, with_approved_bytes
-from ..gate.draft import CommandDraft, Draft, FileDraft, McpDraft
+from ..gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft
 from ..workspace.errors import PathRefused, StaleFile, UnreadableFile, WriteFailed
 from ..workspace.files.write import write_file
 from ..workspace.sandbox.access import Access
@@ -106,6 +106,7 @@ async def carry_out(
     if not ruling.approved:
         return failure(ruling.note_for_model, _REFUSED.get(ruling.refused_by or "", "refused"))
     decided = ruling.draft
+    assert not isinstance(decided, EffectsDraft)  # no tool drafts one
     if isinstance(decided, CommandDraft):
         done = await _run(decided, ctx, on_output, layer, keeps_workspace=keeps_workspace)
         return done.with_notes([ruling.note_for_model] if ruling.note_for_model else [])

@@ -19,6 +19,7 @@ def test_modes_decide_where_no_rule_speaks(place):
     assert dict(zip(GateMode, answers, strict=True)) == {
         GateMode.READ: "deny",
         GateMode.ASK: "ask",
+        GateMode.EFFECTS: "ask",
         GateMode.EDITS: "allow",
         GateMode.AUTO: "allow",
     }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.in_process.layered import IDENTITY
 from fakes.layered import layered_place
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
@@ -31,3 +34,11 @@ def driven(place):
         return made
 
     return make
+
+
+@pytest.fixture
+def repository(place):
+    work = place / "work"
+    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
+        subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True)
+    return work

@@ -1,39 +1,18 @@
 """Commands of a run write into layers: what is applied, what asks, what is dropped, and what a kill leaves."""
 
 import asyncio
-import contextlib
 import os
-import subprocess
-from pathlib import Path
 
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.in_process.layered import IDENTITY, begun, decide, git, shown
 from fakes.models.model import ScriptedModel
 from fakes.turns import call, say
 
 from rundry.agent.journal.journal import Journal
 from rundry.agent.layers.orders import Order, Orders
 from rundry.agent.layers.rows import decode_rows
-from rundry.agent.protocol import Decide, Hook, Interrupt, Stop
-
-
-def decide(verdict, **more):
-    return lambda event: Decide(proposal_id=event["proposal_id"], digest=event["digest"], verdict=verdict, **more)
-
-
-async def begun(word):
-    """Wait until a process with this word in its command line runs."""
-
-    def runs():
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                if path.read_bytes().split(b"\0")[:2] == [b"sleep", word.encode()]:
-                    return True
-        return False
-
-    async with asyncio.timeout(20):
-        while not await asyncio.to_thread(runs):
-            await asyncio.sleep(0.02)
+from rundry.agent.protocol import EntryChoice, Hook, Interrupt, Stop
 
 
 def changed(run):
@@ -68,26 +47,26 @@ async def test_each_command_sees_what_the_one_before_changed(place, driven):
 
 async def test_a_protected_file_waits_and_is_applied_as_approved(place, driven):
     run = driven("echo 'export A=1' > .envrc; echo x > plain")
-    run.on("proposal_opened", decide("approve"), path=".envrc")
+    run.on("proposal_opened", decide("approve"), danger=True)
     await run.run(watched=True)
     assert (place / "work/.envrc").read_text() == "export A=1\n" and (place / "work/plain").exists()
-    opened = next(e for e in run.events if e["type"] == "proposal_opened" and e["path"] == ".envrc")
-    assert opened["danger"] and opened["asks"]
+    (entry,) = shown(run).values()
+    assert entry["path"] == ".envrc" and entry["danger"] and entry["why"] and entry["added"] == 1
 
 
 async def test_a_rejected_protected_file_never_reaches_the_workspace(place, driven):
     run = driven("echo 'export A=1' > .envrc; echo x > plain")
-    run.on("proposal_opened", decide("reject", reason="no thanks"), path=".envrc")
+    run.on("proposal_opened", decide("reject", reason="no thanks"), danger=True)
     await run.run(watched=True)
     assert not (place / "work/.envrc").exists() and (place / "work/plain").exists()
-    assert "`.envrc` was not applied" in run.heard() and "no thanks" in run.heard()
+    assert "Not applied: `.envrc`: rejected by the person: no thanks" in run.heard()
 
 
 async def test_without_a_person_a_protected_file_is_dropped_and_named(place, driven):
     run = driven("echo 'export A=1' > .envrc; echo x > plain")
     await run.run()
     assert not (place / "work/.envrc").exists() and (place / "work/plain").exists()
-    assert "`.envrc` was not applied" in run.heard()
+    assert "Not applied: `.envrc`: nobody is here to approve it" in run.heard()
 
 
 async def test_what_the_user_writes_meanwhile_stays(place, driven):
@@ -103,7 +82,7 @@ async def test_what_the_user_writes_meanwhile_stays(place, driven):
         group.create_task(user())
         await run.run()
     assert (work / "kept.txt").read_text() == "theirs\n" and (work / "fresh").read_text() == "new\n"
-    assert "`kept.txt` was not applied: it changed while the command ran" in run.heard()
+    assert "Not applied: `kept.txt`: it changed while the command ran" in run.heard()
 
 
 async def test_an_interrupted_command_applies_nothing_and_says_what_it_had_changed(place, driven):
@@ -166,21 +145,6 @@ async def test_a_command_that_runs_again_with_more_begins_with_an_empty_layer(pl
     assert (place / "work/kept.txt").read_text() == "one\nonce\n" and (out / "a").exists()
 
 
-@pytest.fixture
-def repository(place):
-    work = place / "work"
-    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
-        subprocess.run(["git", "-C", work, *IDENTITY, *words], check=True, capture_output=True)
-    return work
-
-
-IDENTITY = ("-c", "user.name=u", "-c", "user.email=u@example.org")
-
-
-def git(work, *words):
-    return subprocess.run(["git", "-C", work, *words], check=True, capture_output=True, text=True).stdout
-
-
 async def test_a_commit_in_a_layer_is_in_the_repository_and_nothing_of_the_users_changed(repository, driven):
     (repository / "staged.txt").write_text("mine\n")
     git(repository, "add", "staged.txt")
@@ -200,7 +164,7 @@ async def test_commits_are_not_taken_if_a_file_of_the_command_is_refused(reposit
     await run.run()
     assert git(repository, "log", "--format=%s").split() == ["start"]
     assert git(repository, "status", "--porcelain") == "" and not (repository / ".envrc").exists()
-    assert "Nothing of git was applied" in run.heard()
+    assert "nothing of git (" in run.heard() and "a file is not applied as the command left it" in run.heard()
 
 
 async def test_a_merge_that_a_command_began_is_finished_by_a_later_one(repository, driven):
@@ -241,16 +205,17 @@ async def test_a_formatter_after_an_edit_changes_its_file_and_nothing_protected(
     assert [e["by"] for e in run.events if e["type"] == "file_changed"] == ["model", "command"]
 
 
-async def test_several_protected_files_are_one_review(place, driven):
+async def test_several_protected_files_are_one_proposal(place, driven):
     run = driven("mkdir .vscode; for name in .envrc .npmrc .vscode/tasks.json; do echo x > $name; done; echo x > plain")
-    run.on("proposal_opened", decide("approve"), path=".envrc")
-    run.on("proposal_opened", decide("reject", reason="no"), path=".npmrc")
-    run.on("proposal_opened", decide("approve"), path=".vscode/tasks.json")
+    entries = {".npmrc": EntryChoice(skip=True, reason="no")}
+    run.on("proposal_opened", decide("part", entries=entries), danger=True)
     await run.run(watched=True)
-    opened = [(e["file"], e["files"]) for e in run.events if e["type"] == "proposal_opened" and e["path"]]
-    assert opened == [(1, 3), (2, 3), (3, 3)]
+    assert set(shown(run)) == {".envrc", ".npmrc", ".vscode/tasks.json"}
     work = place / "work"
     assert (work / ".envrc").exists() and (work / ".vscode/tasks.json").exists() and not (work / ".npmrc").exists()
+    assert "Skipped by the person: `.npmrc` (no)." in run.heard()
+    (decided,) = [e for e in run.events if e["type"] == "proposal_decided" and e["entries"]]
+    assert decided["decision"] == "part" and [one["reason"] for one in decided["entries"].values()] == ["no"]
 
 
 async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspace(place, driven):

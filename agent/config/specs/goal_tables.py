@@ -14,7 +14,7 @@ from .tables import BudgetTable, Description, ModelTable, ParameterTables, Quota
 class GateTable(Table, frozen=True):
     """The table `[gate]`: what needs no approval, and what happens if nobody can be asked."""
 
-    mode: Annotated[GateMode | None, Meta(description="read, ask, edits or auto: what needs no approval.")] = None
+    mode: Annotated[GateMode | None, Meta(description="read, ask, effects, edits or auto: what passes.")] = None
     on_ask: Annotated[OnAsk | None, Meta(description="Headless, instead of asking: refuse or handoff.")] = None
 
 

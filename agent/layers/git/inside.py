@@ -24,6 +24,8 @@ _SECONDS = 300.0
 _LISTING, MOST_PACKED, _CHECKED = 1 << 30, 4 << 30, 256 << 20
 """Most bytes of an output."""
 _PIECE = 1 << 20
+_SUBJECT = 200
+"""Characters of the first line of a commit that are shown."""
 _SETTINGS = (
     *SAFE_SETTINGS,
     ("core.commitGraph", "false"),
@@ -71,6 +73,19 @@ class InsideGit:
         with pack.open("wb") as out:
             argv = ("pack-objects", "--revs", "--stdout", "-q", "--exclude-promisor-objects")
             self._run(argv, "".join(f"{line}\n" for line in lines).encode(), out, MOST_PACKED)
+
+    def subjects(self, commit: str, known: Collection[str], most: int) -> list[str]:
+        """Return the first lines of the commits from this one on that are in none of the known ones, at most `most`.
+
+        Raises InsideFailed.
+        """
+        with tempfile.TemporaryFile(dir=self._folder) as out:
+            argv = ("log", "--no-show-signature", "--no-color", "--format=%s", f"--max-count={most}", "--stdin")
+            asked = "".join(f"{one}\n" for one in (commit, *(f"^{one}" for one in sorted(known))))
+            self._run(argv, asked.encode(), out, _CHECKED)
+            out.seek(0)
+            lines = out.read().decode("utf-8", "replace").split("\n")[:-1]
+        return ["".join(one if one.isprintable() else "?" for one in line)[:_SUBJECT] for line in lines]
 
     def _run(self, argv: Sequence[str], stdin: bytes, out: IO[bytes], limit: int) -> None:
         env = {"PATH": os.defpath, "HOME": "/nonexistent", "LC_ALL": "C", **SAFE_ENV}

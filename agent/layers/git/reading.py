@@ -22,7 +22,7 @@ from .names import is_setting
 from .objects import copy_large
 from .places import Touched, open_folder, touched
 from .reflogs import new_lines, words_of
-from .rows import GitChanges, GitRow, HeadRow, IndexRow, NewLines, RefRow, StashRow, StateRow
+from .rows import Commits, GitChanges, GitRow, HeadRow, IndexRow, NewLines, RefRow, StashRow, StateRow
 from .sides import Both, File, Place, both_sides, files_at, read_below
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 REF, STATE, LOG, PACKED = 4_096, 16_000_000, 64_000_000, 256_000_000
 """Most bytes of a file."""
+_MOST_TOLD, _MOST_COMMITS, _MOST_SUBJECTS = 20, 1_000, 20
+"""Branches whose commits are counted, commits that are counted of each, and those whose first line is shown."""
 STASH = "refs/stash"
 STATE_NAMES = (
     "MERGE_HEAD",
@@ -171,9 +173,12 @@ class _Reader:
         for tree in others:
             if any(True for _ in self._both(f"{tree}/HEAD" if tree else "HEAD", REF).layer):
                 self.not_taken.append(f"{tree or 'HEAD'}: another working tree's")
-        return self._changes(self._packed(number), self._large(number) if self.rows else b"")
+        packed, large = self._packed(number), self._large(number) if self.rows else b""
+        return self._changes(packed, large, self._commits())
 
-    def _changes(self, pack: bytes = b"", large: bytes = b"") -> GitChanges | None:
+    def _changes(
+        self, pack: bytes = b"", large: bytes = b"", commits: dict[str, Commits] | None = None
+    ) -> GitChanges | None:
         if not self.rows and not self.not_taken:
             return None
         return GitChanges(
@@ -184,6 +189,7 @@ class _Reader:
             not_taken=tuple(self.not_taken),
             pack=pack,
             large=large,
+            commits=commits or {},
         )
 
     def _both(self, name: str, limit: int) -> Both:
@@ -382,6 +388,34 @@ class _Reader:
             self.not_taken.append(f"new objects: {error}")
             return b""
         return os.fsencode(pack)
+
+    def _commits(self) -> dict[str, Commits]:
+        """Return what branches gain and lose, as far as git in the sandbox tells."""
+        found = dict[str, Commits]()
+        for name, before, after in self._moves()[:_MOST_TOLD]:
+            try:
+                git = InsideGit(self.inside, self.common, self.layer)
+                known = {before} if before else {one for one in self._live_refs().values() if ID.fullmatch(one)}
+                gained = git.subjects(after, known, _MOST_COMMITS)
+                lost = git.subjects(before, {after}, _MOST_COMMITS) if before else []
+            except InsideFailed:
+                continue
+            found[name] = Commits(len(gained), len(lost), tuple(gained[:_MOST_SUBJECTS]))
+        return found
+
+    def _moves(self) -> list[tuple[str, str, str]]:
+        """Return each branch, and each detached HEAD, that gets another commit."""
+        moves = [
+            (row.name, row.before, row.after)
+            for row in self.rows
+            if isinstance(row, RefRow) and row.after and row.name.startswith("refs/heads/")
+        ]
+        for row in self.rows:
+            if not isinstance(row, HeadRow) or row.tree or row.before == row.after:
+                continue
+            if ID.fullmatch(row.before) and ID.fullmatch(row.after):
+                moves.append(("HEAD", row.before, row.after))
+        return moves
 
     def _large(self, number: int) -> bytes:
         """Copy new files of git-lfs, which are named by their digests. Return the folder, or nothing."""

@@ -146,6 +146,15 @@ class NewLines(msgspec.Struct, frozen=True, array_like=True):
     lines: tuple[str, ...]
 
 
+class Commits(msgspec.Struct, frozen=True, array_like=True):
+    """The commits that a branch gains and loses, as git told of them in the sandbox: shown, and never decided by."""
+
+    gained: int
+    lost: int
+    subjects: tuple[str, ...]
+    """The first lines of the newest gained ones, the newest first, without control characters."""
+
+
 class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What one repository gained in a layer. It can be stored with msgspec."""
 
@@ -162,6 +171,8 @@ class GitChanges(msgspec.Struct, frozen=True, kw_only=True):
     """A pack with the new objects, which nothing has checked yet; empty: there are none."""
     large: bytes = b""
     """A folder with new files of git-lfs, each named by its digest; empty: there are none."""
+    commits: dict[str, Commits] = {}
+    """By the name of a branch, or `HEAD` if it is detached."""
 
 
 def inverse(rows: tuple[GitRow, ...]) -> tuple[GitRow, ...]:

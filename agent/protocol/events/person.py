@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ..effects import CommandEffects, EntryDecided
 from ..messages import ImageRef
 from .base import EventBase
 
 DecidedAs = Literal["approve", "reject", "part"]
-"""The decision on a proposal; `part`: some of its hunks."""
+"""The decision on a proposal; `part`: not all of its hunks or entries, or not as they were proposed."""
 DecidedBy = str
 """`policy`, `person`, or a client that the user allowed to decide: `mcp:NAME`."""
 PERSON = "person"
@@ -28,7 +29,7 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """Relative to the workspace."""
     command: str | None = None
     diff: str = ""
-    """Unified diff of the whole change."""
+    """Unified diff of the whole change; of what a command would change, the first 100,000 characters or so."""
     digest: str = ""
     """Digest of the exact action: the new content, the command line with its folder, or a call's arguments."""
     call_id: str = ""
@@ -63,6 +64,8 @@ class ProposalOpened(EventBase, frozen=True, kw_only=True):
     """The server's own name of the tool; empty: the proposal is about the server's list of tools."""
     call: str | None = None
     """The arguments of the call as JSON, or what differs from the accepted list of tools."""
+    effects: CommandEffects | None = None
+    """What a command would change, instead of one path. `hunks`, `added` and `removed` then count all entries."""
 
 
 class ProposalRebased(EventBase, frozen=True, kw_only=True):
@@ -100,6 +103,8 @@ class ProposalDecided(EventBase, frozen=True, kw_only=True):
     """How hunks were split, as in `Decide`: `taken` and `left` then count the parts."""
     after: str | None = None
     """Blob of the approved content, if it differs from the proposal."""
+    entries: dict[int, EntryDecided] = {}
+    """With `effects`: the entries that were not accepted exactly as proposed, by their index."""
     channel: str = ""
     """The program through which it was decided, such as `acp:zed`; empty: a view of rundry or its command line."""
 

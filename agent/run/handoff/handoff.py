@@ -21,6 +21,7 @@ from ...protocol import (
     Reason,
     Tried,
 )
+from ...protocol.text.effect_words import effect_lines
 from ...protocol.text.hunks import Split, hunk_text
 from ...protocol.tools.traits import tools_with
 from ...view.reducer.titles import stall_kind_words
@@ -68,7 +69,7 @@ def handoff_record(facts: RunFacts, reason: str, load: LoadBlob) -> HandoffRecor
                 path=p.path,
                 command=p.command,
                 call=None if p.call is None else _cut(p.call, _DIFF),
-                diff=_cut(p.diff, _DIFF),
+                diff=_cut(p.diff if p.effects is None else "\n".join([*effect_lines(p.effects), "", p.diff]), _DIFF),
             )
             for p in [*facts.requests.proposals.values(), *facts.requests.refused]
         ],

@@ -117,8 +117,8 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]
-    layers, why = await layers_of(inputs, workspace, sandbox)
-    notes += [why] if why else []
+    layers, why_no_layers = await layers_of(inputs, workspace, sandbox)
+    notes += [why_no_layers] if why_no_layers else []
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
@@ -127,7 +127,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
-    gate = _gate(inputs, workspace, guard, sandbox, rules, layers=layers is not None)
+    gate = _gate(inputs, workspace, guard, sandbox, rules, why_no_layers=None if layers is not None else why_no_layers)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
     tree = Tree(
@@ -153,9 +153,15 @@ async def _start_snapshots(spec: RunSpec, snapshots: Snapshots) -> list[str]:
 
 
 def _gate(
-    inputs: Inputs, workspace: Workspace, guard: Guard, sandbox: Sandbox, rules: list[Rule], *, layers: bool
+    inputs: Inputs,
+    workspace: Workspace,
+    guard: Guard,
+    sandbox: Sandbox,
+    rules: list[Rule],
+    *,
+    why_no_layers: str | None,
 ) -> Gate:
-    """Make the gate. `rules`: the rules of the run so far. `layers`: whether commands write into layers.
+    """Make the gate. `rules`: the rules of the run so far. `why_no_layers`: None if commands write into layers.
 
     The gate adds new rules to this list, which the sandbox and the tools also use.
     """
@@ -172,7 +178,13 @@ def _gate(
         persist=lambda rule: remember_rule(workspace.root, rule, dict(process.env)),
     )
     return Gate(
-        GatedTree(workspace=workspace, guard=guard.matches, sandbox=sandbox.kind, layers=layers),
+        GatedTree(
+            workspace=workspace,
+            guard=guard.matches,
+            sandbox=sandbox.kind,
+            layers=why_no_layers is None,
+            why_no_layers=why_no_layers or "",
+        ),
         policy,
         keep=journal.keep,
         attended=journal.views.watched,

@@ -110,6 +110,7 @@ def _with_tree(
         stalls=StallWatches(facts),
         prompts=PromptLimits(),
         stall_ends=lambda: "stop",
+        layers=tree.layers,
         commits=None,
         hooks=None,
         edits=text_edits(tree, ctx.journal, facts, tools),

@@ -6,45 +6,39 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from ...facts.changes import GIT_WORDS
-from ...gate.draft import FileDraft, effect_draft
-from ...gate.entries import SINGLE_FILE
-from ...gate.rules import applies_to_file
-from ...layers.apply import IN_MEMORY
+from ...gate.effects.draft import EffectsDraft
+from ...gate.notes import comment_line
+from ...gate.ruling import EntryRuling
 from ...layers.classes import Entry, Group
-from ...layers.effects import Side, TooMuch
+from ...layers.effects import TooMuch
 from ...layers.git.carry_out import name_of
-from ...layers.git.rows import StateRow
 from ...layers.namespaces import NamespacesRefused
 from ...layers.occupied import Occupied
-from ...layers.rows import Row
-from ...workspace.errors import UnreadableFile
-from ...workspace.files.states import read_state
+from ...layers.rows import Row, encode_git, encode_rows
+from ...protocol import GIT_HELD, Record
+from ...protocol.text.counts import plural
 from ...workspace.sandbox.access import Access
 from ..resources.recorder import with_waiting
 from .apply_effects import Accepted, apply_effects
-from .review import perform_as_review, raise_worst
+from .effect_entries import Part, Sorted, is_folder, named, readable, row_of, sort_effects, with_blobs
 
 if TYPE_CHECKING:
-    from ...gate.entries import Place
-    from ...layers.classes import Class
-    from ...layers.effects import Effect
+    from ...gate.ruling import Ruling
     from ...layers.git.rows import GitChanges
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
-    from ...protocol import Record
     from ..resources.context import RunContext
 
-_MOST_ASKED = 20
-"""Most effects of one command about which a person is asked one by one; further ones are dropped and named."""
-_MOST_NAMED = 5
-_NOT_KEPT = "what it replaces is too large to be kept for an undo"
-_SHOWN = frozenset[str]({"protected", "ignored_existed", "ordinary"})
-"""Classes whose changes are shown one by one; the others are counted."""
+_MOST_NAMED, _MOST_LINES = 5, 20
+_WHOLE = EntryRuling()
+NOBODY = "somebody has to approve it"
+"""Why an effect of a hook is not applied."""
 
 
 def _listed(ctx: RunContext, layers: RunLayers, layer: Layer) -> Listed:
@@ -62,14 +56,14 @@ async def changed_paths(ctx: RunContext, layers: RunLayers, layer: Layer) -> lis
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
     except (Occupied, TooMuch, NamespacesRefused, OSError):
         return []
-    return [one.effect.path for group in listed.groups for one in group.entries]
+    return [readable(one.effect.path) for group in listed.groups for one in group.entries]
 
 
 class Taken(NamedTuple):
     """What became of the effects of a layer."""
 
     lines: list[str]
-    """Lines for the model."""
+    """One line for the model, or none."""
     written: list[str]
     """The guarded paths that were written, whatever they have now."""
     dropped: list[str]
@@ -89,7 +83,7 @@ async def take_effects(
     """Decide on the effects and apply the accepted ones.
 
     `ended`: why the command did not end by itself; then nothing is applied. Empty: it did. `asks`: whether a person is
-    asked; if not, what somebody has to decide about is not applied.
+    asked; if not, what somebody has to decide about is not applied. Raises PersonInterrupted: nothing is applied.
     """
     try:
         listed = await asyncio.to_thread(_listed, ctx, layers, layer)
@@ -99,7 +93,7 @@ async def take_effects(
     if ended:
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         why = f"Nothing of what it had changed was applied, because {ended}"
-        return Taken([f"{why}: {_named(paths)}."] if paths else [], written, paths)
+        return Taken([f"{why}: {named(paths)}."] if paths else [], written, paths)
     return await _take(ctx, layers, layer, listed, command, record, asks=asks)
 
 
@@ -134,200 +128,185 @@ def _is_new_to_asked(layers: RunLayers, entry: Entry) -> bool:
 async def _take(
     ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, command: str, record: Record, *, asks: bool
 ) -> Taken:
-    decided = await _decide(ctx, listed, command, record, asks=asks)
-    notes, accepted = [*listed.left_out, *decided.notes], {row.path for row in decided.rows}
+    found = await asyncio.to_thread(
+        sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks
+    )
+    decided = await _decide(ctx, found, listed, command, record, asks=asks)
+    lines, accepted = list[str](), {row.path for row in decided.rows}
     if decided.rows or decided.git:
-        lines, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
-        notes, accepted = [*lines, *notes], accepted - failed
+        applied, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
+        lines, accepted = applied, accepted - failed
+    lines.append(decided.chosen)
+    for head, some in (("Not applied", decided.refused), ("Never applied", listed.left_out)):
+        if some:
+            more = f"; and {len(some) - _MOST_LINES} more" if len(some) > _MOST_LINES else ""
+            lines.append(f"{head}: {'; '.join(some[:_MOST_LINES])}{more}.")
+    line = readable(" ".join(one for one in (*lines, decided.comment) if one))
     files = (one for group in listed.groups if group.kind not in ("git", "bytecode") for one in group.entries)
-    dropped = [one.effect.path for one in files if one.effect.path not in accepted and not _is_folder(one.effect)]
-    return Taken(notes, ctx.guarded.written_in(listed), dropped)
+    dropped = [
+        readable(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
+    ]
+    return Taken([line] if line else [], ctx.guarded.written_in(listed), dropped)
 
 
-class _Decided(NamedTuple):
+@dataclass(slots=True)
+class _Decided:
     """What is applied."""
 
-    rows: list[Row]
     contents: dict[str, bytes]
-    shown: dict[str, Row]
+    rows: list[Row] = field(default_factory=list[Row])
+    recorded: dict[str, Row] = field(default_factory=dict[str, Row])
     """Rows that are recorded one by one, by path."""
-    guarded: list[str]
+    guarded: list[str] = field(default_factory=list[str])
     """Paths of guarded files among them."""
-    notes: list[str]
-    """Lines for the model about what is not applied."""
-    counted: list[str]
+    counted: list[str] = field(default_factory=list[str])
     """What else is applied, in words."""
-    git: list[GitChanges]
+    git: list[GitChanges] = field(default_factory=list["GitChanges"])
     """What repositories gain."""
+    refused: list[str] = field(default_factory=list[str])
+    """What is not applied, with the reason, for the model."""
+    chosen: str = ""
+    """What a person skipped and changed, in sentences for the model."""
+    comment: str = ""
+    """What the person said, in a sentence."""
+
+    def pass_on(self, found: Sorted) -> None:
+        """Take what needs no decision."""
+        self.rows += found.passing
+        self.recorded.update((row.path, row) for row in found.passing if row.path in found.recorded)
+        self.counted += found.counted
+        self.git += found.git
 
 
-async def _decide(ctx: RunContext, listed: Listed, command: str, record: Record, *, asks: bool) -> _Decided:
-    decided = _Decided([], dict(listed.contents), {}, [], [], [], [])
-    waiting, folders = list[Entry](), list[Row]()
-    for group in listed.groups:
-        passing = list[Entry]()
-        for entry in group.entries:
-            if entry.effect.conflict:
-                decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.effect.conflict}.")
-            elif _must_ask(ctx, group.kind, entry.effect.path) and _is_folder(entry.effect):
-                folders.append(_row(entry.effect))
-            elif _must_ask(ctx, group.kind, entry.effect.path):
-                waiting.append(entry)
-                if not asks:
-                    decided.notes.append(f"`{entry.effect.path}` was not applied: {entry.why or 'a person decides'}.")
-            elif group.kind not in ("git", "bytecode"):
-                passing.append(entry)
-        rows = [_row(entry.effect) for entry in passing]
-        decided.rows.extend(rows)
-        if group.kind in _SHOWN:
-            decided.shown.update((row.path, row) for row in rows)
-        elif rows:
-            decided.counted.append(group.title)
-    if len(waiting) > _MOST_ASKED and asks:
-        more = [entry.effect.path for entry in waiting[_MOST_ASKED:]]
-        decided.notes.append(f"Not applied, because at most {_MOST_ASKED} are asked about: {_named(more)}.")
-    if asks:
-        await _review(ctx, decided, waiting[:_MOST_ASKED], command, record)
-    decided.rows.extend(row for row in folders if _follows(row, decided.rows, waiting))
-    _decide_on_git(decided, listed)
+async def _decide(
+    ctx: RunContext, found: Sorted, listed: Listed, command: str, record: Record, *, asks: bool
+) -> _Decided:
+    decided = _Decided(dict(listed.contents), refused=list(found.refused))
+    if not asks or not found.can_be_decided:
+        decided.pass_on(found)
+        _refuse(decided, found.asking, NOBODY)
+    else:
+        with ctx.journal.transaction():
+            found.asking = with_blobs(found.asking, ctx.journal.keep)
+        draft = _draft(ctx, found, command)
+        opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record))
+        ruling = await ctx.activity.interruptible(opening)
+        if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
+            decided.pass_on(found)  # only a person drops what needs no approval
+        if ruling.approved:
+            _take(ctx, decided, found, ruling)
+        else:
+            _refuse(decided, found.asking, _why_refused(ruling))
+    _let_folders_follow(decided, found)
     return decided
 
 
-def _is_folder(effect: Effect) -> bool:
-    return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
+def _draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
+    parts = found.asking
+    rows = [*(row_of(effect) for part in parts for effect in part.effects), *found.folders, *found.passing]
+    git = [*(part.git for part in parts if part.git is not None), *found.git]
+    return EffectsDraft(
+        command=command,
+        entries=tuple(part.draft for part in parts),
+        along=readable(found.along),
+        along_waits=ctx.gate.asks_for_effects,
+        rows=encode_rows(rows) + encode_git(git),
+    )
 
 
-def _follows(folder: Row, accepted: Sequence[Row], asked: Sequence[Entry]) -> bool:
-    """Return whether a folder is made or deleted because of what was decided about the files below it."""
-    taken = {row.path for row in accepted if row.path.startswith(f"{folder.path}/")}
-    if folder.after is not None:
-        return bool(taken)
-    return all(one.effect.path in taken for one in asked if one.effect.path.startswith(f"{folder.path}/"))
+def _why_refused(ruling: Ruling) -> str:
+    return ruling.note_for_model if ruling.refused_by == "person" else ruling.reason or "it was refused"
 
 
-def _decide_on_git(decided: _Decided, listed: Listed) -> None:
-    """Take what repositories gained, unless a file of the command was refused: its commits may have that file."""
-    for changes in listed.git:
-        if not changes.rows:
-            continue
-        names = list(dict.fromkeys(name_of(row) for row in changes.rows))
-        conflicts = [f"{name_of(row)}: {row.conflict}" for row in changes.rows if row.conflict]
-        runs = [line for row in changes.rows if isinstance(row, StateRow) for line in row.runs]
-        if decided.notes:
-            why = "a file that the command changed is not applied"
-        elif conflicts:
-            why = "; ".join(conflicts[:_MOST_NAMED])
-        elif runs:
-            why = f"git would run `{runs[0]}` when the operation is continued"
+def _refuse(decided: _Decided, parts: Sequence[Part], why: str) -> None:
+    """Note that none of these entries is applied."""
+    names = list[str]()
+    for part in parts:
+        shown = part.draft.shown
+        if shown.conflict:
+            decided.refused.append(_not_git(part, shown.conflict) if part.git else f"`{shown.path}`: {shown.conflict}")
+        elif part.git is not None:
+            decided.refused.append(_not_git(part, why if len(parts) == 1 else GIT_HELD))
         else:
-            decided.git.append(changes)
-            decided.counted.append(f"{GIT_WORDS}{_named(names)}")
-            continue
-        decided.notes.append(f"Nothing of git was applied ({_named(names)}): {why}.")
+            names.append(shown.path)
+    if names:
+        reasons = "; ".join(dict.fromkeys(line for part in parts for line in part.draft.shown.why))
+        decided.refused.insert(0, f"{named(names)}: {why}{f' ({reasons})' if reasons and reasons not in why else ''}")
 
 
-def _must_ask(ctx: RunContext, kind: Class, path: str) -> bool:
-    if kind in ("protected", "ignored_existed"):
-        return True
-    if kind in ("git", "bytecode"):
-        return False
-    if ctx.guarded.holds(kind, path):
-        return True
-    if kind != "ordinary":
-        return False
-    spoken = [rule for rule in ctx.gate.policy.rules if applies_to_file(rule, "edit_file", [path])]
-    return any(rule.verdict != "allow" for rule in spoken)
+def _not_git(part: Part, why: str) -> str:
+    rows = () if part.git is None else part.git.rows
+    return f"nothing of git ({named(list(dict.fromkeys(name_of(row) for row in rows)))}): {why}"
 
 
-async def _review(ctx: RunContext, decided: _Decided, waiting: Sequence[Entry], command: str, record: Record) -> None:
-    """Ask the person about these effects as one review. Raises PersonInterrupted."""
-    of = len(waiting)
-
-    async def answer(one: tuple[int, Entry], to: Record) -> None:
-        await _ask(ctx, decided, one[1], command, to, place=(one[0], of) if of > 1 else SINGLE_FILE)
-
-    raise_worst(await perform_as_review(ctx.activity, list(enumerate(waiting, 1)), answer, record))
-
-
-async def _ask(ctx: RunContext, decided: _Decided, entry: Entry, command: str, record: Record, *, place: Place) -> None:
-    """Ask the person about one effect."""
-    effect = entry.effect
-    why = "; ".join(one for one in (entry.why, "" if entry.undo else _NOT_KEPT) if one)
-    draft = await asyncio.to_thread(_draft, ctx, effect, decided.contents.get(effect.path), why, command)
-    if isinstance(draft, str):
-        decided.notes.append(f"`{effect.path}` was not applied: {draft}.")
-        return
-    opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record), place=place)
-    ruling = await ctx.activity.interruptible(opening)
-    if not ruling.approved or not isinstance(ruling.draft, FileDraft):
-        decided.notes.append(f"`{effect.path}` was not applied. {ruling.note_for_model}".strip())
-        return
-    row = _approved_row(effect, ruling.draft, ruling.after)
-    if ruling.after is not None:
-        decided.contents[effect.path] = ruling.after
-    decided.rows.append(row)
-    decided.shown[effect.path] = row
-    if ctx.guard.matches(effect.path):
-        decided.guarded.append(effect.path)
+def _take(ctx: RunContext, decided: _Decided, found: Sorted, ruling: Ruling) -> None:
+    """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
+    for at, part in enumerate(found.asking):
+        shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
+        if shown.conflict:
+            decided.refused.append(_not_git(part, shown.conflict) if part.git else f"`{shown.path}`: {shown.conflict}")
+        elif own.skipped:
+            if part.git is not None:
+                decided.refused.append(_not_git(part, own.reason or "the person skipped it"))
+        elif part.git is not None:
+            decided.git.append(part.git)
+            decided.counted.append(f"{GIT_WORDS}{named(list(dict.fromkeys(name_of(row) for row in part.git.rows)))}")
+        else:
+            _take_entry(ctx, decided, part, own)
+    decided.chosen = ruling.note_for_model
+    decided.comment = comment_line(ruling.reason, ruling.by) if ruling.by != "policy" else ""
 
 
-def _draft(ctx: RunContext, effect: Effect, after: bytes | None, why: str, command: str) -> FileDraft | str:
-    """Return the draft for the gate, or why the effect cannot be shown there."""
-    sides = [side for side in (effect.before, effect.after) if side is not None]
-    if any(side.type != "file" for side in sides):
-        kind = next(side.type for side in sides if side.type != "file")
-        return f"it is a {kind}, and {why or 'somebody has to decide about it'}"
-    if any(side.size > IN_MEMORY for side in sides):
-        return f"it is too large to be shown, and {why or 'somebody has to decide about it'}"
-    try:
-        state = read_state(ctx.workspace.root / effect.path, beneath=ctx.workspace.root)
-    except UnreadableFile as error:
-        return str(error)
-    if state.sha256 != (effect.before.digest if effect.before else None):
-        return "it changed while the command ran"
-    return effect_draft(effect.path, state, None if effect.after is None else after, command, why)
+def _take_entry(ctx: RunContext, decided: _Decided, part: Part, own: EntryRuling) -> None:
+    rows = [row_of(effect) for effect in part.effects]
+    if own.after is not None:
+        (row,) = rows
+        assert row.after is not None  # a deletion has no hunks and no text
+        digest = hashlib.sha256(own.after).hexdigest()
+        rows = [replace(row, after=replace(row.after, digest=digest, size=len(own.after)))]
+        decided.contents[row.path] = own.after
+    decided.rows += rows
+    if len(rows) == 1 and part.draft.kind != "install" and readable(rows[0].path) == rows[0].path:
+        decided.recorded[rows[0].path] = rows[0]
+    else:
+        shown = part.draft.shown
+        what = "install in " if shown.kind == "install" else ""
+        count = "" if shown.kind == "folder" else f" ({plural(shown.count, 'file')})"
+        decided.counted.append(f"{what}`{shown.path or '.'}`{count}")
+    decided.guarded += [row.path for row in rows if ctx.guard.matches(row.path)]
 
 
-def _row(effect: Effect) -> Row:
-    return Row(path=effect.path, before=effect.before, after=effect.after)
-
-
-def _approved_row(effect: Effect, draft: FileDraft, after: bytes | None) -> Row:
-    """Return the row of what was approved, which may differ from the effect."""
-    before = draft.before
-    old = None
-    if before.exists:
-        runs, mode = bool(before.mode & 0o100), before.mode & 0o777
-        old = Side(type="file", digest=before.sha256 or "", size=before.size, executable=runs, mode=mode)
-    if after is None or effect.after is None:
-        return Row(path=effect.path, before=old, after=None)
-    digest = hashlib.sha256(after).hexdigest()
-    return Row(path=effect.path, before=old, after=replace(effect.after, digest=digest, size=len(after)))
+def _let_folders_follow(decided: _Decided, found: Sorted) -> None:
+    """Make or delete the folders in which files were accepted."""
+    taken = {row.path for row in decided.rows}
+    asked = [effect.path for part in found.asking for effect in part.effects]
+    for folder in found.folders:
+        below = f"{folder.path}/"
+        if folder.after is not None:
+            follows = any(path.startswith(below) for path in taken)
+        else:
+            left = (path for path in (*asked, *found.left) if path not in taken)
+            follows = not any(path.startswith(below) for path in left)
+        if follows:
+            decided.rows.append(folder)
 
 
 async def _applied(
     ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: _Decided, command: str, record: Record
 ) -> tuple[list[str], set[str]]:
-    """Apply the rows. Returns lines for the model, and the paths of what is a conflict."""
+    """Apply the rows. Returns sentences for the model, and the paths of what is a conflict."""
     accepted = Accepted(
         rows=decided.rows,
         contents=decided.contents,
-        recorded=decided.shown,
+        recorded=decided.recorded,
         guarded=decided.guarded,
         counted=decided.counted,
         git=decided.git,
     )
     applied = await apply_effects(ctx, layers, layer, listed.groups, accepted, command, record)
-    words = [*([_named(applied.done)] if applied.done else []), *applied.words]
+    words = [*([named(applied.done)] if applied.done else []), *applied.words]
     line = f"Applied: {'; '.join(words)}." if words else ""
-    refused = "; ".join(f"`{one.path}` ({one.conflict})" for one in applied.failed[:_MOST_NAMED])
-    if applied.failed:
-        line = f"{line} Not applied: {refused}.".strip()
-    lines = [one for one in (line, applied.cannot_be_undone) if one]
-    return lines, {one.path for one in applied.failed}
-
-
-def _named(paths: Sequence[str]) -> str:
-    shown = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
-    more = len(paths) - _MOST_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    conflicts = [f"`{readable(one.path)}`: {one.conflict}" for one in applied.failed[:_MOST_NAMED]]
+    more = len(applied.failed) - _MOST_NAMED
+    decided.refused += [*conflicts, *([f"and {more} more"] if more > 0 else [])]
+    return [line, applied.cannot_be_undone], {one.path for one in applied.failed}

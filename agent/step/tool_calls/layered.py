@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ..resources.context import RunContext
 
 
+_UNDECIDED = "Nothing that it changed was applied: the person interrupted the step before deciding on it."
+
+
 async def attempt_in_layer(
     ctx: RunContext, layers: RunLayers, draft: CommandDraft, ruling: Ruling, record: Record, call_id: str
 ) -> LayeredAttempt:
@@ -106,12 +109,18 @@ class LayeredAttempt:
     """The guarded files before it ran."""
 
     async def take(self) -> ToolResult:
-        """Decide on what it changed, apply what is accepted, and return its result with lines for the model."""
+        """Decide on what it changed, apply what is accepted, and return its result with a line for the model.
+
+        Raises CommandEnded if a person interrupts the decision.
+        """
         assert self._layer is not None  # it was not closed
         done = self.result.finished
         ended = self._limit or ("it timed out" if done is not None and done.timed_out else "")
         by_others = await self._disturbed.paths()
-        taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+        try:
+            taken = await take_effects(self._ctx, self._layers, self._layer, self._command, self._record, ended=ended)
+        except PersonInterrupted as how:
+            raise CommandEnded(how, f"{self.result.text}\n{_UNDECIDED}") from how
         disturbed = self._disturbed.with_effects(by_others, taken.written, taken.dropped)
         return replace(self.result, disturbed=disturbed).with_notes(taken.lines)
 

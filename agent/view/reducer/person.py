@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from ...facts.common.void import after_undo, void_words
 from ...protocol import (
     PERSON,
+    CommandEffects,
     CommandRefused,
     CommandTaken,
     ConversationCut,
@@ -25,6 +26,7 @@ from ...protocol import (
     Unqueued,
 )
 from ...protocol.text.counts import plural
+from ...protocol.text.effect_words import effect_lines, effects_title, entry_name
 from .answers import is_taken_back
 from .blocks import add, end_blocks, note, touch
 from .numbers import money, short
@@ -106,7 +108,9 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     waits = bool(event.asks)
     index = state.at_call.get(event.call_id)
     title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
-    if event.server is not None and not event.name:
+    if event.effects is not None:
+        title = f"changes of {event.effects.command}"
+    elif event.server is not None and not event.name:
         title = f"other tools of the MCP server {event.server}"
     if index is None:
         block = add(state, stamped, call_kind(event.tool), title=title)
@@ -115,7 +119,10 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
         block = touch(state, index)
         block.title = f"you: {title}" if block.title.startswith("you: ") else title
     block.status = "waiting" if waits else "running"
-    if event.diff:
+    if event.effects is not None:
+        block.detail = "\n".join(effect_lines(event.effects))
+        block.right = effects_title(event.effects)
+    elif event.diff:
         block.detail, block.detail_kind = event.diff, "diff"
     elif event.call is not None:
         block.detail, block.detail_kind = event.call, "json"
@@ -144,6 +151,8 @@ def _decided(state: ViewState, stamped: Stamped, event: ProposalDecided) -> None
     if index is not None:
         block = touch(state, index)
         _mark(block, event, (opened.hunks if opened is not None else 0) + sum(map(len, event.cuts.values())))
+        if opened is not None and opened.effects is not None:
+            _mark_entries(block, event, opened.effects)
     if event.rule:
         note(state, stamped, f"from now on: {event.rule}")
     if opened is not None and event.decision != "reject":
@@ -165,6 +174,23 @@ def _mark(block: Block, event: ProposalDecided, hunks: int) -> None:
             block.right = f"rejected{by}"
     why = [f"skipped: {reason}" for _, reason in sorted(event.left.items())]
     if event.reason or why:
+        block.text = "\n".join([*([event.reason] if event.reason else []), *why])
+
+
+def _mark_entries(block: Block, event: ProposalDecided, effects: CommandEffects) -> None:
+    """Show which entries of what a command would change were skipped or changed, and why."""
+    if event.decision == "part":
+        left = sum(entry.skipped for entry in event.entries.values())
+        count = len(effects.entries)
+        by = "" if event.by == PERSON else f" by {event.by}"
+        block.right = f"{count - left} of {plural(count, 'change')} approved{by}"
+    why = list[str]()
+    for at, decided in sorted(event.entries.items()):
+        name = entry_name(effects.entries[at]) if at < len(effects.entries) else str(at)
+        what = "skipped" if decided.skipped else "edited" if decided.edited else "in part"
+        reasons = "; ".join([*([decided.reason] if decided.reason else []), *decided.left.values()])
+        why.append(f"{name}: {what}{f', {reasons}' if reasons else ''}")
+    if why:
         block.text = "\n".join([*([event.reason] if event.reason else []), *why])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....layers.fitness import try_workspace
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
-from ....protocol import LoopKind
+from ....protocol import GateMode, LoopKind, RunSpec
 
 if TYPE_CHECKING:
     from ....workspace.paths import Workspace
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 
 async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> tuple[RunLayers | None, str]:
-    """Return the layers of a run, and a note for the user. None: commands write to the workspace, as the note says."""
+    """Return the layers of a run, and a note for the user. None: commands write to the workspace, as the note says.
+
+    A run that begins in the mode `effects` gets them (being built, decision 0039).
+    """
     spec, path = inputs.journal.spec, inputs.journal.path
-    fits = spec.changes_files and spec.loop in (LoopKind.CHAT, LoopKind.GOAL)
-    if not inputs.process.layers or not fits or sandbox.kind is None:
+    mode = inputs.order.changes.gate or inputs.facts.gate_mode
+    if not inputs.process.layers and mode is not GateMode.EFFECTS:
         return None, ""
+    if why := _why_not(spec, sandbox):
+        return None, f"commands write to the workspace itself: {why}" if mode is GateMode.EFFECTS else ""
 
     def begin() -> tuple[RunLayers | None, str]:
         namespaces = Namespaces()
@@ -44,3 +49,12 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> t
     if layers is not None:
         sandbox.network_words, sandbox.layers = layers.namespaces.words, layers.hidden
     return layers, why
+
+
+def _why_not(spec: RunSpec, sandbox: Sandbox) -> str:
+    """Return why a run has no layers whatever its workspace allows; empty: it can have them."""
+    if sandbox.kind is None:
+        return "there is no sandbox"
+    if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
+        return f"not in a run of the kind {spec.loop}"
+    return "" if spec.changes_files else "this run changes no files"

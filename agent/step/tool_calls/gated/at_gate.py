@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ....gate.draft import CommandDraft, Draft, FileDraft, McpDraft, digest_of
+from ....gate.draft import CommandDraft, Draft, EffectsDraft, FileDraft, McpDraft, digest_of
 from ....gate.stored.drafts import is_file_change, stored_draft
 from ....gate.stored.postponed import StoredProposal
 from ....protocol import FileChanged, ProposalDecided, ProposalOpened, Record, ToolCall, is_try
@@ -91,7 +91,7 @@ async def _pass_gate(
         if ruling.is_left_open:
             return gated
         gated.is_rejected = not ruling.approved and ruling.by != "policy" and ruling.refused_by != "conflict"
-        if ruling.approved and not isinstance(ruling.draft, FileDraft):
+        if ruling.approved and isinstance(ruling.draft, (CommandDraft, McpDraft)):
             gated.result = await _run(ctx, call.call_id, arguments, ruling.draft, ruling, record)
             return gated
         result = await _land(ctx, draft, ruling, record)
@@ -172,4 +172,4 @@ async def _land(ctx: RunContext, draft: Draft, ruling: Ruling, record: Record) -
 def _what(draft: Draft) -> str:
     if isinstance(draft, McpDraft):
         return draft.arguments
-    return draft.command if isinstance(draft, CommandDraft) else draft.path
+    return draft.command if isinstance(draft, (CommandDraft, EffectsDraft)) else draft.path

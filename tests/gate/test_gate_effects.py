@@ -1,0 +1,123 @@
+"""Which effects of a command pass, ask and are refused; and when commands start in the mode `effects`."""
+
+from __future__ import annotations
+
+import pytest
+
+from rundry.agent.gate.draft import digest_of
+from rundry.agent.gate.effects.draft import EffectsDraft, EntryDraft
+from rundry.agent.gate.effects.policy import judge_effect
+from rundry.agent.gate.policy import PolicyContext, judge
+from rundry.agent.protocol import EffectEntry, GateMode, Rule
+from rundry.agent.protocol.effects import CommandEffects
+from rundry.agent.protocol.text.effect_words import effect_lines, effects_title, size_words
+
+
+def context(place, mode, *, rules=(), guard=lambda path: False, layers=True, why="", sandbox="bubblewrap"):
+    return PolicyContext(
+        workspace=place.ws,
+        mode=mode,
+        rules=list(rules),
+        guard=guard,
+        sandbox=sandbox,
+        layers=layers,
+        why_no_layers=why,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "asks_in"),
+    [
+        ("ordinary", {GateMode.EFFECTS}),
+        ("git", {GateMode.EFFECTS}),
+        ("protected", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
+        ("install", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
+        ("ignored_existed", {GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO}),
+        ("ignored_new", set()),
+        ("built", set()),
+    ],
+)
+def test_each_class_asks_in_its_modes_and_read_refuses_all(place, kind, asks_in):
+    for mode in GateMode:
+        action = judge_effect(kind, ["a"], context(place, mode)).action
+        assert action == ("deny" if mode is GateMode.READ else "ask" if mode in asks_in else "allow"), (kind, mode)
+
+
+def test_rules_and_the_guard_come_before_the_mode(place):
+    deny, ask = Rule(verdict="deny", path="a"), Rule(verdict="ask", path="a")
+    allow = Rule(verdict="allow", path="a", tool="write_file")
+    for kind in ("ordinary", "ignored_new", "built", "protected"):
+        assert judge_effect(kind, ["a"], context(place, GateMode.AUTO, rules=[deny])).action == "deny"
+    assert judge_effect("ordinary", ["a"], context(place, GateMode.AUTO, rules=[ask])).action == "ask"
+    assert judge_effect("ordinary", ["a"], context(place, GateMode.EFFECTS, rules=[allow])).action == "allow"
+    assert judge_effect("protected", ["a"], context(place, GateMode.EFFECTS, rules=[allow])).action == "ask"
+    guarded = judge_effect("ordinary", ["a"], context(place, GateMode.AUTO, guard=lambda path: path == "a"))
+    assert guarded.action == "ask" and guarded.danger
+
+
+def test_in_effects_a_command_starts_only_in_a_layer_and_edits_wait(place):
+    assert judge(place.command("make all"), context(place, GateMode.EFFECTS)).action == "allow"
+    without = judge(place.command("make all"), context(place, GateMode.EFFECTS, layers=False, why="no overlay here"))
+    assert without.action == "ask" and "no overlay here" in without.why[0]
+    bare = judge(place.command("make all"), context(place, GateMode.EFFECTS, layers=False, sandbox=None))
+    assert bare.action == "ask" and "there is no sandbox" in bare.why[0]
+    assert place.judge_file("a.txt", mode=GateMode.EFFECTS).action == "ask"
+
+
+def test_in_effects_a_rule_that_refuses_cannot_be_evaded(place):
+    deny = [Rule(verdict="deny", tool="run_command", command="rm")]
+    assert judge(place.command('x=rm; "$x" a'), context(place, GateMode.EFFECTS, rules=deny)).action == "ask"
+
+
+def test_the_digest_covers_the_command_the_entries_what_goes_along_and_the_rows():
+    entry = EntryDraft(shown=EffectEntry(path="a"), kind="ordinary", paths=("a",))
+    drafts = [
+        EffectsDraft(command="make", entries=(entry,), along="x", rows=b"1"),
+        EffectsDraft(command="make all", entries=(entry,), along="x", rows=b"1"),
+        EffectsDraft(command="make", entries=(entry, entry), along="x", rows=b"1"),
+        EffectsDraft(command="make", entries=(entry,), along="y", rows=b"1"),
+        EffectsDraft(command="make", entries=(entry,), along="x", rows=b"2"),
+    ]
+    assert len({digest_of(draft, "bubblewrap") for draft in drafts}) == len(drafts)
+
+
+def test_the_words_name_each_kind_of_entry():
+    effects = CommandEffects(
+        command="make",
+        entries=[
+            EffectEntry(path="a.py", is_text=True, added=12, removed=4),
+            EffectEntry(path="b", is_text=True, change="deleted", removed=3),
+            EffectEntry(path="run", mode="executable"),
+            EffectEntry(path="l", kind="link", change="added", target="../out", why=["it leads out"], danger=True),
+            EffectEntry(path="big", change="added", size=8_100_000, no_undo=True),
+            EffectEntry(path="node_modules", kind="install", count=412, size=2_000, lines=["412 new", ".bin/x: runs"]),
+            EffectEntry(path="", kind="git", lines=["main: 2 commits", "  second"]),
+        ],
+        along="3 files ignored by git",
+        along_waits=True,
+    )
+    assert effects_title(effects) == "5 files, 1 install, git"
+    assert effect_lines(effects) == [
+        "changed a.py +12 −4",
+        "deleted b −3",
+        "changed run (executable)",
+        "new l (link to ../out)",
+        "    asks: it leads out",
+        "new big (not text, 8.1 MB, cannot be undone)",
+        "install node_modules/ (412 files, 412 new, 2.0 kB)",
+        "    .bin/x: runs",
+        "git",
+        "    main: 2 commits",
+        "      second",
+        "with it: 3 files ignored by git",
+    ]
+
+
+def test_sizes_are_short():
+    assert [size_words(n) for n in (1, 999, 1_000, 99_600, 8_100_000)] == [
+        "1 byte",
+        "999 bytes",
+        "1.0 kB",
+        "100 kB",
+        "8.1 MB",
+    ]
