@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MODES: Mapping[GateMode, str] = {
     GateMode.READ: "The model only reads: edits and commands are refused.",
     GateMode.ASK: "Edits, and commands that no rule allows, wait for your approval.",
+    GateMode.EFFECTS: "Edits wait. Commands start immediately, and what they would change waits for your approval.",
     GateMode.EDITS: "Edits in the workspace are allowed; commands that no rule allows wait.",
     GateMode.AUTO: "Edits and sandboxed commands are allowed. Guarded files and protected paths still wait.",
 }

@@ -237,7 +237,7 @@ class AcpServer:
 def _set_gate(session: EditorSession, mode: str) -> None:
     """Set the gate's mode. Raises RequestError, RundryError."""
     if mode not in list(GateMode):
-        raise RequestError(-32602, f"there is no mode {one_line(mode)[:40]!r}: use read, ask, edits or auto")
+        raise RequestError(-32602, f"there is no mode {one_line(mode)[:40]!r}: use read, ask, effects, edits or auto")
     session.choices.set_gate(GateMode(mode))
 
 

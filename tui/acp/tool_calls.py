@@ -16,7 +16,7 @@ from acp.schema import (
     ToolKind,
 )
 
-from rundry.agent import TOOL_TRAITS, ProposalOpened, RundryError, proposal_title
+from rundry.agent import TOOL_TRAITS, CommandEffects, ProposalOpened, RundryError, effect_lines, proposal_title
 
 from ..gate.words import name
 from ..text import one_line
@@ -90,7 +90,7 @@ def absolute(path: str, workspace: Path) -> str:
 
 def proposal_line(opened: ProposalOpened) -> str:
     """Return the title of a proposal."""
-    if opened.server is not None:
+    if opened.server is not None or opened.effects is not None:
         return title_line(name(opened))
     return title_line(proposal_title(opened.tool, opened.path, opened.command, opened.added, opened.removed))
 
@@ -99,14 +99,33 @@ def proposal_content(opened: ProposalOpened, place: Place) -> Content:
     """Return what a proposal would do: the change of a file as a diff, the command line, or the arguments of a call."""
     if opened.server is not None:
         return [text_content(fenced(place.hide(opened.call or ""), "json" if opened.name else ""))]
+    if opened.effects is not None:
+        return _effects(opened.effects, place)
     if opened.path is None:
         return [text_content(_command_words(opened, place))]
-    sides = _sides(opened, place)
+    sides = _sides(opened.before, opened.after, place)
     if sides is None:
         return [text_content(fenced(place.hide(opened.diff) or "the content is not text", "diff"))]
     before, after = sides
     path = absolute(opened.path, place.workspace)
     return [FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after)]
+
+
+def _effects(effects: CommandEffects, place: Place) -> Content:
+    """Return the entries as a list, then the texts as diffs, as many as one message can have."""
+    found: Content = [text_content("\n".join(f"- {words(line)}" for line in effect_lines(effects)))]
+    room = MOST_FILE
+    for entry in effects.entries:
+        sides = _sides(entry.before, entry.after, place) if entry.is_text else None
+        if sides is None:
+            continue
+        room -= sum(len(side or "") for side in sides)
+        if room < 0:
+            found.append(text_content("The diffs of further files are too long to be shown here."))
+            break
+        path = absolute(entry.path, place.workspace)
+        found.append(FileEditToolCallContent(type="diff", path=path, old_text=sides[0], new_text=sides[1]))
+    return found
 
 
 def _command_words(opened: ProposalOpened, place: Place) -> str:
@@ -115,10 +134,10 @@ def _command_words(opened: ProposalOpened, place: Place) -> str:
     return f"{line}\nin {one_line(opened.cwd or '.')}, {held}"
 
 
-def _sides(opened: ProposalOpened, place: Place) -> tuple[str | None, str] | None:
+def _sides(before_blob: str | None, after_blob: str | None, place: Place) -> tuple[str | None, str] | None:
     """Return the text before and after; None for content that is missing, not UTF-8 text, or too long to send."""
     try:
-        before, after = place.content(opened.before), place.content(opened.after)
+        before, after = place.content(before_blob), place.content(after_blob)
     except RundryError:
         return None
     if len(before or b"") > MOST_FILE or len(after or b"") > MOST_FILE:

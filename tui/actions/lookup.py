@@ -40,7 +40,7 @@ READ_ONLY_ACTIONS = frozenset(
             "copy_row",
             "back",
         ),
-        *("gate_back", "explain", "next_hunk", "previous_hunk", "next_waiting", "previous_waiting"),
+        *("gate_back", "explain", "open_entry", "next_hunk", "previous_hunk", "next_waiting", "previous_waiting"),
         *("split", "full", "around", "whole", "end_handoff", "end_changes", "end_message"),
         *(action.name for action in ACTIONS if action.where in _ONLY_MOVE),
         *(action.name for action in ACTIONS if action.where in _ACTS and action.name not in _ACTS[action.where]),

@@ -63,6 +63,8 @@ def print_handoffs(flags: Mapping[str, object], *, as_json: bool) -> int:
 
 
 def _proposal(waiting: PendingProposal) -> str:
+    if waiting.effects:
+        return f"changes of a command: {'; '.join(map(one_line, waiting.effects))}"
     what = f"{waiting.tool} {path_line(waiting.path) if waiting.path else waiting.command or ''}".strip()
     size = f"  +{waiting.added} -{waiting.removed}, {plural(waiting.hunks, 'hunk')}" if waiting.path else ""
     return f"{what}{size}{'  in conflict' if waiting.conflict else ''}"

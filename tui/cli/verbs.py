@@ -248,7 +248,7 @@ def _gate(given: Given, state: RunState) -> list[Command]:
     del state
     mode = _named(given)[0]
     if mode not in list(GateMode):
-        raise UserError(f"gate {mode!r}: use read, ask, edits or auto")
+        raise UserError(f"gate {mode!r}: use read, ask, effects, edits or auto")
     return [SetGateMode(mode=GateMode(mode), unsandboxed_ok=given.unsandboxed, settle=True)]
 
 
@@ -310,7 +310,7 @@ VERBS: Mapping[str, Verb] = {
     "undo": Verb(
         "[N | step N | file PATH...]", "undo changes: the last N, since a step, or of files", _undo, after_end=True
     ),
-    "gate": Verb("MODE", "set the gate mode: read, ask, edits or auto", _gate, after_end=True),
+    "gate": Verb("MODE", "set the gate mode: read, ask, effects, edits or auto", _gate, after_end=True),
     "format": Verb("NAME", "set the edit format: auto, tools, functions, whole, blocks or constrained", _format),
     "deny": Verb("path:GLOB | command:WORDS", "deny from now on, for every tool and command", _deny, after_end=True),
 }

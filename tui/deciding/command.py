@@ -144,6 +144,8 @@ def _command(
             f"{what_of(opened)} is in conflict ({one_line(state.conflicts[opened.proposal_id])}). "
             f"Merge it on the screen (rundry resume {run_id}), or reject it."
         )
+    if hunks is not None and opened.effects is not None:
+        raise UserError("--hunks: this proposal has several files. Choose on the screen, or leave it out")
     chosen_hunks = _hunks(hunks, opened.hunks)
     return Decide(
         proposal_id=opened.proposal_id,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rundry.agent import SHORT_DIGEST, UserError, plural
+from rundry.agent import SHORT_DIGEST, UserError, effect_lines, effects_title, plural
 
 from ..text import one_line, path_line, show
 
@@ -75,6 +75,8 @@ def confirm_result(suspect: SuspectResult, run_id: str, verdict: str, digest: st
 
 def what_of(opened: ProposalOpened) -> str:
     """Return the tool and what it is about: `edit_file calc/core.py`."""
+    if opened.effects is not None:
+        return f"changes of {one_line(opened.effects.command)}"
     about = path_line(opened.path) if opened.path else one_line(opened.command or opened.name or opened.server or "")
     return f"{one_line(opened.tool)} {about}".strip()
 
@@ -103,6 +105,7 @@ def _confirm(question: str) -> None:
 def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str]:
     """Yield what the proposal would do, its digest, and why it needs approval."""
     size = f"  +{opened.added} -{opened.removed}, {plural(opened.hunks, 'hunk')}" if opened.path else ""
+    size = size if opened.effects is None else f"  {effects_title(opened.effects)}"
     yield f"{what_of(opened)}{size}"
     yield f"digest {opened.digest[:SHORT_DIGEST]}"
     for reason in opened.asks:
@@ -110,6 +113,10 @@ def proposal_lines(opened: ProposalOpened, conflict: str | None) -> Iterator[str
     if conflict is not None:
         yield f"conflict: {one_line(conflict)}"
     yield ""
+    if opened.effects is not None:
+        yield from (one_line(line) for line in effect_lines(opened.effects))
+        yield from (_coloured(line) for line in show(opened.diff).splitlines())
+        return
     number = 0
     for line in show(opened.diff or opened.command or opened.call or "").splitlines():
         if line.startswith("@@"):

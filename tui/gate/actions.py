@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rundry.agent import ConflictVerdict, Decide, ProposalOpened, RundryError
+from rundry.agent import GIT_HELD, ConflictVerdict, Decide, ProposalOpened, RundryError
 
 from ..editor import command_set
 from ..keyboard.screen_keymap import keymap_of
 from .decision.editing import opened
+from .decision.entries import effects_approval, effects_rejection, has_text, is_held, state_of, unread_entry
+from .decision.entry_rows import unfolds
 from .decision.pending_decision import approval, rejection, way_out
 from .decision.whole_answer import ONE_FILE, plan_approval
 from .words import can_be_joined, is_editable, may_always, session_question
@@ -28,6 +30,9 @@ NO_ALWAYS = "not possible here: this needs a decision each time"
 NO_ONE_RULE = "not possible here: no single rule would allow it"
 NOT_WHOLE = "this applies to the whole, unedited proposal: accept all, or press {approve} for this once"
 NOT_JOINED = "the file has no text to edit: {again} asks the model again, {mine} keeps it as it is, {reject} rejects"
+OPEN_FIRST = "open a file first: {open_entry}"
+READ_FIRST = "this always needs your approval: read it, then {approve} accepts it"
+NO_HUNK = "no hunk is accepted: {reject} skips the file, {pick} accepts a hunk, {take_all} accepts all"
 NOT_HERE = "mixed line ends can be edited only in your own editor: set EDITOR, then press {edit}"
 
 
@@ -139,16 +144,17 @@ class GateActions:
             "approve_all": self._answers.approve_all,
             "explain": view.explain,
             "pick": self._pick,
-            "take_all": self._of_diff(lambda: self._pick_all(taken=True)),
-            "leave_all": self._of_diff(lambda: self._pick_all(taken=False)),
+            "open_entry": self._open_entry,
+            "take_all": lambda: self._pick_all(taken=True),
+            "leave_all": lambda: self._pick_all(taken=False),
             "reason": self._reason.begin,
             "edit": self._edit,
             "edit_here": lambda: self._edit(here=True),
             "full": view.toggle_full,
             "next_waiting": lambda: view.go(1),
             "previous_waiting": lambda: view.go(-1),
-            "next_hunk": self._of_diff(diff.action_next_hunk),
-            "previous_hunk": self._of_diff(diff.action_previous_hunk),
+            "next_hunk": self._of_list(1, self._of_diff(diff.action_next_hunk)),
+            "previous_hunk": self._of_list(-1, self._of_diff(diff.action_previous_hunk)),
             "split_hunk": self._split_hunk,
             "join_hunk": self._join_hunk,
             "split": self._of_diff(diff.action_split),
@@ -168,18 +174,87 @@ class GateActions:
 
         return do
 
+    def _of_list(self, by: int, otherwise: Callable[[], None]) -> Callable[[], None]:
+        """Return an action that moves the cursor of the list of entries; where there is none, does something else."""
+
+        def do() -> None:
+            if self._view.is_list:
+                self._view.body.entries.move(by)
+                self._view.skipped(None)
+                self._view.show_words()
+            else:
+                otherwise()
+
+        return do
+
     def _approve(self) -> None:
         view = self._view
+        if view.is_list:
+            self._approve_list()
+            return
         is_way_out_open = view.shown.in_conflict and view.review.pending.edited is None
         if view.end_seen or is_way_out_open:  # in a conflict `approval` names the keys that resolve it
-            self._answers.decide(lambda digest: approval(view.shown, view.review.pending, digest))
+            self._approve_shown()
         else:
             view.body.move("scroll_page_down")
             view.arming.decided()
             view.say(self._named(SCROLLED))
 
+    def _approve_shown(self) -> None:
+        """Approve what is shown; in an entry of several, accept it and return to the list."""
+        view = self._view
+        review, whole = view.review, view.review.whole
+        if whole is None or whole.effects is None:
+            self._answers.decide(lambda digest: approval(view.shown, review.pending, digest))
+        elif review.is_only_entry:
+            self._answers.decide(lambda digest: effects_approval(whole, review.whole_pending, digest))
+        elif review.pending.picks.count and not review.pending.picks.taken_count:
+            view.say(self._named(NO_HUNK))
+        else:
+            view.close_entry(taken=True)
+
+    def _approve_list(self) -> None:
+        """Approve what is accepted, once the list and what asks in every mode were seen."""
+        view = self._view
+        whole, pending = view.review.whole, view.review.whole_pending
+        if whole is None or whole.effects is None:
+            return
+        if not view.end_seen:
+            view.body.move("scroll_page_down")
+            view.arming.decided()
+            view.say(self._named(SCROLLED))
+        elif (unread := unread_entry(whole.effects, pending)) is not None:
+            view.arming.decided()
+            view.open_entry(unread)
+            view.say(self._named(READ_FIRST))
+        else:
+            self._answers.decide(lambda digest: effects_approval(whole, pending, digest))
+
+    def _open_entry(self) -> None:
+        """Open the text of the entry with the cursor; unfold a folder, or what belongs to an entry."""
+        view, row = self._view, self._view.body.entries.current
+        whole = view.review.whole
+        if not view.is_list or row is None or whole is None or whole.effects is None:
+            return
+        entry = whole.effects.entries[row.entries[0]]
+        if row.kind == "entry" and has_text(entry):
+            view.open_entry(row.entries[0])
+        elif row.kind == "folder" or unfolds(entry):
+            view.review.whole_pending.entries.unfolded ^= {row.key}
+            view.body.entries.update()
+            view.fit()
+        else:
+            view.say("there is no text to show")
+
     def _reject(self) -> None:
         view = self._view
+        whole = view.review.whole
+        if view.review.is_entry_of_several:
+            view.close_entry(taken=False)
+            return
+        if whole is not None and whole.effects is not None:
+            self._answers.decide(lambda digest: effects_rejection(whole, view.review.whole_pending, digest))
+            return
         self._answers.decide(lambda digest: rejection(view.shown, view.review.pending, digest))
 
     def _resolve(self, how: ConflictVerdict) -> None:
@@ -205,7 +280,9 @@ class GateActions:
         Without hunks, scroll a page.
         """
         body, picks = self._view.body, self._view.review.pending.picks
-        if not body.has_choice:
+        if self._view.is_list:
+            self._pick_row()
+        elif not body.has_choice:
             body.move("scroll_page_down")
         elif not body.diff.marks_current:
             body.show_current()
@@ -218,9 +295,34 @@ class GateActions:
             body.diff.go_to_hunk(hunk + 1)
             self._view.show_words()
 
+    def _pick_row(self) -> None:
+        """Accept or skip the entry with the cursor, or all of its folder, and go to the next row."""
+        view, row = self._view, self._view.body.entries.current
+        whole, pending = view.review.whole, view.review.whole_pending
+        if row is None or whole is None or whole.effects is None:
+            return
+        free = [at for at in row.entries if not whole.effects.entries[at].conflict]
+        states = {state_of(whole.effects, pending, at) for at in free}
+        if not free:
+            view.say("this path changed while the command ran: it stays as it is")
+            return
+        if any(pending.picks.is_taken(at) and is_held(whole.effects, pending, at) for at in free):
+            view.say(GIT_HELD)
+            return
+        for at in free:
+            pending.take(at, taken="skipped" in states)
+        is_skipped = row.kind == "entry" and "skipped" not in states
+        view.skipped(free[0] if is_skipped else None)
+        view.body.mark(pending.picks)
+        view.body.entries.move(1)
+        view.show_words()
+
     def _split_hunk(self) -> None:
         """Split the current hunk at its unchanged lines; where it has none, into its rows."""
         view = self._view
+        if view.is_list:
+            view.say(self._named(OPEN_FIRST))
+            return
         found = view.body.finer(view.review)
         if isinstance(found, str):
             view.say(found)
@@ -232,6 +334,8 @@ class GateActions:
     def _join_hunk(self) -> None:
         """Join the hunks that were split from the same hunk of the proposal as the current one."""
         view, pending = self._view, self._view.review.pending
+        if view.is_list:
+            return
         hunk = pending.hunk_of(view.body.diff.current)
         if hunk in pending.cuts:
             view.show_hunks(pending.split(hunk, []))
@@ -239,18 +343,24 @@ class GateActions:
             view.say(self._named("this hunk is not split: {split_hunk} splits it"))
 
     def _pick_all(self, *, taken: bool) -> None:
-        picks = self._view.review.pending.picks
+        view, picks = self._view, self._view.review.pending.picks
+        if not view.is_list and not view.body.diff.display:
+            return
         if taken:
             picks.take_all()
         else:
             picks.leave_all()
-        self._view.body.mark(picks)
-        self._view.show_words()
+        view.body.mark(picks)
+        view.show_words()
+        view.body.diff.call_after_refresh(view.fit)
 
     def _edit(self, *, here: bool = False) -> None:
         """Edit the new text in the user's editor if one is set, else, or with `here`, in the panel."""
         view = self._view
         proposal = view.shown.proposal
+        if view.is_list:
+            view.say(self._named(OPEN_FIRST))
+            return
         if not is_editable(proposal):
             view.say("there is no text to edit")
             return

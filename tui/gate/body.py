@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from rundry.agent import ProposalOpened, RundryError
+from rundry.agent import ProposalOpened, RundryError, entry_name
 
 from ..diff.pane import DiffPane
 from ..diff.renderer import HunkMark
@@ -18,9 +18,11 @@ from ..keyboard.scrolling import scroll
 from ..text import show
 from .command import CommandPane
 from .decision.editing import opened
+from .decision.entries import ENTRY
 from .decision.pending_decision import Shown
 from .decision.picks import Picks
 from .decision.spans import spans_in, spans_of
+from .entries.pane import EntriesPane
 from .words import body, is_editable
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ProposalBody(Vertical):
-    """The pane for a change and the pane for a command. It never has the focus: the panel drives it."""
+    """The panes for a change, for a command and for a list of entries. It never has the focus: the panel drives it."""
 
     DEFAULT_CSS = """
     ProposalBody { height: auto; }
@@ -49,6 +51,8 @@ class ProposalBody(Vertical):
         self.diff = DiffPane()
         self.diff.can_focus = False
         self.command = CommandPane()
+        self.entries = EntriesPane()
+        self.entries.display = False
         self.shown: Shown | None = None
         """What is shown; its hunks are known once it is ready."""
         self._edited = False
@@ -57,14 +61,30 @@ class ProposalBody(Vertical):
         """The unified diff of the proposal itself is shown, so its hunks are those of the gate."""
 
     def compose(self) -> ComposeResult:
-        """Yield the pane for a change and the pane for a command; one is visible."""
+        """Yield the panes; one is visible."""
         yield self.diff
         yield self.command
+        yield self.entries
+
+    @property
+    def current(self) -> int:
+        """The hunk that is the current one, or the entry with the cursor; -1: a row that stands for several."""
+        if not self.entries.display:
+            return self.diff.current
+        row = self.entries.current
+        return row.entries[0] if row is not None and row.kind == "entry" else -1
+
+    def name_of(self, choice: int) -> str:
+        """Return the name of a hunk or entry; empty: there is none."""
+        if self.entries.display:
+            effects = None if self.shown is None else self.shown.proposal.effects
+            there = effects is not None and 0 <= choice < len(effects.entries)
+            return entry_name(effects.entries[choice]) if effects is not None and there else ""
+        return self.diff.hunks[choice].name if 0 <= choice < len(self.diff.hunks) else ""
 
     def other_hunk(self, hunk: int | None) -> str:
         """Return the name of a hunk that is not the current one; empty: there is no such hunk."""
-        hunks = self.diff.hunks
-        return "" if hunk is None or hunk == self.diff.current or hunk >= len(hunks) else hunks[hunk].name
+        return "" if hunk is None or hunk == self.current else self.name_of(hunk)
 
     def on_mount(self) -> None:
         """Report when the command pane is scrolled."""
@@ -78,10 +98,16 @@ class ProposalBody(Vertical):
         proposal, edited = review.proposal, review.pending.edited
         if proposal is None:
             return
-        is_file = proposal.path is not None
-        self.diff.display, self.command.display = is_file, not is_file
+        is_file, is_list = proposal.path is not None, proposal.effects is not None
+        self.diff.display, self.entries.display = is_file, is_list
+        self.command.display = not is_file and not is_list
         self.shown = Shown(proposal, review.rebasing)
         self._edited, self._is_core_text, self._cuts = edited is not None, False, review.pending.cuts
+        if proposal.effects is not None:
+            self.shown = Shown(proposal, count=len(proposal.effects.entries))
+            self.entries.show(proposal.effects, review.pending)
+            self.post_message(self.Ready())
+            return
         if proposal.path is None:
             self.command.show(body(proposal) if edited is None else show(edited))
             self.post_message(self.Ready())
@@ -142,6 +168,8 @@ class ProposalBody(Vertical):
 
     def find_hunks(self, picks: Picks) -> Picks | None:
         """Return the choices for the hunks that are shown; None: those of the gate are about to be shown instead."""
+        if self.entries.display:
+            return picks
         shown, renderer = self.shown, self.diff.renderer
         if shown is None or renderer is None or not self.diff.display:
             return Picks()
@@ -183,10 +211,15 @@ class ProposalBody(Vertical):
         proposal = shown.proposal
         if self._edited:
             return True
+        if proposal.tool == ENTRY and not proposal.hunks:
+            return False
         return is_editable(proposal) and not shown.in_conflict and (proposal.after is not None or self._is_core_text)
 
     def mark(self, picks: Picks, hunk: int | None = None) -> None:
         """Show which hunks are accepted and skipped: one hunk, or all."""
+        if self.entries.display:
+            self.entries.update()
+            return
         if not self.has_choice:
             return
         if hunk is not None:
@@ -203,16 +236,20 @@ class ProposalBody(Vertical):
     @property
     def rows(self) -> int:
         """Return how many rows the whole proposal needs, an estimate for parts that were never drawn."""
-        return max(1, self.diff.heights.total if self.diff.display else self.command.rows)
+        if self.command.display:
+            return max(1, self.command.rows)
+        return max(1, (self.diff if self.diff.display else self.entries).heights.total)
 
     def fill(self, rows: int | None) -> None:
         """Use at most this number of rows; None: all that are available."""
         self.styles.height = "1fr" if rows is None else "auto"
-        self.diff.styles.height = "1fr" if rows is None else rows
+        self.diff.styles.height = self.entries.styles.height = "1fr" if rows is None else rows
         self.command.styles.height = "1fr" if rows is None else "auto"
 
     def shows_end(self) -> bool:
         """Whether the last row is visible now."""
+        if self.entries.display:
+            return self.entries.shows_end
         if not self.diff.display:
             pane = self.command
             return bool(pane.size.height) and pane.scroll_offset.y >= pane.max_scroll_y
@@ -241,6 +278,8 @@ class ProposalBody(Vertical):
         """Scroll as this action does."""
         if self.diff.display:
             _MOVES[name](self.diff)
+        elif self.entries.display:
+            _CURSOR[name](self.entries)
         else:
             scroll(self.command, name)
         self.call_after_refresh(self._say_scrolled)
@@ -259,6 +298,11 @@ class ProposalBody(Vertical):
         """Report that the compared proposal can be painted."""
         event.stop()
         self.post_message(self.Ready())
+
+    def on_entries_pane_end_seen(self, event: EntriesPane.EndSeen) -> None:
+        """Report that the last row became visible."""
+        event.stop()
+        self.post_message(self.Scrolled())
 
     def on_diff_pane_end_seen(self, event: DiffPane.EndSeen) -> None:
         """Report that the last row became visible."""
@@ -280,4 +324,12 @@ _MOVES: Mapping[str, Callable[[DiffPane], None]] = {
     "scroll_page_down": DiffPane.action_page_down,
     "scroll_start": DiffPane.action_scroll_home,
     "scroll_end": DiffPane.action_scroll_end,
+}
+_CURSOR: Mapping[str, Callable[[EntriesPane], None]] = {
+    "scroll_up": lambda pane: pane.move(-1),
+    "scroll_down": lambda pane: pane.move(1),
+    "scroll_page_up": lambda pane: pane.page(-1),
+    "scroll_page_down": lambda pane: pane.page(1),
+    "scroll_start": lambda pane: pane.move(-len(pane.rows)),
+    "scroll_end": lambda pane: pane.move(len(pane.rows)),
 }

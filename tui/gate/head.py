@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from ..keyboard.clicks import clickable
 from ..keyboard.screen_keymap import ScreenKeymap, keymap_of
+from .decision.entries import counts_of
 from .words import about, counted, name, notes, waiting_list
 
 if TYPE_CHECKING:
@@ -109,13 +110,21 @@ def _title(review: Review, shown: Shown, about: str, switches: Content, width: i
     If none fits, the counts take a line of their own, and on a tight screen the name is shortened.
     """
     counts, short = _counts(review, shown, is_long=True), _counts(review, shown, is_long=False)
-    sizes = about[max(0, about.rfind("+")) :] if shown.proposal.path is not None else about
+    has_sizes = shown.proposal.path is not None or shown.proposal.effects is not None
+    sizes = about[max(0, about.rfind("+")) :] if has_sizes else about
     most = Content("     ").join([counts, switches]) if counts else switches
     for words, right in ((about, most), (about, counts), (about, short), (sizes, short)):
         left = _left(shown, words)
         gap = width - left.cell_length - right.cell_length
         if gap >= 3:
             return Content.assemble(left, " " * gap, right)
+    if shown.proposal.effects is not None and not is_tight:
+        room = width - short.cell_length - 2
+        first = Content.styled(name(shown.proposal), "bold $bright")
+        second = Content.styled(about if len(about) <= room else sizes, "$dim")
+        return Content.assemble(
+            first, "\n", second, " " * max(2, width - second.cell_length - short.cell_length), short
+        )
     if not is_tight:
         right = counts if counts.cell_length <= width else short
         return Content("\n").join([_left(shown, about), right]) if counts else _left(shown, about)
@@ -134,15 +143,21 @@ def _counts(review: Review, shown: Shown, *, is_long: bool) -> Content:
         found.append(_turning(where) if count > 1 else Content.assemble(where))
     elif count > 1:
         found.append(_turning((f"{place} of {count}" + " waiting" * is_long, "$needs-you")))
-    if shown.count and (picks.count > 1 or picks.left_count):
-        taken = "$foreground" if picks.taken_count else "$dim"
-        others = "$foreground" if picks.left_count else "$dim"
+    taken_count, left_count, whole = picks.taken_count, picks.left_count, review.whole
+    if proposal.effects is not None:
+        taken_count, left_count = counts_of(proposal.effects, review.pending)
+    elif review.opened is not None and review.is_entry_of_several and whole is not None and whole.effects is not None:
+        where = f"{review.opened + 1} of {len(whole.effects.entries)}" + " changes" * is_long
+        found.append(Content.styled(where, "$dim"))
+    if shown.count and (picks.count > 1 or left_count):
+        taken = "$foreground" if taken_count else "$dim"
+        others = "$foreground" if left_count else "$dim"
         words = ("accepted ", "skipped ") if is_long else ("", "")
         found.append(
             Content.assemble(
-                (f"◉ {words[0]}{picks.taken_count}", taken),
+                (f"◉ {words[0]}{taken_count}", taken),
                 "  " if is_long else " ",
-                (f"○ {words[1]}{picks.left_count}", others),
+                (f"○ {words[1]}{left_count}", others),
             )
         )
     return Content("   " if is_long else "  ").join(found)

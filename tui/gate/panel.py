@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..diff.layout import HunkClicked, HunkMoved
     from .body import ProposalBody
     from .decision.following import Content
+    from .entries.pane import EntriesPane
 
 _JUST_NOW = 0.3
 """Seconds after the window got the focus in which a click only selects the window."""
@@ -242,6 +243,15 @@ class GatePanel(Vertical, can_focus=True):
         self.body.diff.make_current(event.hunk)
         if event.is_title and self.body.has_choice:
             self._keyboard.click("pick", event.time)
+
+    def on_entries_pane_clicked(self, event: EntriesPane.Clicked) -> None:
+        """Accept or skip the entry whose mark was clicked; open the row that had the cursor."""
+        event.stop()
+        if event.is_mark:
+            self._keyboard.click("pick", event.time)
+        elif event.is_current:
+            self._keyboard.click("open_entry", event.time)
+        self._view.show_words()
 
     def on_click(self, event: events.Click) -> None:
         """Carry out the clicked action of the gate, unless the click brought the window to the front."""

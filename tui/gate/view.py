@@ -11,12 +11,13 @@ from textual.widget import Widget
 from ..text import one_line
 from .body import ProposalBody
 from .decision.arming import Arming
+from .decision.entry_rows import entry_key
 from .decision.review import Review
 from .foot import GateFoot
 from .head import GateHead
 from .height import PanelHeight
 from .painting import Painting
-from .words import EDITING, asking, keys, reasons
+from .words import EDITING, asking, entry_keys, keys, list_keys, reasons
 
 if TYPE_CHECKING:
     from rundry.agent import ProposalOpened, ViewState
@@ -80,6 +81,11 @@ class ProposalView:
         return found
 
     @property
+    def is_list(self) -> bool:
+        """Whether the list of what a command would change is shown."""
+        return self.body.entries.display
+
+    @property
     def takes_all(self) -> bool:
         """Whether it takes the whole height, that of the transcript too."""
         return self.height.takes_all
@@ -141,6 +147,27 @@ class ProposalView:
         self._go_to = hunk
         self._was_read = end_seen
 
+    def open_entry(self, index: int) -> None:
+        """Show the text of an entry instead of the list."""
+        self.review.whole_pending.entries.opened = index
+        self.show_current()
+
+    def close_entry(self, *, taken: bool | None = None) -> None:
+        """Return to the list: the entry was accepted or skipped, then the cursor moves; None: neither."""
+        pending, opened = self.review.whole_pending, self.review.opened
+        own = self.review.pending
+        pending.entries.opened = None
+        if opened is None:
+            return
+        pending.entries.row = entry_key(opened)
+        if taken is not None:
+            pending.take(opened, taken=taken)
+            if not taken and own.reason:
+                pending.picks.give_reason(opened, own.reason)
+        self.show_current()
+        if taken is not None:
+            self.body.entries.move(1)
+
     def go(self, by: int) -> None:
         """Show the next or the previous waiting proposal."""
         self.review.go(by)
@@ -162,6 +189,8 @@ class ProposalView:
             self.explain()
         elif self.body.diff.display and self.body.diff.close_folds():
             self.body.diff.call_after_refresh(self.fit)
+        elif self.review.is_entry_of_several:
+            self.close_entry()
         elif self.height.is_full:
             self.toggle_full()
         else:
@@ -240,7 +269,8 @@ class ProposalView:
             return
         if (stands.proposal_id, stands.digest) == (proposal_id, digest):
             self.arming.paint(proposal_id, digest, Message().time)
-            self.arming.end_seen, self._was_read = self._was_read, False
+            was_read = self._was_read or (self.is_list and self.review.whole_pending.entries.list_read)
+            self.arming.end_seen, self._was_read = was_read, False
             if self._go_to is not None:
                 self.body.diff.go_to_hunk(self._go_to)
                 self._go_to = None
@@ -253,6 +283,8 @@ class ProposalView:
         if self.arming.painted is not None and self.body.shown is not None:
             self.arming.end_seen = self.arming.end_seen or self.body.shows_end()
             self.review.note_painted(self.body.shown, read=self.arming.end_seen)
+            if self.is_list and self.arming.end_seen:
+                self.review.whole_pending.entries.list_read = True
 
     def resized(self) -> None:
         """Arrange the lines for the new size."""
@@ -302,10 +334,14 @@ class ProposalView:
     def _keys(self, shown: Shown, pending: PendingDecision) -> list[tuple[str, str]]:
         pane = self.body.diff
         if pending.asking:
-            return asking(None if pending.target is None else pane.hunks[pending.target].name)
+            return asking(None if pending.target is None else self.body.name_of(pending.target))
         if self.arming.painted is None:
             return []
-        return keys(
+        whole = self.review.whole
+        if self.is_list and whole is not None and whole.effects is not None:
+            left = self.body.other_hunk(self.just_left)
+            return list_keys(whole.effects, pending, current=self.body.current, left=left, asked=whole.asks)
+        found = keys(
             shown,
             pending,
             asked=self.asked,
@@ -314,3 +350,4 @@ class ProposalView:
             hunks=len(pane.hunks) if pane.display else 0,
             files=len(self.review.rest_of_answer()),
         )
+        return entry_keys(found, pending.picks) if self.review.is_entry_of_several else found

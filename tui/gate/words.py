@@ -6,15 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rundry.agent import plural
+from rundry.agent import effects_title, plural
 
 from ..text import one_line, path_line, show
+from .decision.entries import ENTRY, counts_of, state_of
 
 if TYPE_CHECKING:
-    from rundry.agent import ProposalOpened, RebaseResult
+    from rundry.agent import CommandEffects, ProposalOpened, RebaseResult
 
     from ..keyboard.keymap import Keymap
     from .decision.pending_decision import PendingDecision, Shown
+    from .decision.picks import Picks
 
 VERBS = {"edit_file": "edit", "write_file": "write", "run_command": "run"}
 EDITED = "edited by you: {approve} approves your version"
@@ -26,10 +28,17 @@ _NO_RULE = re.compile(r"no rule allows `([^\s`]+)[^`]*`")
 EDITING = [("^s", "keep your version"), ("esc", "discard it")]
 _NAME = 24
 """Maximum number of letters of a hunk's name in the line of keys."""
+_COMMAND = 40
+"""Maximum number of characters of a command in a title."""
 
 
 def name(proposal: ProposalOpened) -> str:
     """Return the name of a proposal: `edit src/calc.py`, `run a command`."""
+    if proposal.effects is not None:
+        return f"{_who(proposal)}changes of {_short(proposal.effects.command)}"
+    if proposal.tool == ENTRY:
+        of_command = f", changed by {_short(proposal.command)}" if proposal.command else ""
+        return f"{path_line(proposal.path or '')}{of_command}"
     verb = VERBS.get(proposal.tool, one_line(proposal.tool))
     if proposal.server is not None:
         return f"{_who(proposal)}{_call_name(proposal)}"
@@ -42,6 +51,11 @@ def name(proposal: ProposalOpened) -> str:
 
 def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
     """Return `3 hunks  +12 −4`, or where a command runs. `hunks`: the number after splits, if it differs."""
+    if proposal.effects is not None:
+        counts = f"  +{proposal.added:,} −{proposal.removed:,}" if proposal.added or proposal.removed else ""
+        return f"{effects_title(proposal.effects)}{counts}"
+    if proposal.tool == ENTRY and not proposal.hunks:
+        return f"{'deleted  ' * (proposal.after is None)}+{proposal.added} −{proposal.removed}"
     if proposal.path is not None:
         is_new = proposal.before is None and proposal.after is not None
         what = counted(hunks or proposal.hunks, proposal.added, proposal.removed) if proposal.hunks else "empty"
@@ -52,6 +66,11 @@ def about(proposal: ProposalOpened, hunks: int | None = None) -> str:
     if proposal.beyond is not None:
         held = "again, with that allowed"
     return f"in {one_line(proposal.cwd or '.')}   {held}"
+
+
+def _short(command: str) -> str:
+    line = one_line(" ".join(command.split()))
+    return line if len(line) <= _COMMAND else f"{line[: _COMMAND - 1].rstrip()}…"
 
 
 def _call_name(proposal: ProposalOpened) -> str:
@@ -76,7 +95,7 @@ def counted(hunks: int, added: int, removed: int) -> str:
 
 def listed(proposal: ProposalOpened) -> str:
     """Return the name of a proposal for the list of waiting ones."""
-    if proposal.server is not None:
+    if proposal.server is not None or proposal.effects is not None:
         return name(proposal)
     if proposal.path is None:
         return f"{_who(proposal)}run {one_line(proposal.command or '')[:32]}"
@@ -123,6 +142,8 @@ def notes(
 
 def _reasons(proposal: ProposalOpened, keymap: Keymap, *, explained: bool, is_tight: bool) -> list[tuple[str, bool]]:
     """Return why it waits: in one line, or each reason in full if that was asked for or is a danger."""
+    if proposal.effects is not None and not explained:
+        return []  # the reasons stand at the entries
     asks = [one_line(line) for line in proposal.asks]
     if explained or (proposal.danger and not is_tight) or not asks:
         return [(line, proposal.danger) for line in asks]
@@ -192,7 +213,33 @@ def keys(
     return [*found, ("?", "keys")]
 
 
+def list_keys(
+    effects: CommandEffects, pending: PendingDecision, *, current: int, left: str, asked: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the keys in the list of what a command would change. `left`: as in `keys`. `asked`: why it waits."""
+    accepted, skipped = counts_of(effects, pending)
+    found = [("n", "reject")]
+    if accepted:
+        found.insert(0, ("y", f"approve {accepted}" if skipped else "approve"))
+    found += [("space", "accept or skip"), ("enter", "open")]
+    is_skipped = 0 <= current < len(effects.entries) and state_of(effects, pending, current) == "skipped"
+    reason = ("tab", f'why not "{one_line(left)[:_NAME]}"' if left else "why skipped" if is_skipped else "reason")
+    found.insert(3 if left or is_skipped else len(found), reason)
+    found += [("+ -", "all, none")] if len(effects.entries) > 1 else []
+    return [*found, *([("i", "why")] if asked else []), ("?", "keys")]
+
+
+def entry_keys(found: Sequence[tuple[str, str]], picks: Picks) -> list[tuple[str, str]]:
+    """Return the keys in an entry of several: there `y` and `n` accept and skip the file, and Esc leads to the list."""
+    accept = f"accept {picks.taken_count} of {plural(picks.count, 'hunk')}" if picks.left_count else "accept file"
+    meant = {"y": accept, "n": "skip file"}
+    words = [(key, meant.get(key, what)) for key, what in found]
+    return [*words[:2], ("esc", "list"), *words[2:]]
+
+
 _SHORTER = {
+    "accept file": "accept",
+    "skip file": "skip it",
     "ask the model again": "again",
     "keep mine": "mine",
     "merge by hand": "merge",
@@ -224,6 +271,8 @@ def is_editable(proposal: ProposalOpened) -> bool:
     """Return whether the proposal is a text that can be edited."""
     if proposal.server is not None:
         return bool(proposal.name)
+    if proposal.tool == ENTRY and proposal.after is None:
+        return False  # a deletion
     return proposal.path is not None and proposal.tool != "run_command"
 
 

@@ -40,6 +40,11 @@ CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
 UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands unsandboxed"
 
 
+def _next(mode: GateMode) -> GateMode:
+    """Return the mode that follows. `effects` needs a run that began in it, so the key does not lead there."""
+    return CYCLE[(CYCLE.index(GateMode.ASK if mode is GateMode.EFFECTS else mode) + 1) % len(CYCLE)]
+
+
 class RunHandlers:
     """Handlers that send a command to the run."""
 
@@ -96,8 +101,8 @@ class RunHandlers:
     def _gate(self, argument: str) -> None:
         state = self._controller.state
         if argument and argument not in list(GateMode):
-            raise RundryError(f"/gate {argument}: use read, ask, edits or auto")
-        mode = GateMode(argument) if argument else CYCLE[(CYCLE.index(state.gate_mode) + 1) % len(CYCLE)]
+            raise RundryError(f"/gate {argument}: use read, ask, effects, edits or auto")
+        mode = GateMode(argument) if argument else _next(state.gate_mode)
         if not self._controller.begun:
             self._controller.set_gate(mode)
             return

@@ -106,7 +106,11 @@ def _proposal(proposal: OpenProposal, digest: str | None) -> Iterator[Line]:
         yield [("call ", "dim"), (one_line(proposal.tool), "bright"), *named]
         yield from _text(proposal.call, "plain")
         return
-    yield [("edit ", "dim"), (path_line(proposal.path or proposal.tool), "bright"), *named]
+    if proposal.path is None:
+        yield [("changes of a command", "bright"), *named]
+        yield from _text(proposal.diff)
+        return
+    yield [("edit ", "dim"), (path_line(proposal.path), "bright"), *named]
     yield from _diff(proposal.diff)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rundry.agent import GateMode, ProposalDecided, ProposalOpened, plural
+from rundry.agent import GateMode, ProposalDecided, ProposalOpened, entry_name, plural
 
 from ..text import path_line
 
@@ -19,8 +19,10 @@ _MOST = 3
 def expected_refusals(spec: RunSpec) -> str | None:
     """Return the line that says before the run what will be refused; None: the gate's mode or a person decides."""
     acts = spec.changes_files or spec.has_children
-    if spec.gate.mode is not GateMode.ASK or spec.gate.on_ask == "handoff" or not acts:
+    if spec.gate.mode not in (GateMode.ASK, GateMode.EFFECTS) or spec.gate.on_ask == "handoff" or not acts:
         return None
+    if spec.gate.mode is GateMode.EFFECTS:
+        return f"nobody can approve in a headless run: edits, and what commands change, are refused; {_ALLOWS}"
     return f"nobody can approve in a headless run: edits and commands that need approval are refused; {_ALLOWS}"
 
 
@@ -32,6 +34,8 @@ class Refused:
         self._files: dict[str, int] = {}
         """Path to the number of refused edits, in the order of the first one."""
         self._others = 0
+        self._effects: dict[str, int] = {}
+        """What commands would have changed, in the same form."""
 
     def take(self, event: Event) -> None:
         """Count the next event of the run."""
@@ -42,7 +46,11 @@ class Refused:
                 opened = self._asked.pop(event.proposal_id, None)
                 if opened is None or event.by != "policy" or event.decision != "reject":
                     return
-                if opened.path is not None and opened.tool != "run_command":
+                if opened.effects is not None:
+                    for entry in opened.effects.entries:
+                        name = entry_name(entry)
+                        self._effects[name] = self._effects.get(name, 0) + 1
+                elif opened.path is not None and opened.tool != "run_command":
                     self._files[opened.path] = self._files.get(opened.path, 0) + 1
                 else:
                     self._others += 1
@@ -53,12 +61,19 @@ class Refused:
         """Return `refused: 3 edits of 2 files (a.py, b.py) and 1 command, ...`; None: nothing was refused."""
         found: list[str] = []
         if self._files:
-            named = ", ".join(map(path_line, list(self._files)[:_MOST]))
-            more = f" and {len(self._files) - _MOST} more" if len(self._files) > _MOST else ""
+            named = _some([path_line(path) for path in self._files])
             edits = plural(sum(self._files.values()), "edit")
-            found.append(f"{edits} of {plural(len(self._files), 'file')} ({named}{more})")
+            found.append(f"{edits} of {plural(len(self._files), 'file')} ({named})")
+        if self._effects:
+            count = sum(self._effects.values())
+            found.append(f"{plural(count, 'change')} of commands ({_some(list(self._effects))})")
         if self._others:
             found.append(plural(self._others, "command"))
         if not found:
             return None
         return f"refused: {' and '.join(found)}: nobody could approve. {_ALLOWS}, --on-ask handoff waits for you"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{', '.join(names[:_MOST])}{more}"

@@ -17,8 +17,14 @@ Number = TypeVar("Number", int, float)
 
 LIMITED = ("steps", "tokens", "usd", "seconds")
 """The limits of a run that the command line bounds."""
-_ORDER = tuple(GateMode)
-"""The modes of the gate, the narrowest first."""
+_WITHIN = {
+    GateMode.READ: {GateMode.READ},
+    GateMode.ASK: {GateMode.READ, GateMode.ASK},
+    GateMode.EFFECTS: {GateMode.READ, GateMode.ASK, GateMode.EFFECTS},
+    GateMode.EDITS: {GateMode.READ, GateMode.ASK, GateMode.EDITS},
+    GateMode.AUTO: set(GateMode),
+}
+"""By the mode: the modes that approve nothing that it does not approve too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +64,13 @@ class Allowed:
 
     def is_too_wide(self, mode: GateMode) -> bool:
         """Return whether this mode approves more by itself than the command line allows."""
-        return _ORDER.index(mode) > _ORDER.index(self.gate)
+        return mode not in _WITHIN[self.gate]
 
     def narrower(self, mode: GateMode) -> GateMode:
-        """Return this mode, or the widest allowed one if it is wider."""
-        return self.gate if self.is_too_wide(mode) else mode
+        """Return this mode, or the allowed one if it is wider; if neither is within the other, `ask`."""
+        if not self.is_too_wide(mode):
+            return mode
+        return self.gate if self.gate in _WITHIN[mode] else GateMode.ASK
 
     def bounded(self, budget: Budget) -> Budget:
         """Return the budget with no limit above those of the command line."""

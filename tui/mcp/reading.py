@@ -14,6 +14,7 @@ from rundry.agent import (
     RunEnded,
     UserError,
     ViewState,
+    effect_lines,
     evidence_words,
     holder,
     load_older,
@@ -130,16 +131,21 @@ def proposal_of(opened: ProposalOpened, conflicts: Mapping[str, str], most: int)
         digest=opened.digest,
         tool=one_line(opened.tool),
         path=path_line(opened.path or ""),
-        command=cut(opened.command or "", most),
-        diff=cut(opened.diff, most),
+        command=cut(opened.command or (opened.effects.command if opened.effects is not None else ""), most),
+        diff=cut(_diff_of(opened), most),
         server=one_line(opened.server or ""),
         call=cut(opened.call or "", most),
         asks=[one_line(reason)[:_LINE] for reason in opened.asks[:_MOST]],
         added=opened.added,
         removed=opened.removed,
-        needs_person=opened.danger,
+        needs_person=opened.danger or opened.effects is not None,
         conflict=one_line(why)[:_LINE],
     )
+
+
+def _diff_of(opened: ProposalOpened) -> str:
+    """Return the diff of a proposal; of what a command would change, its entries come first."""
+    return opened.diff if opened.effects is None else "\n".join([*effect_lines(opened.effects), "", opened.diff])
 
 
 def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
@@ -147,7 +153,7 @@ def piece_of_proposal(followed: Follower, digest: str, offset: int) -> Piece:
     waiting = [opened for opened in followed.state.proposals.values() if opened.digest == digest]
     if not waiting:
         raise UserError("no proposal with this digest waits: read_run lists those that do")
-    whole = waiting[0].diff or waiting[0].command or waiting[0].call or ""
+    whole = _diff_of(waiting[0]) or waiting[0].command or waiting[0].call or ""
     text, end = whole[offset : offset + PIECE], offset + PIECE
     return Piece(text=cut(text, PIECE), total=len(whole), next_offset=end if end < len(whole) else None)
 

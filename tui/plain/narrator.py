@@ -12,7 +12,7 @@ from ..head.meters import meters
 from ..headless.lines import outcome_line
 from ..headless.searching import SearchLines
 from ..text import one_line, show
-from .proposals import proposal_lines
+from .proposals import entry_diff_lines, proposal_lines
 from .words import entry_lines
 
 if TYPE_CHECKING:
@@ -67,8 +67,17 @@ class Narrator:
         """Print the proposal that waits once more."""
         waiting = self.waiting
         rebasing = self._controller.state.rebased.get(opened.proposal_id)
-        for line in proposal_lines(opened, rebasing, waiting.index(opened) + 1, len(waiting)):
+        number, content = waiting.index(opened) + 1, self._controller.reader.content
+        for line in proposal_lines(opened, rebasing, number, len(waiting), content):
             self._say(line)
+
+    def show_entries(self, opened: ProposalOpened, numbers: Sequence[int]) -> None:
+        """Print the diffs of some entries of what a command would change. Raises RundryError."""
+        if opened.effects is None:
+            return
+        for number in numbers:
+            for line in entry_diff_lines(opened.effects, number, self._controller.reader.content):
+                self._say(line)
 
     def _say_entries(self, state: ViewState) -> None:
         count = len(state.blocks)

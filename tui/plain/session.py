@@ -164,7 +164,9 @@ class PlainSession:
         if verdict is None:
             return False
         opened = at(waiting, verdict.number)
-        if verdict.verb == "show":
+        if verdict.verb == "show" and verdict.entries:
+            self._narrator.show_entries(opened, verdict.entries)
+        elif verdict.verb == "show":
             self._narrator.repeat(opened)
         elif verdict.verb == "reason":
             self._reason = verdict.text

@@ -7,7 +7,7 @@ from pathlib import Path
 from painted import until
 from textual.pilot import Pilot
 
-from rundry.agent import Decide, ProposalOpened, ProposalRebased
+from rundry.agent import CommandEffects, Decide, EffectEntry, ProposalOpened, ProposalRebased
 from rundry.agent.gate.change.diff import split_bytes, unified
 from rundry.agent.journal.journal import Journal
 from rundry.agent.workspace.files.states import FileState
@@ -57,6 +57,41 @@ class GateStage(Stage):
         return proposal(
             number, **{"tool": "edit_file", "command": None, "path": "calc.py", "asks": asks, **fields, **changes}
         )
+
+    def text_entry(self, path: str, old: str | None, new: str | None, **changes: object) -> EffectEntry:
+        """An entry with text; its contents are in the journal."""
+        data = b"" if old is None else old.encode()
+        before = FileState(path=Path(path), real=Path(path), exists=old is not None, data=data)
+        parts = split_bytes(before, None if new is None else new.encode())
+        assert parts is not None
+        fields: dict[str, object] = {
+            "path": path,
+            "change": "added" if old is None else "deleted" if new is None else "changed",
+            "is_text": True,
+            "before": None if old is None else self.journal.keep(data),
+            "after": None if new is None else self.journal.keep(new.encode()),
+            "hunks": 0 if new is None else len(parts.hunks),
+            "added": parts.added,
+            "removed": parts.removed,
+            **changes,
+        }
+        return EffectEntry(**fields)  # type: ignore[arg-type]
+
+    def effects(self, *entries: EffectEntry, number: int = 1, **changes: object) -> ProposalOpened:
+        """A proposal about what a command would change."""
+        own = {name: changes.pop(name) for name in ("command", "along", "along_waits") if name in changes}
+        shown = CommandEffects(**{"command": "make dist", "entries": list(entries), **own})  # type: ignore[arg-type]
+        fields: dict[str, object] = {
+            "command": None,
+            "rule": None,
+            "asks": ["the gate is set to `effects`: what commands change waits"],
+            "danger": any(entry.danger for entry in entries),
+            "hunks": sum(entry.hunks for entry in entries),
+            "added": sum(entry.added for entry in entries),
+            "removed": sum(entry.removed for entry in entries),
+            "effects": shown,
+        }
+        return proposal(number, **{**fields, **changes})
 
     def rebased(self, number: int = 1, *, old: str = OLD, new: str = NEW, **changes: object) -> ProposalRebased:
         fields = {"proposal_id": f"p{number}", "digest": "digest-r", "why": "your edit of 12:04:31"}

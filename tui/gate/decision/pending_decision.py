@@ -11,6 +11,26 @@ from .picks import Picks
 
 
 @dataclass(slots=True)
+class EntryChoices:
+    """What belongs to the list of entries of a proposal about what a command would change."""
+
+    pending: dict[int, PendingDecision] = field(default_factory=dict[int, "PendingDecision"])
+    """The choices in the texts of entries, by their index."""
+    shown: dict[int, Shown] = field(default_factory=dict[int, "Shown"])
+    """How the text of an entry was painted last."""
+    read: set[int] = field(default_factory=set[int])
+    """Entries whose text was visible to its end."""
+    opened: int | None = None
+    """The entry whose text is shown instead of the list."""
+    list_read: bool = False
+    """The end of the list was visible."""
+    unfolded: set[str] = field(default_factory=set[str])
+    """Rows of the list that are unfolded, by their key."""
+    row: str = ""
+    """The key of the row with the cursor; empty: the first one."""
+
+
+@dataclass(slots=True)
 class PendingDecision:
     """The person's choices on one proposal that is not decided yet."""
 
@@ -32,6 +52,8 @@ class PendingDecision:
     """A reason is being typed."""
     target: int | None = None
     """The hunk of that reason; None: it is for the whole answer."""
+    entries: EntryChoices = field(default_factory=EntryChoices)
+    """For a proposal about what a command would change, in which `picks` are those of the entries."""
 
     @property
     def is_plain(self) -> bool:
@@ -48,6 +70,14 @@ class PendingDecision:
     def choose(self, picks: Picks) -> None:
         """Use these choices for the hunks that are shown."""
         self.picks = picks
+
+    def take(self, entry: int, *, taken: bool) -> None:
+        """Accept or skip an entry of what a command would change. One without an accepted hunk gets all of them."""
+        if self.picks.is_taken(entry) != taken:
+            self.picks.toggle(entry)
+        own = self.entries.pending.get(entry)
+        if taken and own is not None and own.picks.count and not own.picks.taken_count:
+            own.picks.take_all()
 
     def ask_for_reason(self, hunk: int | None) -> None:
         """Ask for the reason for a hunk; None: for the whole answer."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rundry.agent import RundryError
+
+from .entries import as_file, is_single, opened_entry
 from .following import Content, follow
 from .pending_decision import PendingDecision, Shown
+from .picks import Picks
 
 if TYPE_CHECKING:
     from rundry.agent import Decide, ProposalOpened, RebaseResult, ViewState
@@ -44,6 +48,8 @@ class Review:
         self.waiting: list[ProposalOpened] = []
         """The waiting proposals, oldest first."""
         self._content = content
+        self._files: dict[tuple[str, int], ProposalOpened] = {}
+        """The open entry as a proposal for its file, by the digest of its proposal and its index."""
         self._shown: str | None = None
         self._rebased: dict[str, RebaseResult] = {}
         self._pending: dict[str, PendingDecision] = {}
@@ -53,9 +59,45 @@ class Review:
         """Decisions without an answer yet, by the proposal's id."""
 
     @property
-    def proposal(self) -> ProposalOpened | None:
-        """The proposal that is shown."""
+    def whole(self) -> ProposalOpened | None:
+        """The proposal that is decided next."""
         return next((proposal for proposal in self.waiting if proposal.proposal_id == self._shown), None)
+
+    @property
+    def proposal(self) -> ProposalOpened | None:
+        """The proposal that is shown; of what a command would change, an entry that is open, as one for its file."""
+        whole, opened = self.whole, self.opened
+        return whole if whole is None or opened is None else self._as_file(whole, opened)
+
+    @property
+    def opened(self) -> int | None:
+        """The entry whose text is shown; None: the list of entries is, or the proposal has none."""
+        whole = self.whole
+        return None if whole is None else opened_entry(whole, self.whole_pending)
+
+    @property
+    def is_entry_of_several(self) -> bool:
+        """Whether one entry of a list is shown."""
+        return self.opened is not None and not self.is_only_entry
+
+    @property
+    def is_only_entry(self) -> bool:
+        """Whether the proposal has one text and nothing else."""
+        whole = self.whole
+        return whole is not None and whole.effects is not None and is_single(whole.effects)
+
+    def _as_file(self, whole: ProposalOpened, index: int) -> ProposalOpened:
+        from rundry.agent import entry_diff  # the gate costs ~15 ms to import
+
+        assert whole.effects is not None  # an entry is open
+        key = (whole.digest, index)
+        if key not in self._files:
+            try:
+                diff = entry_diff(whole.effects.entries[index], self._content)
+            except RundryError:
+                diff = ""
+            self._files = {key: as_file(whole, index, diff)}
+        return self._files[key]
 
     @property
     def rebasing(self) -> RebaseResult | None:
@@ -64,8 +106,19 @@ class Review:
 
     @property
     def pending(self) -> PendingDecision:
-        """The user's choices on the shown proposal."""
-        return self._pending.setdefault(self._shown or "", PendingDecision())
+        """The user's choices on what is shown: a proposal, or the open entry of one."""
+        whole, opened = self.whole_pending, self.opened
+        return whole if opened is None else whole.entries.pending.setdefault(opened, PendingDecision())
+
+    @property
+    def whole_pending(self) -> PendingDecision:
+        """The user's choices on the whole proposal."""
+        pending = self._pending.setdefault(self._shown or "", PendingDecision())
+        whole = self.whole
+        count = 0 if whole is None or whole.effects is None else len(whole.effects.entries)
+        if count and pending.picks.count != count:
+            pending.choose(Picks(count))
+        return pending
 
     def pending_of(self, name: str) -> PendingDecision:
         """Return the decision in progress on a waiting proposal, shown or not."""
@@ -78,6 +131,11 @@ class Review:
     def note_painted(self, shown: Shown, *, read: bool) -> None:
         """Remember what was painted, and whether its end was visible."""
         name = shown.proposal.proposal_id
+        if (opened := self.opened) is not None:
+            entries = self.whole_pending.entries
+            entries.shown[opened] = shown
+            entries.read |= {opened} if read else set()
+            return
         before = self._painted.get(name)
         was_read = before is not None and before[1] and before[0].proposal.digest == shown.proposal.digest
         self._painted[name] = (shown, read or was_read)
@@ -115,14 +173,14 @@ class Review:
             before = was.get(proposal.proposal_id)
             if before is not None and before != proposal and proposal.proposal_id in self._pending:
                 follow(self._pending[proposal.proposal_id], before, proposal, self._content)
-        if self.proposal is None:
+        if self.whole is None:
             rest = [*self.waiting[at:], *self.waiting[:at]]
             free = [proposal for proposal in rest if proposal.proposal_id not in self._sent]
             self._shown = next((proposal.proposal_id for proposal in (*free, *rest)), None)
 
     def rest_of_answer(self) -> list[ProposalOpened]:
         """Return the proposals of the model answer of the shown one that still need a decision, in their order."""
-        shown = self.proposal
+        shown = self.whole
         if shown is None or not shown.files:
             return [] if shown is None else [shown]
         mine = _answer(shown)

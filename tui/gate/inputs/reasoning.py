@@ -28,7 +28,7 @@ class ReasonRequest:
         """Ask for the reason of the hunk just skipped, of the current one if it is skipped, or of the whole answer."""
         view = self._view
         pending = view.review.pending
-        hunk = view.body.diff.current if view.just_left is None else view.just_left
+        hunk = view.body.current if view.just_left is None else view.just_left
         is_skipped = view.body.has_choice and not pending.picks.is_taken(hunk)
         pending.ask_for_reason(hunk if is_skipped else None)
         self.sync()

@@ -1,0 +1,1 @@
+"""The list of entries of a proposal about what a command would change."""

@@ -1,0 +1,177 @@
+"""The list of entries of a proposal about what a command would change, with a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events, on
+from textual.message import Message
+
+from ...lines.draw import to_strip
+from ...lines.parts import Part, Place
+from ...lines.view import LineView
+from ..decision.entries import state_of
+from ..decision.entry_rows import ListRow, list_rows
+from .draw import Columns, columns_of, draw_row
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from rundry.agent import CommandEffects
+
+    from ..decision.pending_decision import PendingDecision
+
+_MARK_ENDS = 7
+"""Column up to which a click on a row accepts or skips it."""
+
+
+class EntriesPane(LineView, can_focus=False):
+    """Shows the entries. It never has the focus: the panel drives it."""
+
+    class EndSeen(Message):
+        """The last row became visible."""
+
+    class Clicked(Message):
+        """The user clicked on a row; `is_mark`: on its mark."""
+
+        def __init__(self, *, is_mark: bool, is_current: bool) -> None:
+            super().__init__()
+            self.is_mark, self.is_current = is_mark, is_current
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._effects: CommandEffects | None = None
+        self._pending: PendingDecision | None = None
+        self._listed: list[ListRow] = []
+        self._columns = Columns(0, 0)
+        self._was_end_seen = False
+
+    def show(self, effects: CommandEffects, pending: PendingDecision) -> None:
+        """Show these entries with the person's choices, at the row that has the cursor."""
+        if effects != self._effects:
+            self._was_end_seen = False
+        self._effects, self._pending = effects, pending
+        self._list_again()
+        self._keep_cursor_visible()
+
+    @property
+    def rows(self) -> Sequence[ListRow]:
+        """The rows from top to bottom."""
+        return self._listed
+
+    @property
+    def current(self) -> ListRow | None:
+        """The row with the cursor."""
+        at = self._at_cursor()
+        return None if at is None else self._listed[at]
+
+    @property
+    def shows_end(self) -> bool:
+        """Whether the last row is visible now."""
+        return bool(self.lines) and self.lines[-1].place.item == len(self._listed) - 1
+
+    def update(self) -> None:
+        """Draw the choices again; rows below an entry may come or go."""
+        self._list_again()
+        self._keep_cursor_visible()
+
+    def move(self, by: int) -> None:
+        """Move the cursor by this number of rows that can have it; it stays within the list."""
+        places = [at for at, row in enumerate(self._listed) if row.key]
+        now = self._at_cursor()
+        if now is None or self._pending is None:
+            return
+        to = min(max(0, places.index(now) + by), len(places) - 1)
+        self._pending.entries.row = self._listed[places[to]].key
+        self.redraw(now)
+        self.redraw(places[to])
+        self.repaint()
+        self._keep_cursor_visible()
+
+    def page(self, direction: int) -> None:
+        """Move by about a page."""
+        self.move(direction * max(1, self.size.height - 2))
+
+    def build(self, item: int) -> list[Part]:
+        """Return the lines of a row."""
+        effects, pending = self._effects, self._pending
+        if effects is None or pending is None or item >= len(self._listed):
+            return [Part(lambda: [to_strip([(" ", self.palette.dim)])], 1)]
+        row = self._listed[item]
+
+        def draw() -> list[Strip]:
+            lines = draw_row(
+                effects,
+                row,
+                self._columns,
+                lambda at: state_of(effects, pending, at),
+                self.text_width - 1,
+                self.palette,
+                is_current=item == self._at_cursor(),
+                is_open=row.key in pending.entries.unfolded,
+            )
+            return [to_strip(line) for line in lines]
+
+        return [Part(draw, 1)]
+
+    def overlay(self, y: int, strip: Strip) -> Strip:
+        """Draw `more below` over the last row until the end was visible."""
+        if y != self.size.height - 1 or self._was_end_seen or not self.lines or self.shows_end:
+            return strip
+        words = to_strip([("  more below ↓ ", self.ground + self.palette.cursor)])
+        return strip.join([strip.crop(0, max(0, strip.cell_length - words.cell_length)), words])
+
+    def painted(self) -> None:
+        """Remember whether the end was visible."""
+        if not self._was_end_seen and self.shows_end:
+            self._was_end_seen = True
+            self.post_message(self.EndSeen())
+
+    def reshaped(self) -> None:
+        """Keep the cursor visible in the new size."""
+        self.call_after_refresh(self._keep_cursor_visible)
+
+    def _list_again(self) -> None:
+        assert self._effects is not None and self._pending is not None  # `show` set both
+        self._listed = list_rows(self._effects, self._pending)
+        self._columns = columns_of(self._effects, self._listed)
+        self.replace_items([1] * len(self._listed), margin=0)
+        self.repaint()
+
+    def _at_cursor(self) -> int | None:
+        """Return the row with the cursor; None: no row can have it."""
+        key = "" if self._pending is None else self._pending.entries.row
+        first = None
+        for at, row in enumerate(self._listed):
+            if row.key and (row.key == key or not key):
+                return at
+            first = at if first is None and row.key else first
+        return first
+
+    def _keep_cursor_visible(self) -> None:
+        at, height = self._at_cursor(), self.size.height
+        if at is None or height < 1 or not self.lines:
+            return
+        first, last = self.lines[0].place.item, self.lines[-1].place.item
+        is_last = not any(row.key for row in self._listed[at + 1 :])
+        if at < first:
+            self.go_to(Place(0) if not any(row.key for row in self._listed[:at]) else Place(at))
+        elif is_last and not self.shows_end:
+            self.action_scroll_end()
+        elif at > last or (at == last and not is_last):
+            self.go_to(Place(at), above=max(0, height - 2))
+
+    @on(events.Click)
+    def _clicked(self, event: events.Click) -> None:
+        if self._pending is None or not 0 <= event.y < len(self.lines):
+            return
+        item = self.lines[event.y].place.item
+        row = self._listed[item] if item < len(self._listed) else None
+        if row is None or not row.key:
+            return
+        event.stop()
+        was = self._at_cursor()
+        self._pending.entries.row = row.key
+        self.update()
+        self.post_message(self.Clicked(is_mark=event.x < _MARK_ENDS, is_current=item == was))
