@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from fakes.in_process.driven import Driven
+from fakes.in_process.layered import shown
 from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
@@ -142,12 +143,12 @@ async def test_a_person_keeps_what_a_check_wrote_to_a_guarded_file(place):
     run.on(
         "proposal_opened",
         lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="approve"),
-        path="tests/run.sh",
+        danger=True,
     )
     outcome = await run.run(watched=True)
     assert outcome.complete, run.story()
     assert file.read_text() == "grep -q one kept.txt\n# more\n"
-    assert len([one for one in events(run, "proposal_opened") if one["path"] == "tests/run.sh"]) == 1
+    assert list(shown(run)) == ["tests/run.sh"]
 
 
 async def test_a_person_refuses_what_a_check_wrote_and_is_asked_once(place):
@@ -156,11 +157,11 @@ async def test_a_person_refuses_what_a_check_wrote_and_is_asked_once(place):
     run.on(
         "proposal_opened",
         lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="reject"),
-        path="tests/run.sh",
+        danger=True,
     )
     outcome = await run.run(watched=True)
     assert not outcome.complete and state_of(place / "work") == before
-    assert len([one for one in events(run, "proposal_opened") if one["path"] == "tests/run.sh"]) == 1
+    assert list(shown(run)) == ["tests/run.sh"]
 
 
 REQUIRED = Predicates(require=["run_command:sh tests/run.sh"])

@@ -11,7 +11,7 @@ from fakes.models.model import ScriptedModel
 from fakes.places import lasting
 from fakes.turns import call, say
 
-from rundry.agent.protocol import Hook, Predicates
+from rundry.agent.protocol import Decide, Hook, Predicates
 from rundry.agent.workspace.sandbox import sandbox
 from rundry.agent.workspace.sandbox.landlock import why_no_landlock
 
@@ -58,7 +58,7 @@ async def test_commands_write_into_layers(place, kind):
     assert (work / "kept.txt").read_text() == "one\nmore\n" and (work / "sub/made").exists()
     assert not (work / "gone.txt").exists() and not (work / ".envrc").exists()
     assert os.listdir(place / "outside") == [] and f"{work}/sub" in run.heard()
-    assert "one\nmore" in run.heard() and "`.envrc` was not applied" in run.heard()
+    assert "one\nmore" in run.heard() and "Not applied: `.envrc`: nobody is here to approve it" in run.heard()
 
 
 async def test_a_commit_and_a_check(repository, place):
@@ -112,7 +112,9 @@ async def test_a_background_process_does_not_see_the_layers_in_the_git_folder(re
         ]
         run = Driven(Path(runs), repository, ScriptedModel(turns), predicates=Predicates(until=["ls of_command"]))
         run.layers = True
-        outcome = await run.run()
+        approve = lambda one: Decide(proposal_id=one["proposal_id"], digest=one["digest"], verdict="approve")  # noqa: E731
+        run.on("proposal_opened", approve, tool="start_command")
+        outcome = await run.run(watched=True)
         assert outcome.complete, run.story()
     (ended,) = events(run, "background_ended")
     assert ended["output"] == "looked" and (repository / "of_background").exists(), ended

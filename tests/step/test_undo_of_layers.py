@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from fakes.in_process.layered import decide
 from fakes.project import git
 from fakes.turns import call, edit, finish
 from run.person.undoing import refusals, take_back, tree, undone
@@ -308,7 +309,8 @@ async def test_an_install_is_undone_but_for_what_somebody_changed(repository, dr
         "mkdir -p node_modules/new && for n in 1 2 3; do echo $n > node_modules/new/$n.js; done;"
         " echo 2 > node_modules/old/index.js; rm node_modules/old/gone.js"
     )
-    await run.run()
+    run.on("proposal_opened", decide("approve"), danger=True)
+    await run.run(watched=True)
     assert (old / "index.js").read_text() == "2\n", run.heard()
     (work / "node_modules/new/2.js").write_text("mine\n")
     event = undone(await take_back(run))

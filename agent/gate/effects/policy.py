@@ -9,6 +9,7 @@ from ...protocol import GateMode, Rule
 from ...protocol.text.counts import plural
 from ..policy import PolicyContext, Verdict
 from ..rules import applies_to_file, rule_text
+from .draft import GUARDED
 
 if TYPE_CHECKING:
     from ...layers.classes import Class
@@ -34,7 +35,7 @@ def judge_effect(kind: Class, paths: Sequence[str], context: PolicyContext) -> V
         return Verdict(action="ask", why=[], danger=True)
     guarded = next((path for path in paths if context.guard(path)), None) if kind in _BY_MODE | ASKS_ALWAYS else None
     if guarded is not None:
-        return Verdict(action="ask", why=[f"{guarded} is guarded: it decides whether the goal is met"], danger=True)
+        return Verdict(action="ask", why=[f"{guarded} is guarded: {GUARDED}"], danger=True)
     if kind in ASKS_ALWAYS:
         return Verdict(action="ask", why=[], danger=True)
     asked = next((rule for rule in spoken if rule.verdict == "ask"), None)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ...facts.changes import GIT_WORDS
 from ...gate.change.diff import split_bytes
-from ...gate.effects.draft import EntryDraft
+from ...gate.effects.draft import GUARDED, EntryDraft
 from ...layers.apply import IN_MEMORY
 from ...layers.effects import Effect
 from ...layers.git.carry_out import name_of
@@ -23,7 +23,6 @@ from ...protocol.text.counts import plural
 from ...workspace.errors import UnreadableFile
 from ...workspace.files.content import text_format_of
 from ...workspace.files.states import FileState, read_state
-from ..checks.guarded import GUARD_REASON
 
 if TYPE_CHECKING:
     from ...gate.gate import Gate
@@ -161,7 +160,7 @@ def _sort_each(gate: Gate, group: Group, holds: Holds, found: Sorted, asking: _A
             own = [] if verdict.needs else verdict.why  # the mode is the same for all entries
             reasons = tuple(dict.fromkeys(line for line in (why, *own) if line))
             if is_guarded and not own:
-                reasons = (*reasons, GUARD_REASON)
+                reasons = (*reasons, GUARDED)
             asking.add(_Asked(effect, kind, reasons, verdict.danger, undo))
     _let_pass(found, group, passing)
     found.refused += [f"{named(paths)}: {why}" for why, paths in denied.items()]
@@ -209,8 +208,7 @@ def _let_pass(found: Sorted, group: Group, effects: Sequence[Effect]) -> None:
     rows = [row_of(effect) for effect in effects]
     found.passing += rows
     if group.kind in _SHOWN:
-        storable = (effect for effect in effects if not is_folder(effect) and readable(effect.path) == effect.path)
-        found.recorded |= {effect.path for effect in storable}
+        found.recorded |= {effect.path for effect in effects if not is_folder(effect)}
     elif rows:
         found.counted.append(group.title)
 

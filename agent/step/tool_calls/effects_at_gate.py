@@ -194,7 +194,7 @@ async def _decide(
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
             decided.pass_on(found)  # only a person drops what needs no approval
         if ruling.approved:
-            _take(ctx, decided, found, ruling)
+            _take_approved(ctx, decided, found, ruling)
         else:
             _refuse(decided, found.asking, _why_refused(ruling))
     _let_folders_follow(decided, found)
@@ -239,7 +239,7 @@ def _not_git(part: Part, why: str) -> str:
     return f"nothing of git ({named(list(dict.fromkeys(name_of(row) for row in rows)))}): {why}"
 
 
-def _take(ctx: RunContext, decided: _Decided, found: Sorted, ruling: Ruling) -> None:
+def _take_approved(ctx: RunContext, decided: _Decided, found: Sorted, ruling: Ruling) -> None:
     """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
     for at, part in enumerate(found.asking):
         shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
@@ -266,7 +266,7 @@ def _take_entry(ctx: RunContext, decided: _Decided, part: Part, own: EntryRuling
         rows = [replace(row, after=replace(row.after, digest=digest, size=len(own.after)))]
         decided.contents[row.path] = own.after
     decided.rows += rows
-    if len(rows) == 1 and part.draft.kind != "install" and readable(rows[0].path) == rows[0].path:
+    if len(rows) == 1 and part.draft.kind != "install":
         decided.recorded[rows[0].path] = rows[0]
     else:
         shown = part.draft.shown
