@@ -66,12 +66,12 @@ def test_a_hook_writes_neither_in_the_workspace_nor_outside_of_it(home: Home, pr
     assert "evil" not in (project / "calc/core.py").read_text() or ran.of("file_changed")[0]["path"] == "calc/core.py"
 
 
-def test_a_hook_after_an_edit_does_not_change_what_decides_or_configures(home: Home, project: Path) -> None:
+def test_what_a_hook_after_an_edit_configures_is_named_as_undecided(home: Home, project: Path) -> None:
     command = "mkdir -p .rundry/hooks; echo x > .rundry.toml; echo x > AGENTS.md; echo x > .rundry/hooks/y; exit 0"
     ran = run_with(home, project, command, on="after-edit")
     assert ran.of("hook_ran")[0]["result"] == "passed"
-    assert not (project / ".rundry.toml").exists() and not (project / "AGENTS.md").exists()
-    assert not (project / ".rundry/hooks/y").exists()
+    assert ran.of("changes_undecided")[0]["protected"] == [".rundry.toml", ".rundry/hooks/y", "AGENTS.md"], ran.story()
+    assert not ran.outcome["complete"]
 
 
 def test_a_hook_gets_no_secret(home: Home, project: Path) -> None:

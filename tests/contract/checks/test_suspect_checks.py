@@ -67,10 +67,10 @@ def test_an_honest_run_is_done_with_its_evidence_in_one_line(home: Home, project
     with ScriptedServer([FIX_BOTH]) as server:
         ran = start(home, project, server, CHECK)
     assert ran.exit_code == 0, ran
-    *_, evidence, last = ran.stderr.strip().splitlines()
+    *_, evidence, way_on, last = ran.stderr.strip().splitlines()
     assert last.startswith("-> done after 1 step")
     said = "3 tests as at the start, 2 -> 0 failing, guarded files unchanged"
-    assert evidence == f"evidence: {said}"
+    assert evidence == f"evidence: {said}" and way_on.startswith("continue with: rundry resume")
     (line,) = json.loads(home.run("runs", "--json", cwd=project).stdout)
     assert (line["evidence"], line["evidence_kind"]) == (said, "counted")
 
