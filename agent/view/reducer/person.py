@@ -92,7 +92,9 @@ def _undone(state: ViewState, stamped: Stamped, event: Undone) -> None:
     what = f"back to before step {event.step}" if event.step is not None else plural(event.changes, "change")
     what = what if event.path is None else f"{plural(event.changes, 'change')} of {event.path}"
     detail = "\n".join([*event.files, *event.also])
-    note(state, stamped, f"undone: {what}", right=plural(len(event.files), "file"), detail=detail)
+    note(
+        state, stamped, f"undone: {what}", right=plural(len(event.files), "file") if event.files else "", detail=detail
+    )
     if state.outcome is not None:
         state.outcome = after_undo(state.outcome, event)
         if words := void_words(state.outcome):

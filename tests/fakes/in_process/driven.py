@@ -19,6 +19,7 @@ from rundry.agent.protocol import (
     Budget,
     Clock,
     Command,
+    EffectsAccepted,
     Event,
     FindingReported,
     GateMode,
@@ -30,6 +31,7 @@ from rundry.agent.protocol import (
     Rule,
     RunSpec,
     Stamped,
+    UndoAccepted,
     decode_event,
     encode_event,
     event_type,
@@ -200,7 +202,10 @@ class Driven(Events):
 
 
 def _copy_blobs(old: Journal, new: Journal, event: Event) -> None:
-    for name in ("before", "after", "full", "patch", "bundle", "rows", "git"):
+    names = ["before", "after", "full", "patch", "bundle", "rows"]
+    if isinstance(event, EffectsAccepted | UndoAccepted):  # in events of passes it is a state of git, not a blob
+        names.append("git")
+    for name in names:
         sha = getattr(event, name, None)
         if isinstance(sha, str):
             new.keep(old.blob(sha))

@@ -81,7 +81,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
 
     def _rows(self) -> Iterator[Content]:
         files = len({path for landed in self._changes for path in landed.files})
-        counts = f"{plural(len(self._changes), 'change')} in {plural(files, 'file')}"
+        counts = plural(len(self._changes), "change") + (f" in {plural(files, 'file')}" if files else "")
         head = (
             f"Undo {counts}?" if self._step is None else f"Restore the state before step {self._step}: undo {counts}?"
         )
@@ -110,7 +110,7 @@ class UndoScreen(ClosesOnce[bool], ModalScreen[bool]):
 def _row(landed: RecordedChange, width: int) -> Content:
     column = max(8, min(TITLE, width - 2 - _FILES - _STEP))
     title = cut(one_line(landed.title), column)
-    files = "" if landed.command is None else plural(len(landed.files), "file")
+    files = "" if landed.command is None or not landed.files else plural(len(landed.files), "file")
     step = "" if landed.step is None else f"step {landed.step}"
     return Content.assemble(f"  {title:<{column}}", (f"{files:>{_FILES}}{step:>{_STEP}}", "$dim"))
 
