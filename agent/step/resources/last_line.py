@@ -8,16 +8,23 @@ from contextlib import contextmanager
 from ...protocol import OutputArrived, Record
 from ...stops.plain import plain
 from .growing_pauses import GrowingPauses
+from .tail import Tail
 
 _LINE = 200
-_KEPT = 4_000
-"""Bytes of the end of the output in which the line is looked for."""
 
 
 @contextmanager
-def output_reported(record: Record, command: str, call_id: str = "") -> Generator[Callable[[bytes], None]]:
-    """Yield a receiver of the command's output, and record its newest line from time to time until the block ends."""
-    reports = _Reports(lambda line: record(OutputArrived(command=command, line=line, call_id=call_id)))
+def output_reported(
+    record: Record, command: str, call_id: str = "", printed: Tail | None = None
+) -> Generator[Callable[[bytes], None]]:
+    """Yield a receiver of the command's output, and record its newest line from time to time until the block ends.
+
+    `printed`: collects the output; it must be empty.
+    """
+    reports = _Reports(
+        lambda line: record(OutputArrived(command=command, line=line, call_id=call_id)),
+        Tail() if printed is None else printed,
+    )
     try:
         yield reports.feed
     finally:
@@ -25,17 +32,16 @@ def output_reported(record: Record, command: str, call_id: str = "") -> Generato
 
 
 class _Reports:
-    """Keeps the end of the output and says its last line at growing intervals."""
+    """Says the last line of the output at growing intervals."""
 
-    def __init__(self, say: Callable[[str], object]) -> None:
+    def __init__(self, say: Callable[[str], object], printed: Tail) -> None:
         self._say, self._said = say, ""
-        self._end = bytearray()
+        self._printed = printed
         self._pauses = GrowingPauses(self._report)
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the output."""
-        self._end += piece[-_KEPT:]
-        del self._end[:-_KEPT]
+        self._printed.feed(piece)
         self._pauses.changed()
 
     def stop(self) -> None:
@@ -43,7 +49,7 @@ class _Reports:
         self._pauses.stop()
 
     def _report(self) -> None:
-        line = last_line(bytes(self._end))
+        line = last_line(self._printed.end)
         if line and line != self._said:
             self._said = line
             self._say(line)

@@ -20,10 +20,10 @@ from ...workspace.sandbox.access import Access
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
 from ..resources.recorder import with_waiting
+from ..resources.tail import Tail
 from .command_changes import keep_or_restore_guarded, record_background_changes, record_changes, restore_guarded
 from .gated.disturbed import Disturbed
 from .layered import LayeredAttempt, attempt_in_layer, attempt_to_read
-from .tail import Tail
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -155,13 +155,8 @@ async def _run(
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
-
-            def on_output(piece: bytes) -> None:
-                printed.feed(piece)
-                report(piece)
-
-            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, on_output))
+        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, report))
     except PersonInterrupted as how:
         changes = await record_changes(ctx, before, record)
         notes = await restore_guarded(ctx, changes, before, record)

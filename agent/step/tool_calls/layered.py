@@ -16,9 +16,9 @@ from ...stops.predicates.required import is_required_command
 from ...tools.execution import InLayer, carry_out
 from ..resources.activity import CommandEnded, PersonInterrupted
 from ..resources.last_line import output_reported
+from ..resources.tail import Tail
 from .effects_at_gate import changed_paths, take_effects
 from .gated.disturbed import Disturbed
-from .tail import Tail
 
 if TYPE_CHECKING:
     from ...gate.ruling import Ruling
@@ -47,14 +47,9 @@ async def attempt_in_layer(
     printed, watch = Tail(), None
     try:
         watch = Watch(layer.uppers, limits_at(layer.folder))
-        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
-
-            def on_output(piece: bytes) -> None:
-                printed.feed(piece)
-                report(piece)
-
+        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
             access = replace(layer.access, begin=watch.begin)
-            running = carry_out(draft, ruling, ctx.tools, on_output, InLayer(access, read_only))
+            running = carry_out(draft, ruling, ctx.tools, report, InLayer(access, read_only))
             result = await ctx.activity.interruptible(running)
         watch.end()
         return LayeredAttempt(ctx, layers, layer, draft.command, record, result, watch.reached, disturbed)
@@ -80,13 +75,8 @@ async def attempt_to_read(
     disturbed = await Disturbed.watch(ctx)
     printed = Tail()
     try:
-        with ctx.usage.running(), output_reported(record, draft.command, call_id) as report:
-
-            def on_output(piece: bytes) -> None:
-                printed.feed(piece)
-                report(piece)
-
-            running = carry_out(draft, ruling, ctx.tools, on_output, keeps_workspace=True)
+        with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
+            running = carry_out(draft, ruling, ctx.tools, report, keeps_workspace=True)
             result = await ctx.activity.interruptible(running)
     except PersonInterrupted as how:
         raise CommandEnded(how, _left_in_layer(printed.text, [])) from how

@@ -1,4 +1,4 @@
-"""Keep the end of a running command's output, for commands that a person ends."""
+"""Keep the end of a running command's output: for its newest line, and for commands that a person ends."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ class Tail:
         if (more := len(self._end) - _KEPT) > 0:
             del self._end[:more]
             self._dropped += more
+
+    @property
+    def end(self) -> bytes:
+        """What is kept: at most `_KEPT` bytes."""
+        return bytes(self._end)
 
     @property
     def text(self) -> str:
