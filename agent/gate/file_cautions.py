@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..system.real_paths import real_path
+
 if TYPE_CHECKING:
+    from ..workspace.paths import Workspace
     from .draft import FileDraft
 
 _MAY_RUN = 0o111
 
 
-def file_cautions(draft: FileDraft, root: Path) -> list[str]:
-    """Return what the person should know: hard links, an executable file, or a link that leads to it.
-
-    `root`: the workspace with links followed.
-    """
+def file_cautions(draft: FileDraft, ws: Workspace) -> list[str]:
+    """Return what the person should know: hard links, an executable file, or a link that leads to it."""
     if draft.landed is not None:
         return []  # the command already changed it: the person decides on its content only
     before = draft.before
@@ -25,7 +24,7 @@ def file_cautions(draft: FileDraft, root: Path) -> list[str]:
         why.append(f"it is a hard link: the change also reaches its {_others(before.links)} elsewhere")
     if before.exists and before.mode & _MAY_RUN:
         why.append("it is executable")
-    link = _link_in_path(before.path, root)
+    link = _link_in_path(before.path, ws)
     if link is not None:
         why.append(f"the link {link} leads to it")
     return why
@@ -35,10 +34,10 @@ def _others(links: int) -> str:
     return "other name" if links == 2 else f"{links - 1} other names"
 
 
-def _link_in_path(given: Path, root: Path) -> str | None:
+def _link_in_path(given: Path, ws: Workspace) -> str | None:
     """Return the first link in the path to the file below the workspace, as the model spelled it."""
-    whole = root / given
-    inside = next((above for above in reversed(whole.parents) if os.path.realpath(above) == str(root)), None)
+    whole = ws.at(given)
+    inside = next((above for above in reversed(whole.parents) if real_path(above) == ws.root), None)
     if inside is None:
         return str(given)  # a link outside the workspace leads into one of its folders
     at = inside

@@ -24,7 +24,7 @@ class FileWatch:
 
     def __init__(self, ws: Workspace, draft: FileDraft, clock: Clock) -> None:
         self._clock = clock
-        given = ws.root / draft.before.path
+        given = ws.at(draft.before.path)
         self._paths = {given, draft.before.real}
         self._reported, self._stop = asyncio.Event(), asyncio.Event()
         self._seen = self._stamp()

@@ -111,7 +111,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
     cautions = [ws.caution(draft.before.path)]
     if not draft.landed:
         cautions.append(ws.caution(draft.before.real))
-    cautions += file_cautions(draft, ws.root)
+    cautions += file_cautions(draft, ws)
     why += [f"{draft.path}: {caution}" for caution in cautions if caution]
     if draft.landed:
         why.append(f"a command changed it: {draft.landed}")
@@ -127,7 +127,7 @@ def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
 def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: bool) -> Verdict:
     command = draft.command
     line = unwrapped(parse_line(command))
-    named = named_paths(line, context.workspace.root)
+    named = named_paths(line, context.workspace.seen)
     hits = {r: match_command(r, command, line.parts, named) for r in context.rules if r.verdict != "allow"}
     denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
     if denied is not None:
@@ -228,7 +228,7 @@ def _hidden_characters(line: Line) -> list[str]:
 def _by_rules(line: Line, context: PolicyContext) -> tuple[list[Part], list[str]]:
     """Return the parts that no rule allows, and why rules cannot decide at all."""
     doubts, unruled, ruled = list(line.doubts), list[Part](), 0
-    root = context.workspace.root
+    root = context.workspace.seen
     here = root
     for i, part in enumerate(line.parts):
         if i == 0 and part.then and part.name == "cd" and len(line.parts) > 1:
@@ -293,7 +293,7 @@ def _is_below(word: str, here: Path, root: Path) -> bool:
 
 def _touched(line: Line, ws: Workspace) -> list[str]:
     """Return a reason for each protected file in the workspace that the line certainly writes to."""
-    here = ws.root
+    here = ws.seen
     targets: list[tuple[Path, str]] = [(here, target) for target in line.writes]
     for part in line.parts:
         if part.name == "cd" and len(part.words) == 2:
@@ -302,7 +302,7 @@ def _touched(line: Line, ws: Workspace) -> list[str]:
         elif base(part.name) in WRITERS or _edits_in_place(part):
             names = [word.partition("=")[2] or word for word in part.texts[1:]]
             targets += [(here, name) for name in names if not name.startswith("-")]
-            if base(part.name) in WHOLE and any(_real(here, name) == ws.root for name in names):
+            if base(part.name) in WHOLE and any(_real(here, name) == ws.seen for name in names):
                 return [f"`{part.name}` affects the whole workspace, including its repository"]
     return list(dict.fromkeys(why for place, target in targets if (why := _protected(ws, place, target))))
 
@@ -318,7 +318,7 @@ def _real(here: Path, name: str) -> Path | None:
 def _protected(ws: Workspace, here: Path, target: str) -> str | None:
     try:
         lexical, real = Path(os.path.normpath(here / target)), real_path(here / target)
-        if not real.is_relative_to(ws.root) and not lexical.is_relative_to(ws.root):
+        if not real.is_relative_to(ws.seen) and not lexical.is_relative_to(ws.seen):
             return None  # outside the workspace: the sandbox and the doubts cover it
         ws.resolve(str(lexical))
         why = ws.caution(lexical)

@@ -11,8 +11,9 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -78,6 +79,12 @@ class Ground(NamedTuple):
     """The open folder that the commands of the layer saw."""
     stamp_ns: int
     """The change time of a file that was written on the same file system right before the layer was mounted."""
+    older: Mapping[bytes, int] = MappingProxyType({})
+    """Paths that were written at an earlier mount of the layer, with the stamp of the mount."""
+
+    def stamp_at(self, path: bytes) -> int:
+        """Return the time at which what lies below a path was last seen as it was."""
+        return self.older.get(path, self.stamp_ns)
 
 
 @dataclass(slots=True)
@@ -113,26 +120,26 @@ class Seen(NamedTuple):
 
 
 def list_effects(
-    upper: int, ground: Ground, reads: Callable[[str], bool] = lambda _: True, git: GitPaths = NO_GIT
+    upper: int,
+    ground: Ground,
+    reads: Callable[[str], bool] = lambda _: True,
+    git: GitPaths = NO_GIT,
+    since_ns: int = 0,
 ) -> tuple[list[Effect], list[str]]:
     """Return the effects sorted by path, and lines about what is never applied. Raises TooMuch and OSError.
 
     `upper`: the open folder with what was written. `reads`: whether the bytes of a new file at a path are read; if not,
     it is known by its inode (an install of 30,000 files). `git`: git folders, whose own files are not listed.
+    `since_ns`: entries that the layer got before are left out.
     """
     walk = _Walk(upper, ground, reads, git)
-    waiting = [b""]
-    while waiting:
-        folder = waiting.pop()
-        for name, status in entries_of(upper, folder):
-            path = folder + name
-            refuse_long(path)
-            status = made_readable(upper, path, status)
-            if stat.S_ISDIR(status.st_mode):
-                _compare_folder(walk, path)
-                waiting.append(path + b"/")
-            elif not git.own(path):
-                _compare(walk, path, status)
+    for path, status in written_below(upper):
+        if status.st_ctime_ns < since_ns:
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            _compare_folder(walk, path)
+        elif not git.own(path):
+            _compare(walk, path, status)
     return sorted(walk.found, key=lambda one: one.path), walk.left_out
 
 
@@ -177,14 +184,15 @@ def _delete(walk: _Walk, path: bytes, top: bytes) -> None:
     while not conflict and above != top:
         above = above.rpartition(b"/")[0]
         folder = status_at(ground.below, above)
-        if folder is None or folder.st_ctime_ns >= ground.stamp_ns:
+        if folder is None or folder.st_ctime_ns >= ground.stamp_at(top):
             conflict = f"{os.fsdecode(above)} changed while the command ran"
     walk.add(path, before, None, conflict)
 
 
 def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
     """Return why what lies below may not be what the command saw, from the folders of `path` and the entry itself."""
-    if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= ground.stamp_ns:
+    stamp = ground.stamp_at(path)
+    if before is not None and before.side.type != "folder" and before.status.st_ctime_ns >= stamp:
         return "it changed while the command ran"
     if before is not None and before.side.type == "file" and not before.side.digest:
         return "it cannot be read"
@@ -192,7 +200,7 @@ def _conflict(ground: Ground, path: bytes, before: Seen | None) -> str:
     while above:
         here, seen = status_at(ground.below, above), status_at(ground.view, above)
         # Another inode: the layer has a folder of its own there, or somebody put another one in its place.
-        if here is not None and (seen is None or here.st_ino != seen.st_ino) and here.st_ctime_ns >= ground.stamp_ns:
+        if here is not None and (seen is None or here.st_ino != seen.st_ino) and here.st_ctime_ns >= stamp:
             return f"{os.fsdecode(above)} was replaced while the command ran"
         above = above.rpartition(b"/")[0]
     return ""
@@ -305,6 +313,20 @@ def entries_of(folder: int, path: bytes) -> list[tuple[bytes, os.stat_result]]:
         return [(name, os.stat(name, dir_fd=opened, follow_symlinks=False)) for name in names]
     finally:
         os.close(opened)
+
+
+def written_below(upper: int) -> Iterator[tuple[bytes, os.stat_result]]:
+    """Yield the path and status of each entry of a layer; deletions are among them. Raises OSError and TooMuch."""
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        for name, status in entries_of(upper, folder):
+            path = folder + name
+            refuse_long(path)
+            status = made_readable(upper, path, status)
+            yield path, status
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(path + b"/")
 
 
 def made_readable(upper: int, path: bytes, status: os.stat_result) -> os.stat_result:

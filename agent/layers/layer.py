@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ..workspace.sandbox.access import LayerAccess
-from .effects import Effect, Ground, list_effects
+from .effects import Effect, Ground, list_effects, written_below
 from .git.names import GitPaths
 from .git.places import covered, git_folders_of, index_files, touched
 from .namespaces import Cover
@@ -23,7 +23,7 @@ from .written import Written
 if TYPE_CHECKING:
     from .namespaces import Mounted, Namespaces
 
-_UPPER, _WORK, _STAGING, _STAMP = "u", "w", "s", "stamp"
+_UPPER, _WORK, STAGING, _STAMP = "u", "w", "s", "stamp"
 _LONGEST_TICK, _PAUSE = 2.1, 0.0005
 """Seconds. FAT has ticks of two seconds."""
 
@@ -35,9 +35,9 @@ class Layer:
     workspace that lies elsewhere (of a linked working tree, of a submodule) is covered too.
     """
 
-    def __init__(self, folder: Path, workspace: Path, hidden: Path | None = None) -> None:
+    def __init__(self, folder: Path, workspace: Path, hidden: Path | None = None, *, is_left: bool = False) -> None:
         """`folder`: an empty or new folder of its own. `hidden`: a folder in the workspace or its git folder that the
-        commands see empty, because it is rundry's.
+        commands see empty, because it is rundry's. `is_left`: the folder has what an earlier process wrote.
         """
         self.folder, self.workspace, self._hidden = folder, workspace, hidden
         self.git = git_folders_of(workspace)
@@ -47,8 +47,12 @@ class Layer:
         """Descriptors of git's indexes as they were at the mount: git replaces the files."""
         self._mounted: Mounted | None = None
         self._namespaces: Namespaces | None = None
-        self.stamp_ns = 0
-        (folder / _STAGING).mkdir(mode=0o700, parents=True)
+        self.stamp_ns = self.first_stamp_ns = 0
+        self.older = dict[bytes, int]()
+        """Paths that were written at an earlier mount, with the stamp of the mount."""
+        if is_left:
+            return
+        (folder / STAGING).mkdir(mode=0o700, parents=True)
         for n in range(len(self.places)):
             for name in (_UPPER, _WORK):
                 (folder / f"{name}{n or ''}").mkdir(mode=0o700)
@@ -59,6 +63,7 @@ class Layer:
             with suppress(OSError):
                 self.indexes[index] = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         self.stamp_ns = next_tick(self.folder / _STAMP)
+        self.first_stamp_ns = self.first_stamp_ns or self.stamp_ns
         own = self.folder.name
         covers = [
             Cover(place, [str(place)], f"{own}/{_UPPER}{n or ''}", f"{own}/{_WORK}{n or ''}")
@@ -67,6 +72,28 @@ class Layer:
         self._namespaces = namespaces
         self._mounted = namespaces.mount(self.folder.parent, covers, [] if self._hidden is None else [self._hidden])
         return self
+
+    def mount_again(self, namespaces: Namespaces, seconds: float) -> None:
+        """Mount what was written so far over the workspace as it is now. It must be sealed, or left by another process.
+
+        Waits up to `seconds` for the end of the last mount. Raises Occupied, NamespacesRefused and OSError.
+        """
+        if self._mounted is not None:
+            self._mounted.close()
+            self._mounted = None
+        wait_for_end(self.folder, namespaces, seconds)
+        upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
+        try:
+            for path, _ in written_below(upper):
+                self.older.setdefault(path, self.stamp_ns)
+        finally:
+            os.close(upper)
+        for n in range(len(self.places)):
+            work = self.folder / f"{_WORK}{n or ''}"  # a used one is refused (overlayfs.rst, `volatile`)
+            with suppress(FileNotFoundError):
+                remove_tree(work)
+            work.mkdir(mode=0o700)
+        self.mount(namespaces)
 
     @property
     def words(self) -> list[str]:
@@ -91,18 +118,26 @@ class Layer:
         assert self._namespaces is not None  # the caller mounted it
         seal(self._namespaces, self._open, seconds)
 
-    def effects(self, reads: Callable[[str], bool] = lambda _: True) -> tuple[list[Effect], list[str]]:
+    def next_tick(self, name: str) -> int:
+        """Return a change time of its file system that is later than all until now. `name`: of a file in its folder."""
+        return next_tick(self.folder / name)
+
+    def effects(
+        self, reads: Callable[[str], bool] = lambda _: True, since_ns: int = 0
+    ) -> tuple[list[Effect], list[str]]:
         """Return what differs, and lines about what is never applied. Raises TooMuch and OSError.
 
         No process may run in the layer any more. Of git folders only settings, hooks and new ones are listed here;
-        `read_git` has the rest. `reads`: whether the bytes of a new file at a path are read.
+        `read_git` has the rest. `reads`: whether the bytes of a new file at a path are read. `since_ns`: what was
+        written before is left out.
         """
         upper = os.open(self.upper, FOLDER | os.O_CLOEXEC)
         below = os.open(self.workspace, FOLDER | os.O_CLOEXEC)
         try:
             found = touched(upper, below)
             git = GitPaths([*found.folders, *found.deleted], found.new)
-            effects, left_out = list_effects(upper, Ground(below, self.root, self.stamp_ns), reads, git)
+            ground = Ground(below, self.root, self.stamp_ns, self.older)
+            effects, left_out = list_effects(upper, ground, reads, git, since_ns)
             return [one for one in effects if not self._is_hidden(one.path)], left_out
         finally:
             os.close(upper)
@@ -134,7 +169,7 @@ class Layer:
 
     def written(self) -> Written:
         """Return what was written, for an apply. Raises OSError."""
-        return Written(self.upper, self.folder / _STAGING)
+        return Written(self.upper, self.folder / STAGING)
 
     def unmount(self) -> None:
         """Let go of the mount; it ends with its last process."""

@@ -24,6 +24,7 @@ from .remedies import LayerRefused
 from .removing import remove_tree
 from .rows import Row
 from .surroundings import read_surroundings
+from .unit_record import LOST, read_record
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
@@ -67,7 +68,10 @@ class RunLayers:
         self.namespaces.make_network()
         self._applier = Applier(base)
         self.orders = self._applier.orders
-        self._base, self._folder, self._run, self._count = base, base / "layers", run, 0
+        self.base, self.run = base, run
+        self.folder = base / "layers"
+        """The folder with the folders of all layers of the workspace."""
+        self._count = 0
         self.hidden = base if is_inside else None
         """A folder that commands see empty."""
         self._made = set[str]()
@@ -99,28 +103,37 @@ class RunLayers:
                 said.append(f"the changes of a run that was killed cannot be finished: {error}")
                 upper = orders.written(name)
                 needed |= {upper.parent} if upper is not None else set()
-        for folder in self._folder.iterdir() if self._folder.is_dir() else ():
+        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
             if folder not in needed:
-                self._remove_if_left(folder)
+                said += self._remove_if_left(folder)
         return said
 
-    def _remove_if_left(self, folder: Path) -> None:
-        """Remove the layer of a killed runner, unless something still runs in it."""
+    def _remove_if_left(self, folder: Path) -> list[str]:
+        """Remove the layer of a killed runner, unless something still runs in it, or somebody decides on it later.
+
+        Returns a line if somebody cannot decide on it any more.
+        """
         with suppress(OSError, Occupied, NamespacesRefused):
-            if time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
+            record = read_record(folder)
+            stays = record is not None and record.lasts and record.is_whole
+            if not stays and time.time() - folder.stat().st_mtime > _MAKING_SECONDS:
                 wait_for_end(folder, self.namespaces, 0.0)
                 remove_tree(folder)
+                if record is not None and record.lasts:
+                    return [f"the {record.kind} of the run {record.run} is lost: {LOST}"]
+        return []
 
-    def open(self) -> Layer:
-        """Mount a layer. Raises LayerRefused."""
+    def open(self, kind: str = "", prepare: Callable[[Layer], object] = lambda _: None) -> Layer:
+        """Mount a layer. `kind`: of a unit of work. `prepare`: called before it is mounted. Raises LayerRefused."""
         with self._lock:
             self._count += 1
-            name = f"{self._run}-{os.getpid()}-{self._count}"
-        folder = self._folder / name
+            name = f"{f'{kind}-' if kind else ''}{self.run}-{os.getpid()}-{self._count}"
+        folder = self.folder / name
         layer = None
         try:
             self._applier.start()
             layer = Layer(folder, self.workspace.root, self.hidden)
+            prepare(layer)
             return layer.mount(self.namespaces)
         except (NamespacesRefused, OSError) as error:
             with suppress(OSError):
@@ -128,7 +141,7 @@ class RunLayers:
                     layer.drop()
                 else:
                     remove_tree(folder)
-            raise LayerRefused(error, self._base) from error
+            raise LayerRefused(error, self.base) from error
 
     def listed(
         self,

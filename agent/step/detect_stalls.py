@@ -28,7 +28,7 @@ def detect_stalls(
     """
     finding = ctx.stalls.of(work).observe(
         Observation(
-            calls=[_observed(one, outcome, str(ctx.workspace.root)) for one in outcome.results],
+            calls=[_observed(one, outcome, str(ctx.workspace.seen)) for one in outcome.results],
             text=reply.text,
             world=ctx.facts.world,
             score=_failing(ctx.facts),

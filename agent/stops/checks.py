@@ -64,11 +64,11 @@ async def run_check(
     shows instead of that of the workspace, if this is a copy. `on_output` gets the output while the check runs.
     """
     root = workspace.root
-    access = msgspec.structs.replace(access, readable=programs_of_user(command, root))
+    access = msgspec.structs.replace(access, readable=programs_of_user(command, workspace.seen))
     finished = await sandbox.run(command, root, access, cwd=root, env=env, timeout=timeout, on_output=on_output)
     whole = plain(finished.full.decode("utf-8", "replace"))
-    if shown_as is not None and shown_as != workspace.root:
-        whole = whole.replace(str(workspace.root), str(shown_as))
+    if shown_as is not None and shown_as != workspace.seen:
+        whole = whole.replace(str(workspace.seen), str(shown_as))
     counted = await asyncio.to_thread(count_tests, whole)
     failing = failing_of(counted)
     need = sandbox.refused(finished, workspace.root) if failing is None else None

@@ -27,4 +27,4 @@ def plan_command(args: RunCommand, ctx: ToolContext) -> CommandDraft | ToolResul
     timeout = ctx.command_seconds() if args.timeout is None else args.timeout
     if not 0 < timeout <= _MOST_SECONDS:
         return failure(f"timeout is a number of seconds from 1 to {_MOST_SECONDS:g}, not {timeout:g}", "wrong timeout")
-    return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.root)
+    return CommandDraft(tool="run_command", command=command, timeout=timeout, cwd=ctx.workspace.seen)

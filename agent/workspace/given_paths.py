@@ -31,8 +31,8 @@ def meant_path(workspace: Workspace, given: str, *, is_new: bool = False) -> str
     if not given or len(given) > _LONGEST or _exists(workspace, given, refused=not _is_foreign(workspace, given)):
         return given
     inside = PurePosixPath(given)
-    below = str(inside.relative_to(workspace.root)) if inside.is_relative_to(workspace.root) else given
-    shorter = list(dict.fromkeys(_shorter(below, workspace.root.name)))
+    below = str(inside.relative_to(workspace.seen)) if inside.is_relative_to(workspace.seen) else given
+    shorter = list(dict.fromkeys(_shorter(below, workspace.seen.name)))
     for path in shorter:
         if _exists(workspace, path) and not (is_new and path == "."):
             return path
@@ -65,8 +65,8 @@ def _parts(given: str) -> list[str]:
 def _is_foreign(workspace: Workspace, given: str) -> bool:
     """Return whether an absolute path begins with the workspace's name instead of its real place (`/gcd/gcd.py`)."""
     parts = _parts(given)
-    is_absolute = given.startswith(("/", "\\")) and not PurePosixPath(given).is_relative_to(workspace.root)
-    return is_absolute and parts[0] == workspace.root.name
+    is_absolute = given.startswith(("/", "\\")) and not PurePosixPath(given).is_relative_to(workspace.seen)
+    return is_absolute and parts[0] == workspace.seen.name
 
 
 def _exists(workspace: Workspace, path: str, *, refused: bool = False) -> bool:

@@ -32,14 +32,20 @@ class Workspace:
         leftovers: Leftovers | None = None,
         hook_scripts: Sequence[str] = (),
         hide_rules: HideRules | None = None,
+        *,
+        seen: Path | None = None,
     ) -> None:
         """`private`: rundry's own files and folders that no tool may access (the journal, the snapshot store).
 
         `leftovers`: the record of this run's temporary files. `hook_scripts`: files that hooks of the run execute,
-        relative to `root`. `hide_rules`: the places that neither commands nor tools can see.
+        relative to `root`. `hide_rules`: the places that neither commands nor tools can see. `seen`: the path of the
+        workspace for commands, the model and people, if `root` is a view of it; None: `root`.
         """
         self.root = real_path(root)
-        self.private = tuple(real_path(path) for path in private)
+        """Where this process reads and writes."""
+        self.seen = seen or self.root
+        """The path that commands, the model and people use."""
+        self.private = tuple(self.at(real_path(path)) for path in private)
         self.own_writes = OwnWrites()
         self.leftovers = leftovers or Leftovers(None)
         self.hook_scripts = tuple(hook_scripts)
@@ -48,10 +54,15 @@ class Workspace:
         """Names that hidden files got while commands ran."""
         self._hidden: tuple[float, frozenset[Path]] = -_FRESH, frozenset()
 
+    def at(self, given: Path | str) -> Path:
+        """Return where this process finds a path as the model, a command or a person wrote it. No link is followed."""
+        whole = self.seen / given
+        return self.root / whole.relative_to(self.seen) if whole.is_relative_to(self.seen) else self.root / given
+
     def resolve(self, given: str) -> Path:
         """Return the absolute path with every link followed. The path need not exist. Raises PathRefused."""
         parts = self._parts(given)
-        real = self._follow(given, self.root / given)
+        real = self._follow(given, self.at(given))
         self.refuse(real, given)
         why = why_forbidden(parts)
         if why:
@@ -60,9 +71,9 @@ class Workspace:
 
     def refuse(self, real: Path, given: str | None = None) -> None:
         """Raise PathRefused if no tool may access this resolved path."""
-        shown = given or str(real)
+        shown = given or str(self.shown(real))
         if not real.is_relative_to(self.root):
-            raise PathRefused(f"{shown}: outside of the workspace {self.root}")
+            raise PathRefused(f"{shown}: outside of the workspace {self.seen}")
         why = why_forbidden(real.relative_to(self.root).parts) or self._private(real) or self._why_hidden(real)
         if why:
             raise PathRefused(f"{shown}: refused, {why}")
@@ -74,7 +85,7 @@ class Workspace:
             return frozenset(self.further_hidden)
         looked, found = self._hidden
         if time.monotonic() - looked > _FRESH:
-            found = frozenset(self.hide_rules.hidden_in(self.root))
+            found = frozenset(map(self.at, self.hide_rules.hidden_in(self.seen)))
             self._hidden = time.monotonic(), found
         return found | self.further_hidden
 
@@ -83,19 +94,23 @@ class Workspace:
         """The absolute paths of the files and folders that listings, snapshots and the guard leave out."""
         return frozenset(map(str, (*self.private, *self.hidden)))
 
+    def shown(self, path: Path) -> Path:
+        """Return the path of a file of this workspace as commands, the model and people know it."""
+        return self.seen / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+
     def relative(self, path: Path) -> str:
         """Return the path relative to the workspace, with `/`. Raises PathRefused if it is outside."""
         try:
-            return (self.root / path).relative_to(self.root).as_posix()
+            return self.at(path).relative_to(self.root).as_posix()
         except ValueError:
-            raise PathRefused(f"{path}: outside of the workspace {self.root}") from None
+            raise PathRefused(f"{path}: outside of the workspace {self.seen}") from None
 
     def caution(self, path: Path) -> str | None:
         """Return why a change of this path always needs approval, even for a new file; None if it does not.
 
         If the path is not resolved, the names of links on it are checked too.
         """
-        whole = self.root / path
+        whole = self.at(path)
         real = real_path(whole)
         if not real.is_relative_to(self.root):
             return "it is outside of the workspace"
@@ -120,8 +135,8 @@ class Workspace:
             raise PathRefused(f"{given!r}: this is not a possible file name") from None
         parts = Path(given).parts
         if parts and parts[0] == "~":
-            raise PathRefused(f"{given}: `~` is outside of the workspace {self.root}")
-        return Path(given).relative_to(self.root).parts if Path(given).is_relative_to(self.root) else parts
+            raise PathRefused(f"{given}: `~` is outside of the workspace {self.seen}")
+        return Path(given).relative_to(self.seen).parts if Path(given).is_relative_to(self.seen) else parts
 
     def _follow(self, given: str, path: Path) -> Path:
         real = real_path(path)
@@ -132,7 +147,7 @@ class Workspace:
         except FileNotFoundError:
             pass
         except OSError as error:
-            why = (error.strerror or str(error)) if self.root.is_dir() else GONE.format(root=self.root)
+            why = (error.strerror or str(error)) if self.root.is_dir() else GONE.format(root=self.seen)
             raise PathRefused(f"{given}: {why}") from None
         return real
 
@@ -142,9 +157,10 @@ class Workspace:
         place = next((place for place in self.hidden if real.is_relative_to(place)), None)
         if place is None or self.hide_rules is None:
             return None
-        if self.hide_rules.is_own(place):
+        if self.hide_rules.is_own(self.shown(place)):
             return "rundry's own files are private"
-        return f'it is a place of secrets ([sandbox] show = ["{home_path(place)}"] in your own config shows it)'
+        named = home_path(self.shown(place))
+        return f'it is a place of secrets ([sandbox] show = ["{named}"] in your own config shows it)'
 
     def _private(self, real: Path) -> str | None:
         for own in self.private:

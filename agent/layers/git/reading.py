@@ -99,7 +99,7 @@ def read_git(layer: Layer, inside: Sequence[str], ours: Sequence[StateRow] = ())
     for n, path in enumerate(layer.places):
         upper, live = open_folder(layer.uppers[n]), open_folder(path)
         try:
-            place = Place(upper, live, layer.stamp_ns - _uncertainty(upper, live))
+            place = Place(upper, live, layer.first_stamp_ns - _uncertainty(upper, live))
             found = touched(upper, live)
             for folder in sorted(found.folders):
                 changes = _Reader(layer, path, place, folder, found.new, inside, ours).read(len(report.repositories))

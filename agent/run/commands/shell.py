@@ -73,7 +73,7 @@ def _started(run: LiveRun, command_id: int, command: Shell, kept: HeadTail) -> a
                 report(piece)
 
             return await run_process(
-                command.command, cwd=ctx.workspace.root, env=ctx.env, timeout=SECONDS, on_output=on_output
+                command.command, cwd=ctx.workspace.seen, env=ctx.env, timeout=SECONDS, on_output=on_output
             )
 
     return asyncio.ensure_future(work())

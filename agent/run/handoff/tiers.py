@@ -128,9 +128,9 @@ class HandoffTiers:
         ctx, facts = self._run.ctx, self._run.facts
         text = handoff_markdown(opened, run_id=facts.spec.run_id, journal=str(ctx.journal.path))
         about = {f"RUNDRY_{name.upper()}": value for name, value in self._about("handoff").items()}
-        env = {**hook_env(self._env, ctx.workspace.root), **about}
+        env = {**hook_env(self._env, ctx.workspace.seen), **about}
         telling = asyncio.ensure_future(
-            run_process(line, cwd=ctx.workspace.root, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
+            run_process(line, cwd=ctx.workspace.seen, env=env, timeout=COMMAND_SECONDS, stdin=text.encode())
         )
         telling.add_done_callback(lambda _: ctx.activity.wake())
         try:
@@ -193,7 +193,7 @@ class HandoffTiers:
             self._run.ctx.events.record(TierPassed(number=number, why=why))
 
     def _call(self, command: str) -> None:
-        start_notify_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.ctx.workspace.root)
+        start_notify_hook(command, env=self._env, about=self._about("handoff"), workspace=self._run.ctx.workspace.seen)
 
     def _about(self, why: str) -> dict[str, str]:
         facts, journal = self._run.facts, self._run.ctx.journal

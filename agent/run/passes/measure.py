@@ -155,7 +155,7 @@ async def _score(ctx: RunContext, spec: ImproveSpec) -> tuple[float | str, float
             running = ctx.sandbox.run(
                 spec.score,
                 ctx.workspace.root,
-                Access(empty=environment.empty, readable=programs_of_user(spec.score, ctx.workspace.root)),
+                Access(empty=environment.empty, readable=programs_of_user(spec.score, ctx.workspace.seen)),
                 cwd=ctx.workspace.root,
                 env=environment.env,
                 timeout=seconds,

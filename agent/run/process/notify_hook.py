@@ -27,7 +27,7 @@ def notify_of_end(ctx: RunContext, env: Mapping[str, str]) -> None:
         return
     text = f"rundry ended: {ended.reason.value}"
     about = {"why": "end", "text": text, "run": spec.run_id, "journal": str(ctx.journal.path)}
-    start_notify_hook(spec.notify, env=env, about=about, workspace=ctx.workspace.root)
+    start_notify_hook(spec.notify, env=env, about=about, workspace=ctx.workspace.seen)
 
 
 def start_notify_hook(command: str, *, env: Mapping[str, str], about: Mapping[str, str], workspace: Path) -> None:

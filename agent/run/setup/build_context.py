@@ -147,6 +147,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         stall_ends=lambda: _stall_ends(journal, facts, inputs.order.changes),
         before_acting=core.dependencies.ready,
         layers=tree.layers,
+        unit=tree.unit,
         headless=inputs.order.is_headless,
         commits=git.commits,
         hooks=git.hooks,

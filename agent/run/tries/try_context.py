@@ -18,6 +18,7 @@ from ...workspace.snapshots.snapshots import Snapshots
 from ..setup.tree_tools import guard_of, text_edits, tool_context
 
 if TYPE_CHECKING:
+    from ...layers.unit import Unit
     from ...protocol import PassStarted
     from ...step.resources.context import RunContext
     from ...step.resources.recorder import Recorder
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """A worktree of a run, with its sandbox and its snapshots."""
+    """A worktree of a run or the view of a unit of work, with its sandbox and its snapshots."""
 
     workspace: Workspace
     sandbox: Sandbox
     snapshots: Snapshots
+    unit: Unit | None = None
+    """The unit of work whose view it is."""
 
 
 def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
@@ -39,6 +42,14 @@ def work_folder(ctx: RunContext, root: Path) -> WorkFolder:
     workspace = Workspace(root, run.private, run.leftovers, run.hook_scripts, run.hide_rules)
     store = ctx.journal.path.with_suffix(".snapshots")
     return WorkFolder(workspace, ctx.sandbox.separate_copy(), Snapshots(workspace, store))
+
+
+def unit_folder(ctx: RunContext, unit: Unit) -> WorkFolder:
+    """Return the view of a unit of work over the workspace. `ctx`: the run's."""
+    run = ctx.workspace
+    workspace = Workspace(unit.root, run.private, None, run.hook_scripts, run.hide_rules, seen=unit.outside(unit.root))
+    store = ctx.journal.path.with_suffix(".snapshots")
+    return WorkFolder(workspace, ctx.sandbox.in_unit(unit), Snapshots(workspace, store), unit)
 
 
 async def context_of_try(
@@ -61,6 +72,7 @@ async def context_in(ctx: RunContext, folder: WorkFolder, facts: TryFacts, work:
         gate=ctx.gate.for_worktree(workspace, guard.matches, who, reviews_result=facts.spec.tries is not None),
         files=ChangeTracker(),
         is_own=True,
+        unit=folder.unit,
     )
     guarded = Guarded(tree, ctx.journal, facts, ctx.activity)
     events = ctx.events.for_try(facts, work, [guarded.on_event])
@@ -111,6 +123,7 @@ def _with_tree(
         prompts=PromptLimits(),
         stall_ends=lambda: "stop",
         layers=tree.layers,
+        unit=tree.unit,
         commits=None,
         hooks=None,
         edits=text_edits(tree, ctx.journal, facts, tools),

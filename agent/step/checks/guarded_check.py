@@ -14,6 +14,7 @@ from ...protocol import Prompted, Record
 from ...stops.guarding.tool_table import check_environment
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.sandbox.access import Access
+from ..resources.unit_view import refresh_unit
 from .layered_check import place_of_check
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ async def run_guarded_check(
     files by content. `whole`: the whole workspace must stay unchanged. Raises PersonInterrupted, and
     LayerRefused if no layer could be opened; then nothing ran.
     """
+    await refresh_unit(ctx, record)
     guarded = ctx.guarded
     tried, kept = 0, list[Path]()
     while True:

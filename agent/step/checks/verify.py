@@ -257,7 +257,7 @@ def _run_actions(ctx: RunContext) -> RunActions:
         applied=facts.applied,
         last_edit=facts.last_edit,
         is_watched=facts.world is not None or (layers is not None and not layers.others_write),
-        root=ctx.workspace.root,
+        root=ctx.workspace.seen,
     )
 
 

@@ -30,7 +30,7 @@ def hook_input(ctx: RunContext, event: HookEvent) -> bytes:
         "version": HOOK_VERSION,
         "event": event.on,
         "run_id": ctx.facts.spec.run_id,
-        "workspace": str(ctx.workspace.root),
+        "workspace": str(ctx.workspace.seen),
         "loop": ctx.facts.spec.loop,
         "step": ctx.facts.step,
         "work": ctx.work,

@@ -120,7 +120,7 @@ async def _started(ctx: RunContext, hook: Hook, event: HookEvent, access: Access
     return await ctx.sandbox.run(
         hook.command,
         root,
-        replace(access, readable=programs_of_user(hook.command, root)),
+        replace(access, readable=programs_of_user(hook.command, ctx.workspace.seen)),
         cwd=root,
         env={**ctx.env, "RUNDRY_HOOK": hook.on},
         timeout=ctx.tools.bounded_seconds(hook.timeout),

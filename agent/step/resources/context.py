@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.layer import Layer
     from ...layers.run_layers import Listed, RunLayers
+    from ...layers.unit import Unit
     from ...protocol import Clock, Record, StallEnd, ToolCall
     from ...stops.guard import Guard
     from ...stops.quota import Quotas
@@ -129,6 +130,8 @@ class RunContext:
     """Whether no screen owns the run: without a view the policy decides, and nobody is waited for."""
     layers: RunLayers | None = None
     """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
+    unit: Unit | None = None
+    """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
     commits: Commits | None = None
     """Set by `--commit`."""
     hooks: CommitHooks | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ...gate.gate import Gate
     from ...layers.run_layers import RunLayers
+    from ...layers.unit import Unit
     from ...stops.guard import Guard
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
@@ -28,6 +29,8 @@ class Tree:
     files: ChangeTracker
     layers: RunLayers | None = None
     """Where commands write; None: in the workspace."""
+    unit: Unit | None = None
+    """The unit of work whose view `workspace` is; None: it is a folder of its own."""
     is_own: bool = False
     """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""
 

@@ -30,6 +30,7 @@ _FIRST_PAUSE, _PAUSE_FACTOR, _LONGEST_PAUSE = 0.2, 1.5, 30.0
 """Seconds between two reports of the last line: the first pause, the factor that increases it, the longest pause."""
 _LINE = 200
 _LAST_LINES = 20
+ONLY_IN_UNIT = "The command was not started: what it changes must stay apart, so it cannot run outside of the sandbox."
 
 
 class _Job:
@@ -115,6 +116,8 @@ class Background:
 
     async def start(self, name: str, draft: CommandDraft, record: Record) -> ToolResult:
         """Start an approved command. Returns its first output, or how it failed."""
+        if draft.unsandboxed and self._tree.unit is not None:
+            return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
         if self._tree.layers is not None:
             self._tree.layers.others_write = True
         world = await self._snapshots.take()
@@ -165,7 +168,7 @@ class Background:
             for job in self._jobs.values():
                 if job.processes is None:
                     continue
-                hold = WriteHold(job.processes, self._tree.workspace.root)
+                hold = WriteHold(job.processes, self._tree.workspace.seen)
                 self._holds.append((job.name, hold))
                 if not await asyncio.to_thread(hold.acquire):
                     stopped.append(job.name)

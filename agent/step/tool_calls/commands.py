@@ -10,11 +10,12 @@ import msgspec
 
 from ...gate.draft import CommandDraft
 from ...layers.remedies import LayerRefused
+from ...layers.watching import Watch, limits_at
 from ...protocol import PERSON, Record
 from ...shell.line_parser import parse_line
 from ...shell.reading import only_reads
 from ...stops.counting.reading import count_failing
-from ...tools.execution import carry_out
+from ...tools.execution import InLayer, OnOutput, carry_out
 from ...tools.result import ToolResult, failure
 from ...workspace.sandbox.access import Access
 from ..resources.activity import CommandEnded, PersonInterrupted
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 REFUSED = "The sandbox refused:"
 NOBODY_TO_ALLOW = "Nobody is here to allow it: find a way that does not need it, or say so."
 ALLOWED_ONCE = "The person allowed it once:"
+ONLY_IN_UNIT = "The command was not run: what it changes must stay apart, so it cannot run outside of the sandbox."
 _MOST_NEEDS = 4
 """Most permissions that one command may need, one after the other."""
 
@@ -76,6 +78,8 @@ async def _attempt(
     """Run the command once. Raises CommandEnded."""
     notes = await record_background_changes(ctx, record)
     ctx.files.person_made.clear()
+    if ctx.unit is not None and draft.unsandboxed:
+        return _DirectAttempt(failure(ONLY_IN_UNIT, "not run").with_notes(notes))
     if ctx.layers is None or draft.unsandboxed:
         if ctx.layers is not None:
             ctx.layers.others_write = True
@@ -156,7 +160,7 @@ async def _run(
     printed = Tail()
     try:
         with ctx.usage.running(), output_reported(record, draft.command, call_id, printed) as report:
-            result = await ctx.activity.interruptible(carry_out(draft, ruling, ctx.tools, report))
+            result = await ctx.activity.interruptible(_carried_out(ctx, draft, ruling, report))
     except PersonInterrupted as how:
         changes = await record_changes(ctx, before, record)
         notes = await restore_guarded(ctx, changes, before, record)
@@ -164,6 +168,20 @@ async def _run(
     changes = await record_changes(ctx, before, record)
     result = msgspec.structs.replace(result, disturbed=await disturbed.paths())
     return result.with_notes([*notes, *await keep_or_restore_guarded(ctx, changes, before, draft.command, record)])
+
+
+async def _carried_out(ctx: RunContext, draft: CommandDraft, ruling: Ruling, report: OnOutput) -> ToolResult:
+    """Carry the command out; in a unit of work, end it at a limit of what it may write."""
+    unit = ctx.unit
+    if unit is None:
+        return await carry_out(draft, ruling, ctx.tools, report)
+    watch = Watch(unit.layer.uppers, limits_at(unit.folder))
+    try:
+        place = InLayer(msgspec.structs.replace(unit.access, begin=watch.begin), ctx.guarded.read_only())
+        result = await carry_out(draft, ruling, ctx.tools, report, place)
+    finally:
+        await asyncio.to_thread(watch.end)
+    return result.with_notes([f"The command was ended, because {watch.reached}."] if watch.reached else [])
 
 
 def _left_behind(printed: Tail, changes: Sequence[Change], notes: Sequence[str]) -> str:

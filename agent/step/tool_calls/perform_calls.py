@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...layers.remedies import LayerRefused
 from ...protocol import Fault, JournalError, PlanChanged, Record, ToolCall, ToolCalled, ToolFinished
 from ...protocol.text.counts import plural
 from ...protocol.tools.traits import ending_tool, traits_of
@@ -20,6 +21,7 @@ from ...tools.meant import with_meant_path
 from ...tools.result import ToolResult
 from ..hooks.tool_hooks import refused_before_tool
 from ..resources.activity import CommandEnded, PersonInterrupted
+from ..resources.unit_view import refresh_unit
 from .batches import ParsedCall, batches_of, places_of
 from .call_results import CallResults
 from .effects_at_gate import take_guarded
@@ -124,6 +126,7 @@ async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, 
     outcome.places = places_of(made, ctx.tools.workspace.root)
     try:
         for batch in batches_of(made, ctx.tools.workspace.root):
+            await _refresh(ctx, record)
             await _together(ctx, batch, record, outcome)
             if outcome.left_open:
                 break
@@ -134,6 +137,14 @@ async def _perform(ctx: RunContext, made: Sequence[ParsedCall], record: Record, 
                 _finish(one, ToolResult(ok=False, text=_SKIPPED[str(how)], summary="not run"), 0.0, record, outcome)
         raise
     return outcome
+
+
+async def _refresh(ctx: RunContext, record: Record) -> None:
+    """Let the calls see what the user changed. If that fails, each of them fails, and says why."""
+    try:
+        await refresh_unit(ctx, record)
+    except LayerRefused as refused:
+        record(Fault(kind="program", text=str(refused)))
 
 
 async def _together(ctx: RunContext, batch: Sequence[ParsedCall], record: Record, outcome: CallResults) -> None:

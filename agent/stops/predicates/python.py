@@ -45,7 +45,7 @@ async def judge_python(
     name = f"until-py {script}"
     mark = f"rundry-verdict-{secrets.token_hex(16)} "
     try:
-        question = _question(script, workspace.root) | {"mark": mark, "approved": dict(approved or {}), "state": state}
+        question = _question(script, workspace.seen) | {"mark": mark, "approved": dict(approved or {}), "state": state}
     except (OSError, UnicodeDecodeError) as error:
         return Verdict(name, False, f"{script.rpartition(':')[0]} cannot be read: {error}")
     finished = await sandbox.run(

@@ -58,7 +58,7 @@ async def search(args: Search, ctx: ToolContext) -> ToolResult:
 
 
 async def _run(pattern: str, where: str, ctx: ToolContext, *, literal: bool = False) -> Finished:
-    rg = find_program("rg", [ctx.workspace.root], ctx.env.get("PATH"))
+    rg = find_program("rg", [ctx.workspace.seen], ctx.env.get("PATH"))
     if rg is not None:
         return await _ripgrep(rg, pattern, where, ctx, literal=literal)
     return await own_search(re.escape(pattern) if literal else pattern, where, ctx)
@@ -82,7 +82,7 @@ async def own_search(pattern: str, where: str, ctx: ToolContext) -> Finished:
     real = ctx.workspace.root / where
     files = [where] if real.is_file() else [path for path, _ in ctx.ignore.walk("" if where == "." else where)]
     plain = [name for name in files if not _has_surrogates(name)]
-    order = {"root": str(ctx.workspace.root), "files": plain, "pattern": pattern, "most": _MOST + 1}
+    order = {"root": str(ctx.workspace.seen), "files": plain, "pattern": pattern, "most": _MOST + 1}
     argv = [sys.executable, "-I", _GREP]
     done = await _sandboxed(argv, ctx, ctx.bounded_seconds(SECONDS), json.dumps(order).encode())
     if done.exit_code in (0, 2, None):

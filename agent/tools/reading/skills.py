@@ -31,7 +31,7 @@ def read_skill(path: str, ctx: ToolContext) -> str | ToolResult:
     if why := _denied(skill, inside or "SKILL.md", ctx):
         return failure(f"refused by the policy: {why}. Do not repeat it.", "refused")
     try:
-        text = load_skill(skill, ctx.workspace.root)
+        text = load_skill(skill, ctx.workspace.seen)
     except BadSkill as error:
         return failure(f"the skill {name} is not loaded: {error}", "not trusted")
     return _file(skill, inside, ctx) if inside else _with_place(skill, skill_body(text))
@@ -65,6 +65,6 @@ def _with_place(skill: Skill, body: str) -> str:
 
 def _denied(skill: Skill, inside: str, ctx: ToolContext) -> str | None:
     folder = Path(skill.folder)
-    if not folder.is_relative_to(ctx.workspace.root):
+    if not folder.is_relative_to(ctx.workspace.seen):
         return None
-    return ctx.denial_of(_READ_BY, (folder / inside).relative_to(ctx.workspace.root).as_posix())
+    return ctx.denial_of(_READ_BY, (folder / inside).relative_to(ctx.workspace.seen).as_posix())

@@ -20,7 +20,7 @@ from ..own_temp import sweep_temp, temp_folder
 from ..processes.processes import Finished, ProcessSettings, ProtectedChange, run_process, shell
 from .access import NO_ACCESS
 from .bubblewrap import BUBBLEWRAP_FAILED, Stage, find_bubblewrap
-from .confined.confinement import Confinement, SandboxSettings
+from .confined.confinement import Confinement, SandboxSettings, UnitView
 from .confined.environment import command_env
 from .confined.hidden_places import HideRules
 from .confined.programs import program_places
@@ -106,6 +106,12 @@ class Sandbox(Confinement):
         """Return a copy with its own temp folder and loopback, for another tree of the run."""
         return self._copy(msgspec.structs.replace(self._settings, stage=None))
 
+    def in_unit(self, unit: UnitView) -> Sandbox:
+        """Return a copy whose commands run in the view of a unit of work."""
+        made = self.separate_copy()
+        made.unit, made.network_words = unit, self.network_words
+        return made
+
     def for_server(self) -> Sandbox:
         """Return a copy with its own temp folder for a program of the user that runs as long as the run.
 
@@ -160,6 +166,7 @@ class Sandbox(Confinement):
         Protected files that the sandbox does not protect are compared; the output names those that changed, and
         `take_changes` returns them. `may_configure`: the caller checks a `.rundry.toml` that the command made.
         """
+        ws, access, cwd = self._placed(ws, access, cwd)
         argv = shell(command, ws) if isinstance(command, str) else command
         if access.layer is not None or (access.keeps_workspace and not access.writable and self.kind == "bubblewrap"):
             return await self._run_apart(
@@ -269,6 +276,7 @@ class Sandbox(Confinement):
 
         If the sandbox cannot be set up, because a file that it mounts disappeared meanwhile, this is tried again.
         """
+        ws, access, cwd = self._placed(ws, access, cwd)
         left, until = timeout, time.monotonic() + timeout
         for set_up in self.starts():
             output = _Held(set_up, on_output)

@@ -7,7 +7,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -39,6 +39,7 @@ from .sockets import socket_folders, sockets_of_services
 if TYPE_CHECKING:
     from ....protocol import SandboxKind
     from ...processes.processes import Finished
+    from ..access import LayerAccess
 
 _PROCESSES = 2_048
 """Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""
@@ -48,6 +49,19 @@ _SOCKETS = "unix_socket"
 _MOST_NAMED = 3
 _REPLACED = (Path("/tmp"), Path("/var/tmp"), Path("/dev"), Path("/proc"), Path("/run"))
 """Folders of which each command has its own."""
+
+
+class UnitView(Protocol):
+    """Where a unit of work runs its commands."""
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a command enters it."""
+        ...
+
+    def outside(self, path: Path) -> Path:
+        """Return the path that commands know, of what this process finds in the view."""
+        ...
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +122,8 @@ class Confinement:
         """The words before bubblewrap that join the network of the run, where layers make it."""
         self.layers: Path | None = None
         """A folder of rundry in the workspace or its repository that commands see empty."""
+        self.unit: UnitView | None = None
+        """The view of the workspace in which all commands run; None: the workspace itself."""
 
     def missing(self, *, denied: bool = True) -> list[NotHeld]:
         """Return the guarantees that this sandbox does not give; before `probe`, all of them.
@@ -177,6 +193,7 @@ class Confinement:
         """
         if self.kind is None:
             return argv
+        ws, access, _ = self._placed(ws, access)
         ws = Path(os.path.realpath(ws))
         if self.network:
             access = msgspec.structs.replace(access, network=True)
@@ -203,6 +220,20 @@ class Confinement:
         return bubblewrap(
             self._program, argv, layout, access, processes=_PROCESSES, report=report, joined=joined, env=env
         )
+
+    def _placed(self, ws: Path, access: Access, cwd: Path | None = None) -> tuple[Path, Access, Path]:
+        """Return the workspace, the permissions and the folder of a command, as the view of a unit of work needs them.
+
+        `cwd`: the folder in which the command starts; None: the one of its layer, or the workspace.
+        """
+        unit = self.unit
+        if unit is None:
+            return ws, access, cwd or ws
+        layer = access.layer or unit.access
+        cwd = unit.outside(cwd or layer.cwd or ws)
+        read_only = [unit.outside(path) for path in access.read_only]
+        layer = msgspec.structs.replace(layer, cwd=cwd)
+        return unit.outside(ws), msgspec.structs.replace(access, layer=layer, read_only=read_only), cwd
 
     def _joined(self, access: Access) -> Sequence[str]:
         """Return the words before a command that enter its layer, and the network of the run."""
@@ -280,6 +311,7 @@ class Confinement:
         """Return a line that names what a failed command could not see and the setting that shows it; may be empty."""
         if self.kind is None or not done.exit_code:
             return ""
+        ws, access, _ = self._placed(ws, access)
         places = unseen_places(done, Path(os.path.realpath(ws)), self._is_seen(ws, access))
         return unseen_line(places) if places else ""
 
@@ -329,6 +361,7 @@ class Confinement:
         """
         if self.kind is None:
             return None
+        ws, access, _ = self._placed(ws, access)
         real_ws = Path(os.path.realpath(ws))
         conditions = Conditions(
             kind=self.kind,

@@ -1,0 +1,264 @@
+"""A unit of work: one layer that stays mounted while a stage, a pass, a try or an item works in it.
+
+The file tools, the commands, the checks and the background processes of the unit work on the same view. When the user
+changed the workspace, the layer is mounted again with what was written so far.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+
+from ..workspace.files.temporary import TEMPORARY_FILES
+from .apply import force_out
+from .effects import bytes_at, target_at, written_below
+from .git.places import index_files
+from .layer import STAGING, Layer
+from .namespaces import NamespacesRefused
+from .opening import FOLDER, open_below
+from .patch import not_in_patch, patch_of
+from .remedies import LayerRefused
+from .unit_record import LOST, UnitRecord, boot_id, read_record, write_record
+
+if TYPE_CHECKING:
+    from ..workspace.sandbox.access import LayerAccess
+    from .effects import Effect, Side
+    from .run_layers import Listed, RunLayers
+    from .unit_record import UnitKind
+
+_SECONDS = 10.0
+"""How long the processes of a unit may take to end."""
+_INDEX, _MARK = "index-", "mark"
+_TEMPORARY = TEMPORARY_FILES.encode()
+_IN_PATCH = frozenset[str]({"protected", "ordinary", "ignored_existed"})
+"""Classes of effects that a patch has. The others can be made again: builds, installs, caches."""
+
+
+class UnitLost(Exception):
+    """What an earlier process left of a unit cannot be used. The message says why."""
+
+
+class Unit:
+    """One long-lived mount. It is made by `begin` or `left`."""
+
+    def __init__(self, layers: RunLayers, layer: Layer, record: UnitRecord) -> None:
+        """`layer` is mounted."""
+        self._layers, self.layer, self._record = layers, layer, record
+        self._root = fcntl.fcntl(layer.root, fcntl.F_DUPFD_CLOEXEC, 0)
+        self.root = Path(f"/proc/self/fd/{self._root}")
+        """Where this process reads and writes the view. It stays the same when the layer is mounted again."""
+        self.is_watched = False
+        """Whether somebody calls `note_change` at each change of the workspace."""
+        self._was_changed = False
+        self._write()
+
+    @classmethod
+    def begin(cls, layers: RunLayers, kind: UnitKind, *, lasts: bool = False) -> Self:
+        """Begin a unit. `lasts`: it stays on the disk when this process ends. Raises LayerRefused."""
+        indexes = dict[bytes, str]()
+        layer = layers.open(kind, lambda layer: indexes.update(_copy_indexes(layer)))
+        record = UnitRecord(
+            run=layers.run,
+            kind=kind,
+            lasts=lasts,
+            workspace=os.fsencode(layer.workspace),
+            places=tuple(map(os.fsencode, layer.places)),
+            stamp_ns=layer.stamp_ns,
+            first_stamp_ns=layer.first_stamp_ns,
+            indexes=indexes,
+        )
+        try:
+            return cls(layers, layer, record)
+        except OSError as error:
+            layer.drop()
+            raise LayerRefused(error, layers.base) from error
+
+    @classmethod
+    def left(cls, layers: RunLayers, folder: Path) -> Self:
+        """Mount what another process left in this folder. Raises LayerRefused, UnitLost, and Occupied if it is used."""
+        try:
+            record = read_record(folder)
+            if record is None:
+                raise UnitLost(f"{folder} has no unit of work")
+            if not record.is_whole:
+                raise UnitLost(LOST)
+            layer = Layer(folder, layers.workspace.root, layers.hidden, is_left=True)
+            if tuple(map(os.fsencode, layer.places)) != record.places:
+                raise UnitLost("the workspace or its git folder is at another place now")
+            layer.stamp_ns, layer.first_stamp_ns = record.stamp_ns, record.first_stamp_ns
+            layer.older.update(record.older)
+            for index, name in record.indexes.items():
+                with suppress(FileNotFoundError):
+                    layer.indexes[Path(os.fsdecode(index))] = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+            layer.mount_again(layers.namespaces, _SECONDS)
+            try:
+                _remove_temporary(layer)
+                return cls(layers, layer, record)
+            except OSError:
+                layer.unmount()
+                raise
+        except (NamespacesRefused, OSError) as error:
+            raise LayerRefused(error, layers.base) from error
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its layer."""
+        return self.layer.folder
+
+    @property
+    def access(self) -> LayerAccess:
+        """How a sandboxed command enters it."""
+        return self.layer.access
+
+    def outside(self, path: Path) -> Path:
+        """Return the path that commands and people know, of what this process finds in the view."""
+        return self.layer.workspace / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the workspace may have been changed since the mount, so that the view shows older files."""
+        return self._was_changed or not self.is_watched
+
+    def note_change(self) -> None:
+        """Note that the workspace was changed, so that the layer has to be mounted again."""
+        self._was_changed = True
+
+    def mount_again(self) -> None:
+        """Show the workspace as it is now, with what was written in the unit. No process of it may run any more.
+
+        Raises Occupied, NamespacesRefused and OSError.
+        """
+        self.layer.seal(_SECONDS)
+        self._was_changed = False
+        nothing = os.open(self.folder / STAGING, FOLDER | os.O_CLOEXEC)
+        os.dup2(nothing, self._root, inheritable=False)  # the descriptor keeps its number, and the mount can end
+        os.close(nothing)
+        self.layer.mount_again(self._layers.namespaces, _SECONDS)
+        os.dup2(self.layer.root, self._root, inheritable=False)
+        self._write()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all was written in it."""
+        return not any(any(upper.iterdir()) for upper in self.layer.uppers)
+
+    def mark(self) -> int:
+        """Return the present time of the layer's file system, for `effects_since`. Raises OSError."""
+        return self.layer.next_tick(_MARK)
+
+    def effects_since(self, mark: int) -> list[Effect]:
+        """Return what was written since a mark and differs from the workspace, to show it. Raises TooMuch and OSError.
+
+        Processes may still write, so nothing is decided by it.
+        """
+        return self.layer.effects(since_ns=mark)[0]
+
+    def patch(self, listed: Listed, *, prefix: str = "", hash_name: str = "sha1") -> Iterator[bytes]:
+        """Yield what the unit changed as a patch of the workspace, for plain git. Raises OSError and StaleFile.
+
+        `prefix`: the workspace in its repository (`sub/`). `hash_name`: that of the repository.
+        """
+        below = os.open(self.layer.workspace, FOLDER | os.O_CLOEXEC)
+        try:
+            with self.layer.written() as written:
+                loads = partial(_load, below), written.load
+                yield from patch_of(_in_patch(listed), *loads, prefix=prefix, hash_name=hash_name)
+        finally:
+            os.close(below)
+
+    def force_out(self) -> None:
+        """Force all that was written out to the disk, so that it outlasts the machine. No process may run in it.
+
+        To write more, call `mount_again`. Raises OSError.
+        """
+        force_out(self.folder)
+        self._record = msgspec.structs.replace(self._record, boot="")
+        write_record(self.folder, self._record)
+
+    def leave(self) -> None:
+        """Make it final and force it out, then let go of it; it can be mounted again later.
+
+        Raises Occupied, NamespacesRefused and OSError; then it is let go of, too.
+        """
+        try:
+            self.layer.seal(_SECONDS)
+            self.force_out()
+        finally:
+            self.close()
+
+    def drop(self) -> None:
+        """Delete what was written. Raises OSError."""
+        self.close()
+        self.layer.drop()
+
+    def _write(self) -> None:
+        layer = self.layer
+        self._record = msgspec.structs.replace(
+            self._record, stamp_ns=layer.stamp_ns, older=dict(layer.older), boot=boot_id()
+        )
+        write_record(self.folder, self._record)
+
+    def close(self) -> None:
+        """Let go of it, as the kernel does at a kill. What was written stays, as long as `lasts` says so."""
+        self.layer.unmount()
+        if self._root >= 0:
+            os.close(self._root)
+            self._root = -1
+
+
+def _remove_temporary(layer: Layer) -> None:
+    """Remove what a killed runner left of a file that it was writing in the view."""
+    upper = os.open(layer.upper, FOLDER | os.O_CLOEXEC)
+    try:
+        left = [path for path, _ in written_below(upper) if fnmatch(path.rpartition(b"/")[2], _TEMPORARY)]
+    finally:
+        os.close(upper)
+    for path in left:
+        folder = open_below(layer.root, path.rpartition(b"/")[0], FOLDER)
+        try:
+            os.unlink(path.rpartition(b"/")[2], dir_fd=folder)
+        finally:
+            os.close(folder)
+
+
+def left_out_of_patch(listed: Listed) -> list[str]:
+    """Return a line for each change of a unit that its patch does not have."""
+    others = dict[str, int]()
+    for group in listed.groups:
+        if group.kind not in _IN_PATCH and group.kind != "bytecode":
+            others[group.kind] = others.get(group.kind, 0) + len(group.entries)
+    counted = [f"{count} of the kind {kind.replace('_', ' ')}" for kind, count in sorted(others.items())]
+    return [*not_in_patch(_in_patch(listed)), *counted]
+
+
+def _in_patch(listed: Listed) -> list[Effect]:
+    return sorted(
+        (one.effect for group in listed.groups if group.kind in _IN_PATCH for one in group.entries),
+        key=lambda effect: effect.path,
+    )
+
+
+def _load(folder: int, path: str, side: Side) -> bytes:
+    name = os.fsencode(path)
+    return target_at(folder, name) if side.type == "link" else bytes_at(folder, name)
+
+
+def _copy_indexes(layer: Layer) -> Iterator[tuple[bytes, str]]:
+    """Copy git's indexes, and let the layer compare with the copies, because git replaces the files."""
+    for count, index in enumerate(() if layer.git is None else index_files(layer.git.common)):
+        name = f"{_INDEX}{count}"
+        try:
+            shutil.copyfile(index, layer.folder / name, follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        layer.indexes[index] = os.open(layer.folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        yield os.fsencode(index), name
