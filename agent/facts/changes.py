@@ -145,7 +145,7 @@ class Changes:
                 self._apply_order(stamped, stamped.event)
             case PassStarted():
                 self._before_pass = len(self.standing)
-            case PassFinished(verdict="reverted" | "unmeasured"):
+            case PassFinished(verdict="reverted" | "unmeasured") | PassFinished(dropped=True):
                 self.standing.cut(self._before_pass)
             case Undone():
                 self._undo(stamped.event)
@@ -166,6 +166,9 @@ class Changes:
         accepted = self.accepted.pop(applied.order, None)
         if accepted is None or applied.lost:
             return
+        if accepted.pass_number:
+            self._note_pass(stamped, accepted, applied)
+            return
         running = self._running.setdefault((stamped.step, stamped.work), _Running("", accepted.command))
         change, also = running.change, [*accepted.also]
         if applied.failed_git:
@@ -175,17 +178,24 @@ class Changes:
             self._add_change(change)
         if change is not None:
             change.command = accepted.command
-            change.effects = AppliedEffects(
-                order=accepted.order,
-                rows=accepted.rows,
-                shown=accepted.shown,
-                failed=tuple(applied.failed),
-                git=accepted.git,
-                failed_git=tuple(applied.failed_git),
-                also=tuple(also),
-                built=tuple(accepted.built),
-            )
+            change.effects = _applied(accepted, applied, also)
         running.change, running.is_layered = None, True
+
+    def _note_pass(self, stamped: Stamped, accepted: EffectsAccepted, applied: EffectsApplied) -> None:
+        """Replace the changes that were made in the layer of a pass by one: what was applied of them."""
+        self._running.pop((stamped.step, stamped.work), None)
+        files = dict[str, FileEffect]()
+        for change in self.in_pass:
+            for path, moved in change.files.items():
+                first = files.get(path, moved)
+                files[path] = FileEffect(
+                    first.before, moved.after, first.added + moved.added, first.removed + moved.removed
+                )
+        files = {path: moved for path, moved in files.items() if moved.before != moved.after}
+        self.standing.cut(self._before_pass)
+        change = RecordedChange(stamped.seq, stamped.step, accepted.command, self.world, files=files)
+        change.effects = _applied(accepted, applied, accepted.also)
+        self._add_change(change)
 
     def _undo(self, undone: Undone) -> None:
         """Remove the undone changes; of a file that was undone alone, from each change."""
@@ -292,6 +302,19 @@ class Changes:
         if not running.change.files:
             self.standing.newest.remove(running.change)
             running.change = None
+
+
+def _applied(accepted: EffectsAccepted, applied: EffectsApplied, also: Sequence[str]) -> AppliedEffects:
+    return AppliedEffects(
+        order=accepted.order,
+        rows=accepted.rows,
+        shown=accepted.shown,
+        failed=tuple(applied.failed),
+        git=accepted.git,
+        failed_git=tuple(applied.failed_git),
+        also=tuple(also),
+        built=tuple(accepted.built),
+    )
 
 
 def _is_only(change: RecordedChange, path: str) -> bool:

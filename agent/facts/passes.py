@@ -8,10 +8,12 @@ from typing import Any, cast
 from ..protocol import (
     WAKE,
     CallAdmitted,
+    EffectsApplied,
     HandoffClosed,
     HandoffOpened,
     ImageRef,
     PassFinished,
+    PassKept,
     PassStarted,
     PatchKept,
     QuestionAnswered,
@@ -60,6 +62,10 @@ class PassFacts:
     """Number of answers without a tool call in a row, in the open pass."""
     rolling_back: PatchKept | None = None
     """The open pass is being rolled back: its patch is stored, and its changes are no longer looked at."""
+    keeping: PassKept | None = None
+    """The open pass is kept, and its changes are being applied."""
+    kept_conflicts: list[str] | None = None
+    """What of these changes was not applied, because somebody changed it meanwhile; None: they are not applied yet."""
     tries: dict[int, TryFinished | None] = field(default_factory=dict[int, TryFinished | None])
     """Candidates of the open pass that started, by number; None: not ended yet."""
     measured: dict[int, TryMeasured] = field(default_factory=dict[int, TryMeasured])
@@ -68,6 +74,8 @@ class PassFacts:
     """The try whose files are in the run's tree or are being written there."""
     lost: list[TryStarted] = field(default_factory=list[TryStarted])
     """Candidates whose runner died while they worked; their worktrees may still exist."""
+    left_layers: list[str] = field(default_factory=list[str])
+    """Folders of the layers of candidates of an earlier runner, which may still exist."""
     last: PassStarted | None = None
     done: list[PassFinished] = field(default_factory=list[PassFinished])
     concluded: PassFinished | None = None
@@ -120,6 +128,13 @@ class PassFacts:
                 self._start(started)
             case PatchKept() as kept:
                 self.rolling_back = kept
+            case PassKept() as kept:
+                self.keeping = kept
+            case EffectsApplied() as applied if self.keeping is not None and applied.order == self.keeping.order:
+                self.kept_conflicts = applied.conflicts
+                if applied.lost:
+                    self.keeping = self.kept_conflicts = None
+                    self._forget_measurement()
             case PassFinished() as finished:
                 self._finish(finished)
             case StepFinished():
@@ -190,6 +205,7 @@ class PassFacts:
                 self.chosen = event
             case RunResumed():  # their worktrees belonged to the earlier runner
                 self.lost += [one for number, one in self._started.items() if self.tries.get(number) is None]
+                self.left_layers += [one.place for one in self._started.values() if one.layer]
                 self._forget_tries()
                 self._forget_measurement()
                 self.concluded = None if self._has_ended else self.concluded
@@ -202,7 +218,7 @@ class PassFacts:
 
     def _forget_measurement(self) -> None:
         """Drop the measurement of the open pass: the new runner measures it again, against the score before it."""
-        if self.open is not None and self.rolling_back is None:
+        if self.open is not None and self.rolling_back is None and self.keeping is None:
             count, self.stale, self.reference, self.best_noise, self.unmeasured = self._at_start
             del self.scores[count:]
 
@@ -210,13 +226,13 @@ class PassFacts:
         self.open = self.last = started
         self.steps = self.silences = 0
         self._at_start = (len(self.scores), self.stale, self.reference, self.best_noise, self.unmeasured)
-        self.slept = self.rolling_back = self.chosen = None
+        self.slept = self.rolling_back = self.chosen = self.keeping = self.kept_conflicts = None
         self._forget_tries()
         self.said.clear()
         self.images.clear()
 
     def _finish(self, finished: PassFinished) -> None:
-        self.open = self.rolling_back = self.chosen = None
+        self.open = self.rolling_back = self.chosen = self.keeping = self.kept_conflicts = None
         self._forget_tries()
         self.done.append(finished)
         self.concluded = finished

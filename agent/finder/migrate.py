@@ -157,6 +157,7 @@ class Migrate:
                 if not conflicts:
                     return steps
                 await tree.reset()
+                ctx = tree.ctx
                 checked = await self._check_in(ctx, path)
                 if checked.passed:
                     return steps

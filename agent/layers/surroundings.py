@@ -51,7 +51,7 @@ def read_surroundings(
     `load` returns the target of a link that was written. `env`: the environment in which the user works. `made`: the
     files and folders that this run made. `room`: bytes that the folder of displaced files still takes.
     """
-    root = os.open(ws.root, FOLDER | os.O_CLOEXEC)
+    root = os.open(ws.seen, FOLDER | os.O_CLOEXEC)
     try:
         names = dict[str, frozenset[str]]()
         for effect in effects:
@@ -61,7 +61,7 @@ def read_surroundings(
     finally:
         os.close(root)
     names.setdefault("", frozenset())
-    started, tops, problem = StartedFiles(ws.root, env.get("HOME", "")), _tops(ws.root, names), ""
+    started, tops, problem = StartedFiles(ws.seen, env.get("HOME", "")), _tops(ws.seen, names), ""
     try:
         if len(tops) > _MOST_REPOSITORIES:
             raise SettingsUnreadable(f"more than {_MOST_REPOSITORIES} repositories are concerned")
@@ -71,30 +71,30 @@ def read_surroundings(
     except SettingsUnreadable as error:
         problem = str(error)
     add_variables(started, env)
-    programs, runs_here = _programs(ws.root, env.get("PATH", ""))
+    programs, runs_here = _programs(ws.seen, env.get("PATH", ""))
     add_programs(started, programs)
     for place in ws.private:
-        started.add(str(place), "it is rundry's own record of this run", is_folder=True)
+        started.add(str(ws.shown(place)), "it is rundry's own record of this run", is_folder=True)
     for name in ws.hook_scripts:
-        started.add(f"{ws.root}/{name}", "a hook of this run executes it")
+        started.add(f"{ws.seen}/{name}", "a hook of this run executes it")
     targets = {one.path: load(one.path, one.after) for one in effects if one.after and one.after.type == "link"}
-    ignored, folders = _ignored(ws, effects, started.excludes if repository_top(ws.root) == ws.root else ())
+    ignored, folders = _ignored(ws, effects, started.excludes if repository_top(ws.seen) == ws.seen else ())
     known = Surroundings(
         names=names,
         ignored=ignored,
         ignored_folders=folders,
-        repositories=frozenset(_repositories(ws.root, names)),
-        caches=frozenset(folder for folder in names if CACHE_TAG in names[folder] and _is_cache(ws.root / folder)),
+        repositories=frozenset(_repositories(ws.seen, names)),
+        caches=frozenset(folder for folder in names if CACHE_TAG in names[folder] and _is_cache(ws.seen / folder)),
         files=started.files,
         folders=started.folders,
         runs_here=runs_here,
-        leads_out=_leading_out(ws.root, effects, targets),
+        leads_out=_leading_out(ws.seen, effects, targets),
         made=made,
         room=room,
         problem=problem,
     )
     try:
-        return replace(known, tracked=_tracked(ws.root, tops, effects, known))
+        return replace(known, tracked=_tracked(ws.seen, tops, effects, known))
     except SettingsUnreadable as error:
         return replace(known, problem=problem or str(error))
 

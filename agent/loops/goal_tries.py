@@ -35,7 +35,7 @@ def _decide_open(state: LoopState, spec: GoalTries) -> Decision | None:
     results = [result for result in state.results if result.exhausted is None]  # it ends one try, not the run
     if end := common_end(LoopState(state.facts, results)):
         return end
-    if passing.rolling_back is not None or passing.chosen is not None:
+    if passing.rolling_back is not None or passing.keeping is not None or passing.chosen is not None:
         return Again([Work(kind=CLOSE)])
     return _next_tries(state, passing, started, spec)
 

@@ -170,6 +170,7 @@ from .events.layers import (
 from .events.passes import (
     DelayMoved as DelayMoved,
     PassFinished as PassFinished,
+    PassKept as PassKept,
     PassStarted as PassStarted,
     PassVerdict as PassVerdict,
     PatchKept as PatchKept,

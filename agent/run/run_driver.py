@@ -69,11 +69,11 @@ class RunDriver:
         """Give control to the person if they asked for it, and wait until they return it."""
         run = self.run
         if run.requests.wants_control and not run.is_user_in_control and run.can_take_control:
-            self._ctx.events.record(await control_taken_event(self._ctx.snapshots))
+            self._ctx.events.record(await control_taken_event(run.ctx.snapshots))
         run.requests.answer_control()
         await run.waits.until(lambda: not run.is_user_in_control)
         if run.is_user_in_control:
-            await end_control(self._ctx, "", by="program")
+            await end_control(run.ctx, "", by="program")
 
     async def end_before_deciding(self) -> Finish | None:
         """Return an end that takes precedence over the decision of the loop, or None."""
@@ -218,6 +218,7 @@ class RunDriver:
         await self._ctx.background.end_all("the run ended")
         if run.passes is not None:
             await run.passes.candidates.close()
+            await run.passes.close_unit()
         if run.finder is not None:
             await run.finder.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from ..system.plain_files import read_plain
+from ..system.real_paths import real_path
 from ..workspace.errors import PathRefused
 from ..workspace.given_paths import meant_path
 
@@ -140,4 +140,4 @@ def _short(text: str) -> str:
 
 
 def _real(path: str, workspace: Workspace) -> str:
-    return os.path.realpath(workspace.root / path)
+    return str(real_path(workspace.at(path)))

@@ -261,7 +261,7 @@ class FinderFacts(ReadingFacts):
             elif flight.about in self.lenses:
                 self.lenses[flight.about].since = None
         self.flights.clear()
-        self.worktrees.trees.clear()
+        self.worktrees.end_work()
 
 
 FINDER_ONLY = WORKTREE_EVENTS | frozenset[type[Event]](

@@ -21,7 +21,7 @@ def continue_pass(state: LoopState, passing: PassFacts, cap: int | None) -> Deci
 
     `cap`: the maximum number of steps of a pass; None: there is none.
     """
-    if passing.rolling_back is not None:
+    if passing.rolling_back is not None or passing.keeping is not None:
         return Again([Work(kind=CLOSE)])
     doubt = undecided_handoff(state)
     why = _end_reason(state, passing, cap, met(state) or (doubt.detail if doubt else None))

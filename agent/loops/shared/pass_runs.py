@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def decide_run(state: LoopState, passing: PassFacts, started: PassStarted) -> Decision:
     """Start or continue the child run of the open pass, which has the pass's number; close the pass when it ended."""
-    if passing.rolling_back is not None:
+    if passing.rolling_back is not None or passing.keeping is not None:
         return Again([Work(kind=CLOSE)])
     if state.busy:
         return Again([])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def decide_tries(state: LoopState, passing: PassFacts, started: PassStarted, spec: ImproveSpec) -> Decision:
     """Start the tries that have not ended, up to the concurrency limit; close the pass when all have ended."""
-    if passing.rolling_back is not None or passing.chosen is not None:
+    if passing.rolling_back is not None or passing.keeping is not None or passing.chosen is not None:
         return Again([Work(kind=CLOSE)])
     if end := common_end(state):
         return end

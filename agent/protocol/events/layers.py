@@ -23,6 +23,8 @@ class EffectsAccepted(EventBase, frozen=True, kw_only=True):
     """What else is applied, in words: it has no such events, and an undo takes it back, too."""
     built: list[str] = []
     """What programs built, in words: it is applied, and an undo leaves it."""
+    pass_number: int = 0
+    """Number of the pass whose changes these are; 0: they are those of a command."""
 
 
 class EffectsApplied(EventBase, frozen=True, kw_only=True):

@@ -40,6 +40,8 @@ class PassStarted(EventBase, frozen=True, kw_only=True):
     """The success predicates already held at the start, so that they do not end the pass."""
     fresh: bool = False
     """The pass starts a new conversation after the system prompt."""
+    layer: str | None = None
+    """Folder of the layer in which the pass works; None: it works in the folder of the run."""
     tries: int = 1
     """Number of candidates in the pass, each in its own worktree."""
 
@@ -66,6 +68,22 @@ class PatchKept(EventBase, frozen=True, kw_only=True):
     """The score could not be measured."""
     change: str = ""
     """Hash of the change without positions and trailing white space; the same hash twice means a repeated change."""
+    undecided: list[str] = []
+    """Why a person has to decide about the changes, one line each: then the pass is a hand-off."""
+
+
+class PassKept(EventBase, frozen=True, kw_only=True):
+    """A pass that worked in a layer is kept. From here on its changes are applied, whatever is killed."""
+
+    number: int
+    order: str
+    """The order that applies them, as in `effects_accepted`."""
+    why: str
+    files: list[str] = []
+    commit: str | None = None
+    """The commit that the branch of the run gets; None: there is none."""
+    change: str = ""
+    """As in `patch_kept`."""
 
 
 class PassFinished(EventBase, frozen=True, kw_only=True):
@@ -94,6 +112,8 @@ class PassFinished(EventBase, frozen=True, kw_only=True):
     """As in `PassStarted`."""
     candidate: int = 0
     """Number of the chosen try, from 1. 0: no try was chosen, or the pass has no tries."""
+    dropped: bool = False
+    """Its changes are kept as a patch, and are not in the workspace."""
     ends: Reason | None = None
     """In a goal run with tries: the reason with which the run ends after this pass; None: the verdict decides."""
 
@@ -123,5 +143,5 @@ class Woken(EventBase, frozen=True, kw_only=True):
     """Seconds."""
 
 
-PassesEvent = PassStarted | PatchKept | PassFinished | Sleeping | Woken
+PassesEvent = PassStarted | PatchKept | PassKept | PassFinished | Sleeping | Woken
 """The events of this module."""

@@ -17,7 +17,9 @@ class TryStarted(EventBase, frozen=True, kw_only=True):
     tries: int
     """Number of candidates in the pass."""
     place: str
-    """Path of its worktree."""
+    """Path of its worktree, or the folder of its layer."""
+    layer: bool = False
+    """It works in a layer."""
 
 
 class TryFinished(EventBase, frozen=True, kw_only=True):

@@ -16,7 +16,9 @@ class WorktreeStarted(EventBase, frozen=True, kw_only=True):
     key: str
     """Key of the item."""
     place: str
-    """Path of the worktree."""
+    """Path of the worktree, or the folder of the layer."""
+    layer: bool = False
+    """The item is worked in a layer."""
 
 
 class JoinStarted(EventBase, frozen=True, kw_only=True):

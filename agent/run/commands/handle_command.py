@@ -102,9 +102,9 @@ def _change_setting(run: LiveRun, command: SetLimit | SetGateMode | SetEditForma
         case SetEditFormat(format=form):
             return set_edit_format(run, form)
         case AddRule(rule=rule):
-            return add_rule(run.ctx.events, run.ctx.gate, rule)
+            return add_rule(run.ctx.events, run.gate, rule)
         case RemoveRule(rule=rule):
-            return remove_rule(run.ctx.events, run.ctx.gate, run.facts, rule)
+            return remove_rule(run.ctx.events, run.gate, run.facts, rule)
 
 
 async def _act_for_user(
@@ -179,7 +179,7 @@ def _take_message(
                 return "that message was already delivered"
             ctx.events.record(Unqueued(queued_id=queued_id))
         case Decide():
-            return _decide(run.facts, run.ctx.events, run.ctx.gate, command)
+            return _decide(run.facts, run.ctx.events, run.gate, command)
         case Answer():
             return _answer(run.facts, ctx.events, command)
         case Clear():
@@ -237,7 +237,7 @@ def _steer(run: LiveRun, command_id: int, said: Steer) -> str | None:
     refused = _queue(run, command_id, said)
     if refused is None:
         run.queue.mark_steer(command_id)
-        run.ctx.gate.cancel_all(f"the person said instead: {said.text}")
+        run.gate.cancel_all(f"the person said instead: {said.text}")
         run.ctx.activity.interrupt("steer")
     return refused
 
@@ -262,7 +262,7 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             if not run.facts.paused:
                 ctx.events.record(Paused(by=command.by))
             if now:
-                ctx.gate.cancel_all(f"{_who(command.by)} paused the run")
+                run.gate.cancel_all(f"{_who(command.by)} paused the run")
                 ctx.activity.interrupt("pause")
         case Unpause():
             if run.facts.handoff is not None and run.facts.ended is None:
@@ -281,7 +281,7 @@ def _control_pace(run: LiveRun, command: Pause | Unpause | StepOnce | Interrupt 
             if interrupt_shells(run.shells):
                 return None
             ctx.activity.end_one_step()
-            ctx.gate.cancel_all("the person interrupted the step")
+            run.gate.cancel_all("the person interrupted the step")
             return None if ctx.activity.interrupt("interrupt") else "nothing is running that could be interrupted"
         case Stop(how=how):
             run.requests.ask_to_stop(how, f"{'you' if command.by == PERSON else command.by} stopped it")

@@ -225,7 +225,7 @@ def remove_rule(events: Recorder, gate: Gate, facts: RunFacts, rule: Rule) -> st
 
 def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
     """Set the gate's mode, here and in the running child, from the next proposal on, or also for those that wait."""
-    mode, gate, unsandboxed_ok = command.mode, run.ctx.gate, command.unsandboxed_ok
+    mode, gate, unsandboxed_ok = command.mode, run.gate, command.unsandboxed_ok
     if mode is GateMode.AUTO and run.ctx.sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
         return "no sandbox works here, so commands would run unsandboxed in `auto`: confirm this to switch"
     gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +15,15 @@ from ...workspace.errors import SnapshotDamaged, WriteFailed
 from ...workspace.files.states import read_state
 from ...workspace.files.write import write_any_file
 from ...workspace.snapshots.patches import patch_of
-from ..tries.try_context import WorkFolder
 from .merging import Merged, plan_merge
-from .updating import update
 from .write_merge import write_merge
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
+    from ...step.resources.unit_view import UnitWatch
     from ...step.resources.watched_lock import WatchedLock
     from ...workspace.snapshots.snapshots import Change
+    from .item_places import ItemPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Shared:
     """Context of the run itself, for work on its own tree."""
     lock: WatchedLock
     """Held while the whole tree of the run is read or written."""
+    watch: UnitWatch
+    """Tells the layers of other items that the tree of the run changed."""
 
 
 class WorktreeInUse:
@@ -45,17 +47,17 @@ class WorktreeInUse:
         number: int,
         key: str,
         item_work: str | None,
-        ctx: RunContext,
+        place: ItemPlace,
         base: str,
-        free: Callable[[], Awaitable[None]],
     ) -> None:
-        """`item_work`: name of the item's work. `ctx`: for work in this worktree. `base`: its first snapshot.
-
-        `free` makes the worktree available again.
-        """
+        """`item_work`: name of the item's work. `base`: the first snapshot of the place."""
         self._shared, self._number, self._key, self._item_work = shared, number, key, item_work
-        self.ctx = ctx
-        self._base, self._free = base, free
+        self._place, self._base = place, base
+
+    @property
+    def ctx(self) -> RunContext:
+        """The context for work in it. Another one after `reset`."""
+        return self._place.ctx
 
     @property
     def work(self) -> str:
@@ -94,6 +96,7 @@ class WorktreeInUse:
         left = await write_merge(run, started, [*plan.merged])
         if not left:
             self._base = world
+            self._shared.watch.changed()
         return left
 
     async def _with(self, merged: Mapping[str, Merged]) -> str:
@@ -105,15 +108,10 @@ class WorktreeInUse:
 
     async def reset(self) -> None:
         """Drop the changes, and copy the files of the run's tree. Raises TreeFailed."""
-        run, ctx = self._shared.ctx, self.ctx
-        folder = WorkFolder(ctx.workspace, ctx.sandbox, ctx.snapshots)
         try:
             async with self._shared.lock.held(f"the update of the worktree for {self._key}"):
-                left = await update(run, folder, await run.snapshots.take())
-            if left:
-                raise TreeFailed(f"the worktree could not be updated: {left[0]}")
-            ctx.files.mark_changed()
-            self._base = await ctx.snapshots.take()
+                await self._place.renew()
+            self._base = await self.ctx.snapshots.take()
         except (SnapshotDamaged, OSError) as error:
             raise TreeFailed(f"the worktree could not be updated: {error}") from error
 
@@ -124,17 +122,17 @@ class WorktreeInUse:
             await self.ctx.background.end_all("its work ended")
             if changes := await self._changes():
                 patch = run.journal.keep(patch_of(changes))
-        except SnapshotDamaged:
-            pass  # without a snapshot, the changes are unknown
+        except (SnapshotDamaged, TreeFailed, OSError):
+            pass  # the changes are unknown
         finally:
             end = WorktreeFinished(tree=self._number, key=self._key, why=why, patch=patch)
             run.events.record(end, work=self._item_work)
-            await self._free()
+            await self._place.free()
 
     async def _changes(self) -> list[Change]:
         """Return the changes that are not merged yet. Raises SnapshotDamaged."""
         changes = await self.ctx.snapshots.changes(self._base, await self.ctx.snapshots.take())
-        return [change for change in changes if self._may_change(change.path)]
+        return [change for change in await self._place.own(changes) if self._may_change(change.path)]
 
     def _may_change(self, path: str) -> bool:
         """Return whether a change of this file may be merged: a guarded file must have been approved."""

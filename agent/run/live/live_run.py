@@ -21,6 +21,7 @@ from .waits import Sleeper, Waits
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...finder.finder import Finder
+    from ...gate.gate import Gate
     from ...protocol import Work, WorkResult
     from ...step.resources.context import RunContext
     from ...step.resources.program_messages import ProgramMessages
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 class LiveRun:
     """A run in its runner."""
 
-    ctx: RunContext
+    run_ctx: RunContext
+    """The context whose files are the workspace."""
     tools: Sequence[str]
     """Names of the tools that the model is offered."""
     finder: Finder | None
@@ -57,9 +59,19 @@ class LiveRun:
     """Held while files are restored or a person acts, so that no step begins."""
 
     @property
+    def ctx(self) -> RunContext:
+        """The context whose files are those of the open pass, or else the workspace."""
+        return self.run_ctx if self.passes is None else self.passes.work_ctx
+
+    @property
+    def gate(self) -> Gate:
+        """The gate of the run, which knows those of its other trees."""
+        return self.run_ctx.gate
+
+    @property
     def facts(self) -> RunFacts:
         """The facts of the journal so far."""
-        return self.ctx.facts
+        return self.run_ctx.facts
 
     @property
     def can_take_control(self) -> bool:
@@ -88,7 +100,7 @@ def live_run(
         children.follow_stops_of(requests)
     waits = Waits(ctx.activity, requests, ctx.clock)
     return LiveRun(
-        ctx=ctx,
+        run_ctx=ctx,
         tools=tools,
         finder=finder,
         passes=passes,
@@ -128,7 +140,8 @@ class _Performer:
                 return await self.finder.perform(work)
             if self.passes is not None and work.kind != "main":
                 return await self.passes.perform(work)
-            return await perform(self.ctx, work, self.tools)
+            ctx = self.ctx if self.passes is None else self.passes.work_ctx
+            return await perform(ctx, work, self.tools)
 
 
 async def check_predicates(run: LiveRun) -> None:

@@ -126,6 +126,7 @@ class PassEnd:
                 left=list(left),
                 tries=started.tries,
                 candidate=self._facts.chosen.candidate if self._facts.chosen is not None else 0,
+                dropped=started.layer is not None and verdict != "kept" and self._facts.keeping is None,
                 ends=ends,
             ),
             durable=True,

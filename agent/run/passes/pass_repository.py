@@ -56,8 +56,13 @@ class PassRepository:
         """Store the state of the repository and return its id; None without a repository. Raises GitFailed."""
         if found is None:
             return None
-        await wait_for_locks(await places_of(found), self._watcher)
+        await self.wait(found)
         return await self._record(found)
+
+    async def wait(self, found: Repository | None) -> None:
+        """Wait until no other git process holds a lock. Raises GitFailed."""
+        if found is not None:
+            await wait_for_locks(await places_of(found), self._watcher)
 
     async def moved(self, started: PassStarted) -> RepositoryChange | None:
         """Return what changed in the repository since the start of the pass. None: nothing, or git failed."""

@@ -5,10 +5,18 @@ Before a roll-back, the changes are stored as a patch in the journal (docs/requi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...facts.verdicts import result_of
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
+from ...layers.remedies import LayerRefused
+from ...layers.removing import remove_tree
+from ...layers.unit import UnitLost
 from ...loops.shared.passes import BEGIN, CLOSE, TRY
 from ...loops.shared.state import LoopState, met, suspects_left
 from ...protocol import (
@@ -24,6 +32,8 @@ from ...protocol import (
 )
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
+from ...step.resources.unit_view import UnitWatch
+from ...step.tool_calls.apply_effects import finish_accepted
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository
 from ...workspace.snapshots.patches import change_hash
@@ -35,7 +45,9 @@ from .measure import Measured, judge_score, measure_baseline
 from .pass_end import PassEnd
 from .pass_repository import PassRepository, RepositoryChange
 from .pass_texts import commit_message, describe_failure, first_message, pass_summary
+from .pass_unit import PassUnit, begin_pass_unit, left_pass_unit
 from .tries_end import TriesEnd, applied_to
+from .unit_end import UnitEnd
 from .unproven import edits_by_file, unproven, unproven_in_git
 
 if TYPE_CHECKING:
@@ -62,6 +74,10 @@ class Passes:
         self._repository = PassRepository(ctx, self._branch)
         self._end = PassEnd(ctx, self._repository)
         self._tries_end = TriesEnd(ctx, self.candidates, self._repository, self._end, self._keep_or_roll_back)
+        self._unit_end = UnitEnd(ctx, self._end, lambda: self._branch, self._judge)
+        self._watch = UnitWatch(ctx.workspace)
+        self._unit: PassUnit | None = None
+        """That of the open pass, if it works in a layer."""
         self._asks = True
         """Whether a person is asked about a suspect check before the pass is closed."""
 
@@ -82,6 +98,18 @@ class Passes:
     def _is_run(self) -> bool:
         """Whether each pass is a child run."""
         return self._improve is not None and self._improve.pass_loop is not None
+
+    @property
+    def uses_layers(self) -> bool:
+        """Whether a new pass works in a layer."""
+        improve = self._improve
+        has_own_steps = self._goal_tries is None and (improve is None or (improve.tries == 1 and not self._is_run))
+        return self.ctx.layers is not None and has_own_steps
+
+    @property
+    def work_ctx(self) -> RunContext:
+        """The context whose files are those of the open pass, or of the run."""
+        return self.ctx if self._unit is None else self._unit.ctx
 
     @property
     def facts(self) -> PassFacts:
@@ -116,6 +144,44 @@ class Passes:
             return WorkResult(interrupted=True)
         return WorkResult()
 
+    async def reopen(self) -> WorkResult | None:
+        """Continue the pass that an earlier runner left in a layer. Returns a hand-off that ends it, or None.
+
+        To be called before anything works with the files of the pass.
+        """
+        started, ctx = self.facts.open, self.ctx
+        if started is None or started.layer is None:
+            return None
+        if ctx.layers is None:
+            if self.facts.keeping is not None:
+                why = "is being applied, and layers cannot be used here now: resume it where they work"
+                return WorkResult(handoff=f"pass {started.number} {why}")
+            self._unit_end.finish_lost(
+                started, f"it worked in a layer, which cannot be mounted here now: {started.layer}"
+            )
+            return None
+        await finish_accepted(ctx, ctx.layers, ctx.events.bound(None, None))
+        if self.facts.keeping is not None:
+            await asyncio.to_thread(remove_tree, Path(started.layer))
+            return self._unit_end.finish_kept(started)
+        try:
+            self._unit = await left_pass_unit(ctx, ctx.layers, self._watch, Path(started.layer))
+        except (LayerRefused, UnitLost, Occupied) as error:
+            if self.facts.rolling_back is not None:
+                return self._unit_end.finish_dropped(started, self.facts.rolling_back)
+            self._unit_end.finish_lost(started, f"its layer cannot be mounted again: {error}")
+        return None
+
+    async def close_unit(self) -> None:
+        """Let go of the layer of the open pass, because the runner ends. A later runner continues in it."""
+        unit, self._unit = self._unit, None
+        if unit is not None:
+            with suppress(
+                Occupied, NamespacesRefused, OSError
+            ):  # it is then mounted again without having been forced out
+                await unit.leave()
+        await self._watch.close()
+
     async def end(self, *, judged: bool, asks: bool) -> WorkResult:
         """Close the open pass, if there is one, because the run ends. The result has the hand-off, if there is one.
 
@@ -137,13 +203,34 @@ class Passes:
 
     async def _begin(self) -> None:
         """Begin a pass with a new conversation, or skip it if the tree is not clean."""
-        ctx, number = self.ctx, self.facts.number + 1
+        number = self.facts.number + 1
         head, git, why_not = await self._find_base()
         if why_not is not None:
-            with ctx.events.together():
-                ctx.events.record(PassStarted(number=number, began=ctx.clock.now()))
-                ctx.events.record(PassFinished(number=number, verdict="skipped", why=why_not))
+            self._skip(number, why_not)
             return
+        try:
+            await self._begin_unit()
+            await self._start(number, head, git)
+        except LayerRefused as refused:
+            self._skip(number, str(refused))
+        finally:
+            if self.facts.open is None and self._unit is not None:
+                unit, self._unit = self._unit, None
+                await unit.drop()
+
+    def _skip(self, number: int, why: str) -> None:
+        with self.ctx.events.together():
+            self.ctx.events.record(PassStarted(number=number, began=self.ctx.clock.now()))
+            self.ctx.events.record(PassFinished(number=number, verdict="skipped", why=why))
+
+    async def _begin_unit(self) -> None:
+        """Give the pass a layer, if the run has layers. Raises LayerRefused."""
+        if self.uses_layers and self.ctx.layers is not None:
+            self._unit = await begin_pass_unit(self.ctx, self.ctx.layers, self._watch)
+
+    async def _start(self, number: int, head: str | None, git: str | None) -> None:
+        """Record the start of a pass. Raises PersonInterrupted."""
+        ctx = self.work_ctx
         began = ctx.clock.now()
         world = await ctx.fingerprint.take()
         ctx.files.forget_changed()
@@ -164,6 +251,7 @@ class Passes:
                     git=git,
                     green=green,
                     fresh=True,
+                    layer=None if self._unit is None else str(self._unit.unit.folder),
                     tries=tries,
                 )
             )
@@ -175,7 +263,10 @@ class Passes:
         try:
             found = await self._repository.find()
             head, why = await self._head(found)
-            return head, None if why else await self._repository.record(found), why
+            if why or self.uses_layers:
+                await self._repository.wait(None if why or head is None else found)
+                return head, None, why
+            return head, await self._repository.record(found), None
         except GitFailed as error:
             return None, None, str(error) if self._interval is not None else None
 
@@ -184,12 +275,12 @@ class Passes:
         if self._goal_tries is not None:
             return None, None
         if self._interval is not None:
-            why = await why_no_pass(found, root, protected)
+            why = await why_no_pass(found, root, protected, is_clean=not self.uses_layers)
             return (None, why) if why or found is None else (await found.head(), None)
         last = self.facts.last
         if found is None or (last is not None and last.head is None):
             return None, None
-        if last is None and await why_no_pass(found, root, protected):
+        if last is None and await why_no_pass(found, root, protected, is_clean=not self.uses_layers):
             return None, None
         return await found.head(), None
 
@@ -203,6 +294,11 @@ class Passes:
         """Close the pass. `is_whole`: it ended by itself, not because the run ends, so the run may be handed over."""
         started = self.facts.open
         assert started is not None  # only an open pass is closed
+        if self._unit is not None:
+            try:
+                return await self._unit_end.close(self._unit, started, why, is_whole=is_whole, judged=judged)
+            finally:
+                self._unit = self._unit if self.facts.open is not None else None
         if self.facts.rolling_back is not None:
             await self._end.roll_back(applied_to(started, self.facts.chosen), self.facts.rolling_back)
         elif started.tries == 1:
@@ -229,7 +325,7 @@ class Passes:
             else:
                 self._end.finish(started, "unchanged", why)
             return WorkResult()
-        found = await self._judge(started, why, is_whole=is_whole) if judged else Measured(False, why)
+        found = await self._judge(ctx, started, why, is_whole) if judged else Measured(False, why)
         if found is None:
             return WorkResult()
         moved = await self._repository.moved(started)  # a check may run git too
@@ -274,7 +370,7 @@ class Passes:
     async def hand_over_after_kill(self) -> WorkResult | None:
         """Hand over the pass that an earlier runner left open, if it has changes that no tool wrote."""
         started = self.facts.open
-        if started is None or not self.is_open or self._goal_tries is not None or self._is_run:
+        if started is None or started.layer or not self.is_open or self._goal_tries is not None or self._is_run:
             return None  # a child run continues with its own part, and the end of its pass compares
         world = await self._world_at_end(started)
         changes = await self.ctx.snapshots.changes(started.world or "", world)
@@ -291,12 +387,11 @@ class Passes:
         self.ctx.files.forget_changed()
         return world
 
-    async def _judge(self, started: PassStarted, why: str, *, is_whole: bool) -> Measured | None:
+    async def _judge(self, ctx: RunContext, started: PassStarted, why: str, is_whole: bool) -> Measured | None:
         """Return the verdict on the pass, or None if a person must be asked about a suspect check first.
 
-        Raises PersonInterrupted.
+        `ctx`: whose files are those of the pass. Raises PersonInterrupted.
         """
-        ctx = self.ctx
         wanted = ctx.facts.spec.predicates.exist
         if wanted:
             fired = await predicates_met(ctx)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, has_own_tree
+from ...facts.search.suspects import work_of
+from ...layers.unit import UnitLost
+from ...protocol import FileChanged, ProposalOpened, Record, ToolFinished, WorkResult, WorktreeFinished, has_own_tree
 from ...step.tool_calls.command_changes import changed_since
 from ..commands.undo import revert_changes
 from ..commands.undo_context import UndoContext
 from ..item_trees.write_merge import finish_merges
 from ..tries.worktrees import remove_all
+from .left_patch import UNREADABLE, take_patch
 from .unproven import why_undecided
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from ...workspace.paths import Workspace
     from ..live.live_run import LiveRun
 
-_IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again in a new worktree"
+_IN_WORKTREE = "unknown: the program stopped during this action; the item is worked again from the start"
 _LOST = "unknown: the program stopped during this action"
 
 
@@ -33,7 +38,7 @@ async def roll_back_items(run: LiveRun) -> WorkResult | None:
     ctx, facts = run.ctx, run.facts
     if facts.finder is None or not facts.may_change_files or not facts.finder.interrupted_flights:
         return None
-    if facts.search.parallel > 1:
+    if facts.search.parallel > 1 or facts.finder.worktrees.has_layers:
         await _leave_worktrees(ctx, facts)
         return None
     lost = await _note_what_was_lost(ctx, facts)
@@ -60,7 +65,24 @@ async def _leave_worktrees(ctx: RunContext, facts: RunFacts) -> None:
     for call_id, proposal in list(facts.requests.approved.items()):
         record(ToolFinished(call_id=call_id, tool=proposal.tool, ok=False, result=_IN_WORKTREE, summary="unknown"))
     await finish_merges(ctx)
+    await _keep_patches(ctx, facts)
     await remove_all(ctx)
+
+
+async def _keep_patches(ctx: RunContext, facts: RunFacts) -> None:
+    """Keep what unfinished items changed in their layers as patches, and remove the layers."""
+    assert facts.finder is not None  # the caller checked it
+    for left in list(facts.finder.worktrees.left):
+        why, patch = "the program was killed", None
+        try:
+            if ctx.layers is not None:
+                patch, _ = await asyncio.to_thread(take_patch, ctx.layers, Path(left.place))
+        except UnitLost:
+            pass  # nothing was left, or it is not known whether all of it is on the disk
+        except UNREADABLE as error:
+            why = f"{why}, and its changes stay in {left.place}: {error}"
+        end = WorktreeFinished(tree=left.tree, key=left.key, why=why, patch=ctx.journal.keep(patch) if patch else None)
+        ctx.events.record(end, work=work_of(left.key))
 
 
 async def _note_what_was_lost(ctx: RunContext, facts: RunFacts) -> set[str]:

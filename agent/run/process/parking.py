@@ -24,8 +24,8 @@ async def watch_for_parking(run: LiveRun) -> None:
         await ctx.clock.sleep(min(LOOK_SECONDS, left))
         ctx.activity.wake()
         if ctx.headless and not ctx.watched():
-            ctx.gate.decide_all_by_policy()
-        at_gate = bool(ctx.gate.open or ctx.facts.requests.questions)
+            run.gate.decide_all_by_policy()
+        at_gate = bool(run.gate.open or ctx.facts.requests.questions)
         if not (run.waits.is_for_person or ctx.activity.is_resting or at_gate) or ctx.watched():
             unwatched_since = None
         elif unwatched_since is None:
@@ -34,5 +34,5 @@ async def watch_for_parking(run: LiveRun) -> None:
             return
         deadline = ctx.facts.budget.deadline
         if at_gate and deadline is not None and ctx.clock.now() >= deadline:
-            ctx.gate.cancel_all("the deadline passed")
+            run.gate.cancel_all("the deadline passed")
             ctx.activity.interrupt("deadline")

@@ -203,7 +203,7 @@ async def _watch_over(
             return live.result()
     finally:
         if run.requests.stop is None:
-            run.ctx.gate.leave_open()
+            run.gate.leave_open()
         for task in (live, inbox, parking):
             task.cancel()
         await asyncio.gather(live, inbox, parking, return_exceptions=True)

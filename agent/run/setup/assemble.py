@@ -33,7 +33,13 @@ from .surroundings.layers import layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
-from .worktree_preflight import check_run_folder, check_snapshots, make_run_worktree
+from .worktree_preflight import (
+    check_clean_tree,
+    check_run_folder,
+    check_snapshots,
+    make_run_worktree,
+    missing_in_worktrees,
+)
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -52,6 +58,11 @@ async def assemble(inputs: Inputs) -> Assembled:
     model, notes = await _checked_model(inputs)
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]
     tree, env, tree_notes = await _tree(inputs)
+    has_tries = spec.improve is not None and spec.improve.tries > 1
+    if tree.layers is None or has_tries:  # the winner of tries is committed from the folder of the user
+        notes += [line for line in await check_clean_tree(spec, facts, git_env) if line not in notes]
+    if tree.layers is None:
+        notes += await missing_in_worktrees(spec, facts, git_env)
     git = committing(inputs, tree, git_env)
     assembled = build(inputs, tree, ModelsInUse(model, env), git)
     ctx = assembled.ctx

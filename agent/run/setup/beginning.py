@@ -147,7 +147,8 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
         ctx.events.record(GateModeChanged(mode=changes.gate, channel=changes.channel))
     if facts.handoff is not None and not (was_asking and changes.hint is None):
         ctx.events.record(HandoffClosed(by=changes.by, note=changes.hint or ""))
-    left: WorkResult | None = None
+    left = None if run.passes is None else await run.passes.reopen()
+    ctx = run.ctx
     if run.finder is not None:
         left = await roll_back_items(run)
         run.finder.resume(after_end=before is not None and before.reason is Reason.DRY)
@@ -157,7 +158,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     results = await settle(run, said=changes.hint, by=changes.by)
     await end_manual_control(ctx)
     if run.passes is not None:
-        left = await run.passes.hand_over_after_kill()
+        left = left or await run.passes.hand_over_after_kill()
     if left is not None:
         return [left]
     if changes.accept is not None and not facts.main.unanswered():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...facts.common.handoff import ESCALATE
 from ...loops.restarts import may_start_over
-from ...protocol import Snapshotted, StallEnd
 from ...step.checks.guarded import Guarded
 from ...step.model_call.outages import Outages
 from ...step.resources.activity import Activity
@@ -17,7 +16,7 @@ from ...step.resources.change_tracker import Fingerprint
 from ...step.resources.context import RunContext
 from ...step.resources.program_messages import ProgramMessages
 from ...step.resources.prompt_limits import PromptLimits
-from ...step.resources.recorder import Recorder
+from ...step.resources.recorder import Recorder, record_snapshot
 from ...step.resources.stall_watches import StallWatches
 from ...step.resources.usage import Usage
 from ...step.tool_calls.background import Background
@@ -31,6 +30,7 @@ from .tree_tools import text_edits, tool_context
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
     from ...journal.journal import Journal
+    from ...protocol import StallEnd
     from ...step.resources.models_in_use import ModelsInUse
     from ...step.resources.tree import Tree
     from ...tools.context import ToolContext
@@ -160,7 +160,7 @@ def _snapshots(inputs: Inputs, tree: Tree, events: Recorder) -> Snapshots:
     return Snapshots(
         tree.workspace,
         inputs.store,
-        on_take=lambda world: _record_snapshot(events, facts, world),
+        on_take=lambda world: record_snapshot(events, facts, world),
         why_none=None if facts.spec.changes_files else "this run changes no files",
     )
 
@@ -174,12 +174,6 @@ def _stall_ends(journal: Journal, facts: RunFacts, changes: ResumeChanges) -> St
     if chosen is None and spec.escalate is None and may_start_over(facts):
         return "restart"
     return chosen or ("handoff" if journal.views.watched() else "stop")
-
-
-def _record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
-    """Record a snapshot if it shows something new, and always right before a command."""
-    if (tree or None) != facts.changes.world or facts.changes.is_snapshot_due:
-        events.record(Snapshotted(world=tree or None))
 
 
 def _remember_outputs(facts: RunFacts, tools: ToolContext) -> None:

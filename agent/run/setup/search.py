@@ -46,7 +46,8 @@ def search_of(ctx: RunContext, process: ProcessContext, order: Order) -> Finder 
     if not spec.loop.traits.has_search or spec.finder is None:
         return None
     has_model = ctx.models.of_run.name != NO_MODEL
-    trees = Worktrees(ctx, spec.finder.parallel) if spec.finder.parallel > 1 else None
+    is_apart = spec.finder.parallel > 1 or (ctx.layers is not None and spec.finder.check is not None)
+    trees = Worktrees(ctx, max(1, spec.finder.parallel)) if is_apart else None
     worker = worker_of(ctx, spec.finder)
     return Finder(
         ctx,

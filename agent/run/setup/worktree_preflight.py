@@ -37,13 +37,12 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
         raise Refusal(NO_BUDGET)
     if spec.tries is not None and not facts.started:
         return await _check_for_tries(Path(spec.workspace), spec.tries, env)
-    notes = [] if facts.started else await _missing_in_worktrees(spec, env)
     if branch is None:
-        return notes
+        return []
     try:
         if branch.worktree_of is None:
             if not facts.started:
-                return [*await _check_clean(spec, branch, env), *notes]
+                return await _check_branch(spec, branch, env)
         elif facts.started:
             if not Path(spec.workspace).is_dir():  # noqa: ASYNC240 - one system call
                 raise Refusal(f"the worktree {spec.workspace} does not exist, and the run cannot continue without it")
@@ -51,7 +50,7 @@ async def check_run_folder(spec: RunSpec, facts: RunFacts, env: Mapping[str, str
             await _check_origin(Path(branch.worktree_of), env)
     except GitFailed as error:
         raise Refusal(str(error)) from error
-    return notes
+    return []
 
 
 async def make_run_worktree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
@@ -112,10 +111,24 @@ def guarded(spec: RunSpec) -> Predicates:
     return msgspec.structs.replace(spec.predicates, until=[*spec.predicates.until, *more]) if more else spec.predicates
 
 
-async def _check_clean(spec: RunSpec, branch: Branch, env: Mapping[str, str]) -> list[str]:
-    """Check that the tree is clean. If not, raise Refusal, or return the note that an improve run commits nothing."""
+async def check_clean_tree(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+    """Check that a tree is clean whose passes do not work in layers. Returns notes. Raises Refusal if it is not."""
+    branch = branch_of(spec)
+    if branch is None or branch.worktree_of is not None or facts.started:
+        return []
+    try:
+        return await _check_branch(spec, branch, env, is_clean=True)
+    except GitFailed as error:
+        raise Refusal(str(error)) from error
+
+
+async def _check_branch(spec: RunSpec, branch: Branch, env: Mapping[str, str], *, is_clean: bool = False) -> list[str]:
+    """Check that passes can be committed. If not, raise Refusal, or return the note that nothing is committed.
+
+    `is_clean`: whether the tree must be clean.
+    """
     folder = Path(spec.workspace)
-    why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected)
+    why = await why_no_pass(await Repository.find(folder, env), folder, branch.protected, is_clean=is_clean)
     if why is None:
         return []
     if spec.interval is not None:
@@ -139,8 +152,10 @@ async def _check_for_tries(folder: Path, spec: GoalTries, env: Mapping[str, str]
         raise Refusal(str(error)) from error
 
 
-async def _missing_in_worktrees(spec: RunSpec, env: Mapping[str, str]) -> list[str]:
-    """Return the note about what the worktrees of tries or items lack. Without a repository, there is none."""
+async def missing_in_worktrees(spec: RunSpec, facts: RunFacts, env: Mapping[str, str]) -> list[str]:
+    """Return the note about what the git worktrees of tries or items lack. Without a repository, there is none."""
+    if facts.started or spec.tries is not None:  # `_check_for_tries` returned it
+        return []
     has_tries = spec.improve is not None and spec.improve.tries > 1
     if not has_tries and not _is_parallel(spec):
         return []

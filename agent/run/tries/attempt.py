@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..passes.pass_texts import model_summary
 
 if TYPE_CHECKING:
     from ...facts.tries import TryFacts
+    from ...layers.unit import Unit
     from ...step.resources.context import RunContext
 
 
@@ -40,12 +42,14 @@ class Attempt:
     candidate: int
     tries: int
     place: Path
-    """Folder of its worktree."""
+    """Folder of its worktree or layer."""
     base: str
     """The snapshot that it started from."""
     ctx: RunContext
     facts: TryFacts
     """The facts of its context."""
+    unit: Unit | None = None
+    """Its layer; None: it works in a git worktree."""
 
     async def work(self, tools: Sequence[str]) -> TryEnd | WorkResult:
         """Run the steps until the try ends. A WorkResult: it was interrupted, or waits for a decision."""
@@ -98,7 +102,9 @@ class Attempt:
         ctx = self.ctx
         await ctx.background.end_all("the try ended")
         world = await ctx.snapshots.take()
+        written = await self._written()
         changes = await ctx.snapshots.changes(self.base, world)
+        changes = [one for one in changes if written is None or one.path in written]
         ctx.events.record(
             TryFinished(
                 number=self.number,
@@ -117,3 +123,9 @@ class Attempt:
             ),
             durable=True,
         )
+
+    async def _written(self) -> frozenset[str] | None:
+        """Return the paths that were written in its layer, because the user changes others; None: all are its own."""
+        if self.unit is None:
+            return None
+        return frozenset(one.path for one in await asyncio.to_thread(self.unit.effects_since, 0))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...facts.tries import TryFacts
+from ...layers.remedies import LayerRefused
+from ...layers.removing import remove_tree
+from ...layers.unit import Unit
 from ...protocol import (
     PassStarted,
     Prompted,
@@ -18,22 +24,25 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
+from ...step.resources.unit_view import UnitWatch
 from ...step.tool_calls.file_events import file_changed
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed
 from ...workspace.paths import Workspace
 from ...workspace.snapshots.patches import patch_of
 from ...workspace.snapshots.snapshots import Snapshots
+from ..passes.left_patch import UNREADABLE, take_patch
 from ..passes.measure import Measured
 from .attempt import Attempt, TryEnd
 from .choice import best_try, measure_try, record_none, record_not_applied
 from .conflict import decide_conflict, edited_since, why_handed_over, why_kept
-from .try_context import context_of_try, drop_context
+from .try_context import context_in, context_of_try, drop_context, unit_folder
 from .try_texts import first_message_of_try, system_prompt_of_try
 from .worktrees import drop_folder, make_worktree, remove_all, remove_worktree, tries_folder, workspace_in
 
 if TYPE_CHECKING:
     from ...facts.passes import PassFacts
+    from ...layers.run_layers import RunLayers
     from ...step.resources.context import RunContext
 
 
@@ -43,6 +52,7 @@ class Candidates:
     def __init__(self, ctx: RunContext, tools: Sequence[str]) -> None:
         self._ctx, self._tools = ctx, tools
         self._live: dict[int, Attempt] = {}
+        self._watch = UnitWatch(ctx.workspace)
 
     @property
     def _facts(self) -> PassFacts:
@@ -57,7 +67,7 @@ class Candidates:
             attempt = self._live.get(candidate)
             if attempt is None or candidate not in self._facts.tries:
                 attempt = await self._begin(candidate, started, work.work or "")
-        except (GitFailed, SnapshotDamaged, OSError) as error:
+        except (GitFailed, SnapshotDamaged, LayerRefused, OSError) as error:
             why = f"the worktree for try {candidate} cannot be made: {error}"
             self._finish_unbegun(work, started, candidate, why)
             return WorkResult(work=work.work)
@@ -71,23 +81,47 @@ class Candidates:
         """Make the worktree and the context of a try. Raises GitFailed, SnapshotDamaged, OSError."""
         ctx = self._ctx
         await self._drop(candidate)
-        place = tries_folder(ctx.journal, ctx.facts, ctx.workspace) / f"{started.number}.{candidate}"
-        await remove_worktree(ctx, place)
-        ctx.events.record(
-            TryStarted(number=started.number, candidate=candidate, tries=started.tries, place=str(place)),
-            work=name,
-            durable=True,
-        )
-        root = await make_worktree(ctx.workspace, ctx.snapshots, ctx.env, place, started.world or "")
-        made, facts = await context_of_try(ctx, root, name, f"try {candidate} of {started.tries}", started)
-        base = await made.snapshots.take()
-        attempt = Attempt(started.number, candidate, started.tries, place, base, made, facts)
+        if ctx.layers is None:
+            attempt = await self._in_worktree(candidate, started, name)
+        else:
+            attempt = await self._in_layer(ctx.layers, candidate, started, name)
+        made = attempt.ctx
         self._live[candidate] = attempt
         made.events.record(Prompted(kind="system", text=system_prompt_of_try(made.facts)))
         text = first_message_of_try(ctx, made, started.number, candidate, started.tries)
         images = [*ctx.facts.spec.images, *self._facts.images]
         made.events.record(Prompted(kind="task", text=text, images=images))
         return attempt
+
+    async def _in_worktree(self, candidate: int, started: PassStarted, name: str) -> Attempt:
+        ctx = self._ctx
+        place = tries_folder(ctx.journal, ctx.facts, ctx.workspace) / f"{started.number}.{candidate}"
+        await remove_worktree(ctx, place)
+        self._record_start(started, candidate, name, place, is_layer=False)
+        root = await make_worktree(ctx.workspace, ctx.snapshots, ctx.env, place, started.world or "")
+        made, facts = await context_of_try(ctx, root, name, _who(started, candidate), started)
+        base = await made.snapshots.take()
+        return Attempt(started.number, candidate, started.tries, place, base, made, facts)
+
+    async def _in_layer(self, layers: RunLayers, candidate: int, started: PassStarted, name: str) -> Attempt:
+        ctx = self._ctx
+        unit = await asyncio.to_thread(partial(Unit.begin, layers, "try", lasts=True))
+        try:
+            self._record_start(started, candidate, name, unit.folder, is_layer=True)
+            facts = TryFacts(ctx.facts, started, str(ctx.workspace.root))
+            made = await context_in(ctx, unit_folder(ctx, unit), facts, name, _who(started, candidate))
+            base = await made.snapshots.take()
+        except BaseException:
+            await asyncio.to_thread(unit.drop)
+            raise
+        self._watch.add(unit)
+        return Attempt(started.number, candidate, started.tries, unit.folder, base, made, facts, unit)
+
+    def _record_start(self, started: PassStarted, candidate: int, name: str, place: Path, *, is_layer: bool) -> None:
+        event = TryStarted(
+            number=started.number, candidate=candidate, tries=started.tries, place=str(place), layer=is_layer
+        )
+        self._ctx.events.record(event, work=name, durable=True)
 
     def _finish_unbegun(self, work: Work, started: PassStarted, candidate: int, why: str) -> None:
         end = TryFinished(
@@ -172,7 +206,11 @@ class Candidates:
         ctx, started = self._ctx, self._facts.last
         for lost in list(self._facts.lost):
             patch, files = None, list[str]()
-            root = await workspace_in(ctx.workspace, Path(lost.place))
+            if lost.layer:
+                patch, files = await self._left_in_layer(Path(lost.place))
+                root = None
+            else:
+                root = await workspace_in(ctx.workspace, Path(lost.place))
             if root is not None and started is not None and started.number == lost.number:
                 snapshots = Snapshots(Workspace(root), ctx.journal.path.with_suffix(".snapshots"))
                 try:
@@ -193,7 +231,21 @@ class Candidates:
                 ),
                 work=try_name(lost.number, lost.candidate),
             )
+        for folder in self._facts.left_layers:
+            await asyncio.to_thread(_remove, Path(folder))
+        self._facts.left_layers.clear()
         await remove_all(ctx)
+
+    async def _left_in_layer(self, folder: Path) -> tuple[str | None, list[str]]:
+        """Return the patch of what a try changed in its layer, and the files. Removes the layer."""
+        ctx = self._ctx
+        if ctx.layers is None:
+            return None, []
+        try:
+            patch, files = await asyncio.to_thread(take_patch, ctx.layers, folder)
+        except UNREADABLE:
+            return None, []  # the changes are unknown
+        return (ctx.journal.keep(patch) if files else None), files
 
     async def clear(self) -> None:
         """Remove the worktrees of the pass."""
@@ -206,11 +258,26 @@ class Candidates:
             if self._ctx.facts.ended is None:
                 await self.finish_all("the runner ended during the try")
             await self.clear()
+        await self._watch.close()
 
     async def _drop(self, candidate: int) -> None:
         attempt = self._live.pop(candidate, None)
         if attempt is not None:
             await drop_context(self._ctx, attempt.ctx, attempt.facts)
+            if attempt.unit is not None:
+                self._watch.remove(attempt.unit)
+                await asyncio.to_thread(attempt.unit.drop)
+                return
             await remove_worktree(self._ctx, attempt.place)
             if not self._live:
                 await asyncio.to_thread(drop_folder, attempt.place.parent)
+
+
+def _who(started: PassStarted, candidate: int) -> str:
+    """Return the name of a try for people."""
+    return f"try {candidate} of {started.tries}"
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError):
+        remove_tree(folder)

@@ -27,7 +27,7 @@ async def measure_try(ctx: RunContext, attempt: Attempt, end: TryFinished) -> No
     Raises PersonInterrupted.
     """
     own, spec = attempt.ctx, ctx.facts.spec.improve
-    changes = await own.snapshots.changes(attempt.base, end.world or "")
+    changes = [one for one in await own.snapshots.changes(attempt.base, end.world or "") if one.path in end.files]
     why = await _why_not(ctx, attempt, end, changes)
     score = await measure(own, spec) if why is None and spec is not None else None
     if score is not None and score.value is None:

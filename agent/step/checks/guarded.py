@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ...journal.journal import Journal
     from ...layers.classes import Class
     from ...layers.run_layers import Listed
+    from ...layers.unit import Unit
     from ...workspace.processes.processes import ProtectedChange
     from ..resources.activity import Activity
     from ..resources.tree import Tree
@@ -87,14 +88,17 @@ class Guarded:
         """Number of names that `start` has read so far."""
         return self._seals.listed
 
-    async def start(self) -> list[str]:
-        """Seal the current files, or load the seal of an earlier runner. Returns notes for the user. Raises Refusal."""
+    async def start(self, *, is_new: bool = False) -> list[str]:
+        """Seal the current files, or load the seal of an earlier runner. Returns notes for the user. Raises Refusal.
+
+        `is_new`: seal them in any case, because what the user has now counts.
+        """
         if not self._guard:
             return []
         notes: list[str] = []
         facts, depends = self._facts.seals, self._guard.depends
         try:
-            if facts.seal is not None:
+            if facts.seal is not None and not is_new:
                 known = self._seals.load(self._journal.blob(facts.seal))
                 depends.shadows.forget_new(known)
                 for path, blob in facts.written.items():
@@ -114,9 +118,9 @@ class Guarded:
         )
         return notes
 
-    def seal(self, record: Record) -> None:
-        """Record the seal, unless an earlier runner did."""
-        if not self._guard or self._facts.seals.seal is not None:
+    def seal(self, record: Record, *, is_new: bool = False) -> None:
+        """Record the seal, unless an earlier runner did. `is_new`: also then."""
+        if not self._guard or (self._facts.seals.seal is not None and not is_new):
             return
         blob = self._journal.keep(self._seals.stored(self._guard.depends.shadows.known))
         record(GuardSealed(seal=blob, files=len(self._seals), not_held=self.not_held))
@@ -178,7 +182,18 @@ class Guarded:
         if not self._guard:
             return []
         compare = self._seals.compare if full else self._seals.compare_changed
-        return await asyncio.to_thread(compare)
+        found = await asyncio.to_thread(compare)
+        return found if self._tree.unit is None or not found else await self._written_in(self._tree.unit, found)
+
+    async def _written_in(self, unit: Unit, found: Sequence[Difference]) -> list[Difference]:
+        """Return the differences that a unit of work wrote; approve the others, which the user made meanwhile."""
+        paths = [one.path for one in found if not _is_outside(one.path)]
+        written = {*await asyncio.to_thread(unit.layer.touched, paths)}
+        of_user = [path for path in paths if path not in written]
+        if of_user:
+            await asyncio.to_thread(self._seals.approve, of_user)
+            self._seals.keep_approved()
+        return [one for one in found if one.path not in of_user]
 
     def touched_since(self, before: dict[str, object]) -> list[str]:
         """Return paths that were written since `before`, even if their content is the same."""

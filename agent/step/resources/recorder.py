@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
 from ...journal.integrity.durable import must_be_flushed
-from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Stamped, Waiting
+from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Snapshotted, Stamped, Waiting
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -119,6 +119,12 @@ class Recorder:
             self._journal.note_used(self._facts.spending.used)
         for listener in (*self._own, *self._listeners):
             listener(stamped)
+
+
+def record_snapshot(events: Recorder, facts: RunFacts, tree: str) -> None:
+    """Record a snapshot if it shows something new, and always right before a command."""
+    if (tree or None) != facts.changes.world or facts.changes.is_snapshot_due:
+        events.record(Snapshotted(world=tree or None))
 
 
 def with_waiting(record: Record) -> Record:

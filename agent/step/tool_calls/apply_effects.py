@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...layers.layer import Layer
     from ...layers.rows import Row
     from ...layers.run_layers import RunLayers
+    from ...protocol import PassKept
     from ..resources.context import RunContext
 
 _MOST_NAMED = 5
@@ -67,8 +68,13 @@ async def apply_effects(
     accepted: Accepted,
     command: str,
     record: Record,
+    of_pass: PassKept | None = None,
 ) -> Applied:
-    """Apply the rows, and record what changed. `groups`: the effects by their classes."""
+    """Apply the rows, and record what changed. `groups`: the effects by their classes.
+
+    `of_pass`: recorded together with what is accepted, because a pass changed it in its layer; changes of files that
+    the journal already has are then not recorded again.
+    """
     kinds: dict[str, Class] = {entry.effect.path: group.kind for group in groups for entry in group.entries}
     built = [row for row in accepted.rows if kinds.get(row.path) == "built"]
     others = [row for row in accepted.rows if kinds.get(row.path) != "built" and row.path not in accepted.recorded]
@@ -82,19 +88,24 @@ async def apply_effects(
         for data in (*older, *(data for change in changes.values() for data in (change.before, change.after))):
             if data is not None:
                 ctx.journal.keep(data)
-    name, of_builds = new_name(), [group.title for group in groups if group.kind == "built"]
-    record(
-        EffectsAccepted(
-            order=name,
-            rows=blob,
-            command=command,
-            files=len(accepted.rows),
-            shown=len(accepted.recorded),
-            git=git,
-            also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
-            built=[words for words in accepted.counted if words in of_builds],
+    of_builds = [group.title for group in groups if group.kind == "built"]
+    name = new_name() if of_pass is None else of_pass.order
+    with ctx.events.together():
+        record(
+            EffectsAccepted(
+                order=name,
+                rows=blob,
+                command=command,
+                files=len(accepted.rows),
+                shown=len(accepted.recorded),
+                git=git,
+                also=[*(words for words in accepted.counted if words not in of_builds), *_bare_folders(rows)],
+                built=[words for words in accepted.counted if words in of_builds],
+                pass_number=0 if of_pass is None else of_pass.number,
+            )
         )
-    )
+        if of_pass is not None:
+            record(of_pass)
     crash_point("effects: accepted")
     ctx.files.mark_changed()
     is_explained = await ctx.background.is_explained()
@@ -102,6 +113,8 @@ async def apply_effects(
     await asyncio.to_thread(layers.order, name, layer, every, accepted.contents, accepted.git, keep)
     results = await asyncio.to_thread(layers.apply, name, every, accepted.git)
     crash_point("effects: applied")
+    if of_pass is not None:
+        changes = _unrecorded(ctx, changes)
     await record_applied(ctx, name, rows, accepted.git, results, changes, record, notes_tree=is_explained)
     await ctx.guarded.approve_user_changes(accepted.guarded, record)
     layers.forget(name)
@@ -177,6 +190,17 @@ def _bytes_of(ctx: RunContext, row: Row) -> bytes | None:
         return None
 
 
+def _unrecorded(ctx: RunContext, changes: Mapping[str, FileContents]) -> dict[str, FileContents]:
+    """Return the changes of files that the journal does not have: a pass records its edits while it works."""
+    known, keep = ctx.facts.changes.files, ctx.journal.keep
+    found = dict[str, FileContents]()
+    for path, change in changes.items():
+        after = None if change.after is None else keep(change.after)
+        if path not in known or known[path][1] != after:
+            found[path] = change
+    return found
+
+
 async def record_applied(
     ctx: RunContext,
     name: str,
@@ -230,6 +254,8 @@ async def finish_accepted(ctx: RunContext, layers: RunLayers, record: Record) ->
         git = decode_git(ctx.journal.blob(accepted.git)) if accepted.git is not None else []
         ctx.files.mark_changed()
         changes = {row.path: stored_contents(ctx.journal, row) for row in rows[: accepted.shown] if not _is_folder(row)}
+        if accepted.pass_number:
+            changes = _unrecorded(ctx, changes)
         await record_applied(ctx, name, rows, git, results, changes, record)
         layers.forget(name)
         said.append(f"What `{accepted.command}` changed ({plural(accepted.files, 'file')}) was applied.")

@@ -131,7 +131,7 @@ async def _take(
     found = await asyncio.to_thread(
         sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks
     )
-    decided = await _decide(ctx, found, listed, command, record, asks=asks)
+    decided = await decide_effects(ctx, found, listed, command, record, asks=asks)
     lines, accepted = list[str](), {row.path for row in decided.rows}
     if decided.rows or decided.git:
         applied, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
@@ -150,7 +150,7 @@ async def _take(
 
 
 @dataclass(slots=True)
-class _Decided:
+class Decided:
     """What is applied."""
 
     contents: dict[str, bytes]
@@ -178,10 +178,11 @@ class _Decided:
         self.git += found.git
 
 
-async def _decide(
+async def decide_effects(
     ctx: RunContext, found: Sorted, listed: Listed, command: str, record: Record, *, asks: bool
-) -> _Decided:
-    decided = _Decided(dict(listed.contents), refused=list(found.refused))
+) -> Decided:
+    """Decide what is applied; a person is asked if `asks`. Raises PersonInterrupted."""
+    decided = Decided(dict(listed.contents), refused=list(found.refused))
     if not asks or not found.can_be_decided:
         decided.pass_on(found)
         _refuse(decided, found.asking, NOBODY)
@@ -218,7 +219,7 @@ def _why_refused(ruling: Ruling) -> str:
     return ruling.note_for_model if ruling.refused_by == "person" else ruling.reason or "it was refused"
 
 
-def _refuse(decided: _Decided, parts: Sequence[Part], why: str) -> None:
+def _refuse(decided: Decided, parts: Sequence[Part], why: str) -> None:
     """Note that none of these entries is applied."""
     names = list[str]()
     for part in parts:
@@ -239,7 +240,7 @@ def _not_git(part: Part, why: str) -> str:
     return f"nothing of git ({named(list(dict.fromkeys(name_of(row) for row in rows)))}): {why}"
 
 
-def _take_approved(ctx: RunContext, decided: _Decided, found: Sorted, ruling: Ruling) -> None:
+def _take_approved(ctx: RunContext, decided: Decided, found: Sorted, ruling: Ruling) -> None:
     """Take what was approved: exactly the rows that were shown, and the bytes that a person chose."""
     for at, part in enumerate(found.asking):
         shown, own = part.draft.shown, ruling.entries.get(at, _WHOLE)
@@ -257,7 +258,7 @@ def _take_approved(ctx: RunContext, decided: _Decided, found: Sorted, ruling: Ru
     decided.comment = comment_line(ruling.reason, ruling.by) if ruling.by != "policy" else ""
 
 
-def _take_entry(ctx: RunContext, decided: _Decided, part: Part, own: EntryRuling) -> None:
+def _take_entry(ctx: RunContext, decided: Decided, part: Part, own: EntryRuling) -> None:
     rows = [row_of(effect) for effect in part.effects]
     if own.after is not None:
         (row,) = rows
@@ -276,7 +277,7 @@ def _take_entry(ctx: RunContext, decided: _Decided, part: Part, own: EntryRuling
     decided.guarded += [row.path for row in rows if ctx.guard.matches(row.path)]
 
 
-def _let_folders_follow(decided: _Decided, found: Sorted) -> None:
+def _let_folders_follow(decided: Decided, found: Sorted) -> None:
     """Make or delete the folders in which files were accepted."""
     taken = {row.path for row in decided.rows}
     asked = [effect.path for part in found.asking for effect in part.effects]
@@ -292,7 +293,7 @@ def _let_folders_follow(decided: _Decided, found: Sorted) -> None:
 
 
 async def _applied(
-    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: _Decided, command: str, record: Record
+    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, decided: Decided, command: str, record: Record
 ) -> tuple[list[str], set[str]]:
     """Apply the rows. Returns sentences for the model, and the paths of what is a conflict."""
     accepted = Accepted(

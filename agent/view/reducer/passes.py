@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ...protocol import PassFinished, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
+from ...protocol import PassFinished, PassKept, PassStarted, PatchKept, ScoreMeasured, ScoreNotMeasured, Stamped
 from ...protocol.text.counts import plural
 from .blocks import note
 
@@ -15,7 +15,7 @@ _SHORT = 9
 """Number of characters of a commit id."""
 
 
-def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassFinished) -> None:
+def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept | PassKept | PassFinished) -> None:
     """Show an event of a pass."""
     match event:
         case PassStarted():
@@ -28,6 +28,8 @@ def show_pass(state: ViewState, stamped: Stamped, event: PassStarted | PatchKept
                 note(state, stamped, f"pass {event.number}" + (f": {event.tries} tries" if event.tries > 1 else ""))
         case PatchKept():
             state.rolling_back = event  # one line reports all of it when it is done
+        case PassKept():
+            pass  # the end of the pass follows immediately
         case PassFinished():
             _finished(state, stamped, event)
         case _:
@@ -66,7 +68,8 @@ def _finished(state: ViewState, stamped: Stamped, event: PassFinished) -> None:
     why = f": {event.why}" if event.why else ""
     again = f", the same change as pass {event.repeats}" if event.repeats is not None else ""
     where = f"commit {event.commit[:_SHORT]}" if event.commit else plural(len(event.files), "file") * bool(event.files)
-    left = [line if "left as it is" in line else f"left as it is: {line}" for line in event.left]
+    stays = "decide" if event.dropped else "left as it is"
+    left = [line if "left as it is" in line else f"{stays}: {line}" for line in event.left]
     commits = "" if patch is None or not patch.commits else f", {plural(len(patch.commits), 'commit')} kept"
     lines = [*event.files, *left, *_kept(patch)]
     right = where + ", patch kept" * (patch is not None) + commits

@@ -15,6 +15,7 @@ from ...protocol import (
     McpServerChanged,
     ModelSwitched,
     PassFinished,
+    PassKept,
     PassStarted,
     PatchKept,
     Paused,
@@ -45,6 +46,7 @@ RunFrame = (
     | RunResumed
     | PassStarted
     | PatchKept
+    | PassKept
     | PassFinished
     | ModelSwitched
     | BudgetChanged
@@ -75,7 +77,7 @@ def show_run(state: ViewState, stamped: Stamped, event: RunFrame) -> None:
             _ended(state, stamped, event)
         case PassStarted() | PassFinished() if state.finder is None:
             show_pass(state, stamped, event)
-        case PatchKept():
+        case PatchKept() | PassKept():
             show_pass(state, stamped, event)
         case PassStarted() | PassFinished():
             _pass(state, stamped, event)

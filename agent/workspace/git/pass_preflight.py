@@ -14,8 +14,13 @@ _MOST_NAMED = 5
 """Maximum number of changed files that the message names."""
 
 
-async def why_no_pass(found: Repository | None, folder: Path, protected: Sequence[str]) -> str | None:
-    """Return why no pass can start in this working tree, with the fix; None: one can."""
+async def why_no_pass(
+    found: Repository | None, folder: Path, protected: Sequence[str], *, is_clean: bool = True
+) -> str | None:
+    """Return why no pass can start in this working tree, with the fix; None: one can.
+
+    `is_clean`: whether a pass needs a clean tree. One in a layer does not.
+    """
     if found is None:
         return (
             f"{folder} is not in a git repository: a pass must start from a clean commit (`git init` and commit first)"
@@ -33,7 +38,7 @@ async def why_no_pass(found: Repository | None, folder: Path, protected: Sequenc
         )
     if await found.head() is None:
         return f"the branch `{branch}` has no commit yet: commit once first"
-    dirt = await found.dirty_paths()
+    dirt = await found.dirty_paths() if is_clean else []
     if dirt:
         return f"the working tree is dirty ({_named(dirt)}): commit or stash first, or use --worktree"
     return None

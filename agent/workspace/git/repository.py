@@ -97,6 +97,13 @@ class Repository:
         other._env = {**self._env, "GIT_INDEX_FILE": str(index)}
         return other
 
+    def with_tree(self, git_folder: Path, tree: Path, index: Path) -> Self:
+        """Return the same repository with another working tree, whose top is the folder of all paths, and index."""
+        other = self.at(tree)
+        places = {"GIT_DIR": git_folder, "GIT_WORK_TREE": tree, "GIT_INDEX_FILE": index}
+        other._env = {**self._env, **{name: str(place) for name, place in places.items()}}
+        return other
+
     async def open(self, folder: Path) -> Repository | None:
         """Open the repository of another folder, with that repository's own settings. Raises GitFailed."""
         return await Repository.find(folder, self._env)
@@ -140,7 +147,7 @@ class Repository:
 
     async def stage(self, paths: Sequence[str]) -> str:
         """Stage these files as they are on the disk, except for ignored ones. Return the id of the tree."""
-        names = await self._wanted(paths)
+        names = await self.without_ignored(paths)
         if names:
             await self._refuse_filters(names)
             await self.run_checked(
@@ -165,7 +172,7 @@ class Repository:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         await self.run_checked("worktree", "add", "--quiet", "-b", branch, str(place), "HEAD")
 
-    async def _wanted(self, paths: Sequence[str]) -> list[str]:
+    async def without_ignored(self, paths: Sequence[str]) -> list[str]:
         """Return the paths without those that git ignores and does not track."""
         if not paths:
             return []

@@ -11,24 +11,10 @@ from fakes.rundry import Home, Ran
 from fakes.server import ScriptedServer
 from fakes.turns import Turn, call, edit, say
 from fakes.users_work import all_of, work_as_user
-from sampling import sampled
 
 NOTE = call("write_file", path="NOTES.md", content="# Notes\n\nLooked.\n")
 HELD = Turn(text="Now I think about the rest of it", hold_after=3)
-LOOPS = {
-    "interval": ["--every", "1h", "--until", "grep -q done NOTES.md"],
-    "improve": ["--score", "wc -c < NOTES.md", "--goal", "max", "--patience", "1"],
-    "improve, not committed": [
-        "--score",
-        "wc -c < NOTES.md",
-        "--goal",
-        "max",
-        "--patience",
-        "1",
-        "--protected",
-        "work",
-    ],
-}
+LOOPS = {"interval": ["--every", "1h", "--until", "grep -q done NOTES.md"]}
 
 
 def killed(home: Home, project: Path, server: ScriptedServer, *argv: str, at: str = "text_arrived") -> None:
@@ -47,36 +33,6 @@ def killed(home: Home, project: Path, server: ScriptedServer, *argv: str, at: st
 
 def resumed(home: Home, project: Path, *argv: str) -> Ran:
     return home.run("resume", "--headless", "--json", *argv, cwd=project)
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-def test_after_a_kill_in_a_pass_the_work_of_the_user_stays_and_the_run_is_handed_over(
-    home: Home, project: Path, loop: str
-):
-    with ScriptedServer([NOTE, HELD, say("so"), say("so")]) as server:
-        killed(home, project, server, *LOOPS[loop])
-        work_as_user(project)
-        before = all_of(project)
-        ran = resumed(home, project)
-        assert (ran.exit_code, ran.outcome["reason"]) == (5, "handoff"), ran
-        assert all_of(project) == before
-        assert "untracked.txt" in ran.outcome["detail"] and "NOTES.md" not in ran.outcome["detail"]
-        assert ran.of("pass_finished")[0]["verdict"] == "undecided" and not ran.of("patch_kept")
-        if loop != "interval":  # its next pass is skipped until the user has committed, an hour later
-            again = resumed(home, project)
-            assert all_of(project) == before and again.exit_code == 0, again
-
-
-@pytest.mark.parametrize("edited", sampled(["NOTES.md", "calc/core.py", "new.txt"], 1))
-def test_after_a_kill_in_a_pass_one_edited_file_is_enough_to_hand_over(home: Home, project: Path, edited: str):
-    with ScriptedServer([NOTE, HELD, say("so"), say("so")]) as server:
-        killed(home, project, server, *LOOPS["interval"])
-        with (project / edited).open("a") as file:
-            file.write("# a line of the user\n")
-        before = all_of(project)
-        ran = resumed(home, project)
-    assert ran.exit_code == 5 and edited in ran.outcome["detail"], ran
-    assert all_of(project) == before
 
 
 def test_after_a_kill_in_a_pass_that_nobody_else_touched_the_pass_continues(home: Home, project: Path):

@@ -36,7 +36,6 @@ def everything(folder: Path) -> dict[str, str]:
     sampled(
         [
             ("on main", "the branch `main` is protected"),
-            ("dirty", "the working tree is dirty (mine.txt)"),
             ("outside", "is not in a git repository"),
             ("detached", "HEAD is not on a branch"),
             ("protected", "the branch `work` is protected"),
@@ -48,8 +47,6 @@ def test_an_interval_run_refuses_to_start_and_says_why(home: Home, project: Path
     argv: list[str] = []
     if where == "on main":
         git(project, "switch", "-qc", "main")
-    elif where == "dirty":
-        (project / "mine.txt").write_text("mine\n")
     elif where == "outside":
         project = project.parent / "elsewhere"
         project.mkdir()

@@ -37,10 +37,6 @@ def without_commit(project: Path) -> None:
     git(project, "init", "-q")
 
 
-def dirty(project: Path) -> None:
-    (project / "NOTES.md").write_text("changed\n")
-
-
 def on_main(project: Path) -> None:
     git(project, "switch", "-qc", "main")
 
@@ -63,7 +59,6 @@ IMPOSSIBLE: list[tuple[Sequence[str], Callable[[Path], None], str]] = [
     ((*SCORED, "--steps", "5", "--worktree"), without_git, "is not in a git repository"),
     ((*SCORED, "--steps", "5", "--worktree"), without_commit, "has no commit yet"),
     ((*SCORED, "--steps", "5", "--worktree", "--cwd", "new"), uncommitted_folder, "is not committed yet"),
-    (EVERY, dirty, "the working tree is dirty (NOTES.md)"),
     (EVERY, on_main, "the branch `main` is protected"),
     (EVERY, without_git, "is not in a git repository"),
     ((*EVERY, "--worktree", "--cwd", "new"), uncommitted_folder, "is not committed yet"),

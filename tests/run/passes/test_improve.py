@@ -10,7 +10,7 @@ import pytest
 from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
 from fakes.in_process.hours import make_repository, subjects, through_hours, tree_of
-from fakes.project import changed_files
+from fakes.project import changed_files, git
 from fakes.turns import call, finish, say
 
 from rundry.agent.journal.journal import Journal
@@ -104,14 +104,19 @@ async def test_in_a_clean_repository_what_is_kept_is_committed(improving: Make, 
     assert subjects(work) == ["rundry pass 1: tried it", "First"] and changed_files(work) == []
 
 
-@pytest.mark.parametrize("where", ["on main", "dirty"])
-async def test_where_it_may_not_commit_what_is_kept_stands_in_the_tree(improving: Make, work: Path, where: str):
-    make_repository(work, "main" if where == "on main" else "work")
-    if where == "dirty":
-        (work / "mine.txt").write_text("mine\n")
+async def test_where_it_may_not_commit_what_is_kept_stands_in_the_tree(improving: Make, work: Path):
+    make_repository(work, "main")
     await through_hours(improving(write(7), DONE, say("a"), say("b"), patience=1), ManualClock())
     assert subjects(work) == ["First"] and (work / "score.txt").read_text() == "7\n"
-    assert (work / "mine.txt").exists() == (where == "dirty")
+
+
+async def test_in_a_dirty_tree_only_what_the_pass_changed_is_committed(improving: Make, work: Path):
+    make_repository(work)
+    (work / "mine.txt").write_text("mine\n")
+    git(work, "add", "mine.txt")
+    await through_hours(improving(write(7), DONE, say("a"), say("b"), patience=1), ManualClock())
+    assert subjects(work) == ["rundry pass 1: tried it", "First"]
+    assert git(work, "status", "--porcelain") == "A  mine.txt\n"
 
 
 async def test_that_nothing_is_committed_is_reported_with_the_reason(improving: Make, work: Path):

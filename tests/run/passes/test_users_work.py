@@ -1,4 +1,4 @@
-"""What the user does while a pass runs in their folder: never rolled back, never committed (docs/decisions/0036)."""
+"""What the user does while a pass works: never rolled back, never committed (decision 0039)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fakes.clock import ManualClock
 from fakes.in_process.driven import Driven
 from fakes.in_process.hours import make_repository, subjects, through_hours
 from fakes.project import git
-from fakes.turns import call, finish, say
+from fakes.turns import call, finish
 from fakes.users_work import all_of, work_as_user
 
 from rundry.agent.protocol import Budget, ImproveSpec, IntervalSpec, LoopKind, Say
+from rundry.agent.run.client.start_request import ResumeChanges
 
 Make = Callable[..., Driven]
 RED, GREEN = "! grep -q broken a.txt", "test -f a.txt"
@@ -45,7 +46,6 @@ def passing(driven: Make, work: Path) -> Make:
 DEEDS = {
     "all kinds of work": work_as_user,
     "an edit": lambda work: (work / "b.txt").write_text("by the user\n"),
-    "an edit of the model's file": lambda work: (work / "a.txt").write_text("broken\nby the user\n"),
     "an untracked file": lambda work: (work / "new.txt").write_text("by the user\n"),
     "a staged file": lambda work: ((work / "new.txt").write_text("by the user\n"), git(work, "add", "new.txt")),
     "a deletion": lambda work: (work / "b.txt").unlink(),
@@ -54,21 +54,23 @@ DEEDS = {
     "a branch": lambda work: git(work, "switch", "-qc", "by-the-user"),
     "a stash": lambda work: ((work / "b.txt").write_text("stashed\n"), git(work, "stash", "push", "-q", "--", "b.txt")),
 }
+OF_THE_PASS = ("a.txt", "index", "git index", "git head", "git refs", "git HEAD", "git ORIG_HEAD")
+"""What a commit of a change of a.txt may change."""
 
 
 @pytest.mark.parametrize("until", [RED, GREEN], ids=["red", "green"])
 @pytest.mark.parametrize("deed", DEEDS)
-async def test_what_the_user_does_in_an_interval_pass_is_handed_over(passing: Make, work: Path, deed: str, until: str):
-    await _handed_over(passing("interval", write("a.txt", "broken\n"), DONE, DONE, until=until), work, deed)
+async def test_what_the_user_does_in_an_interval_pass_stays_as_it_is(passing: Make, work: Path, deed: str, until: str):
+    await _stays(passing("interval", write("a.txt", "broken\n"), DONE, until=until), work, deed, until)
 
 
 @pytest.mark.parametrize("until", [RED, GREEN], ids=["red", "green"])
 @pytest.mark.parametrize("deed", ["all kinds of work", "an untracked file", "a commit"])
-async def test_what_the_user_does_in_an_improve_pass_is_handed_over(passing: Make, work: Path, deed: str, until: str):
-    await _handed_over(passing("improve", write("a.txt", "broken\n" * 9), DONE, DONE, until=until), work, deed)
+async def test_what_the_user_does_in_an_improve_pass_stays_as_it_is(passing: Make, work: Path, deed: str, until: str):
+    await _stays(passing("improve", write("a.txt", "b\n"), DONE, until=until), work, deed, until)
 
 
-async def _handed_over(run: Driven, work: Path, deed: str) -> None:
+async def _stays(run: Driven, work: Path, deed: str, until: str) -> None:
     after: list[dict[str, str]] = []
 
     def act(event: dict[str, Any]) -> Say:
@@ -77,41 +79,52 @@ async def _handed_over(run: Driven, work: Path, deed: str) -> None:
         return Say(text="")
 
     run.on("file_changed", act)
-    outcome = await through_hours(run, ManualClock())
-    assert outcome.reason == "handoff" and "no tool of this run wrote" in outcome.detail, run.story()
-    assert all_of(work) == after[0]
-    assert run.of("pass_finished")[0]["verdict"] == "undecided" and not run.of("patch_kept")
+    await through_hours(run, ManualClock())
+    now, (before,) = all_of(work), after
+    if run.of("pass_finished")[0]["verdict"] == "reverted":
+        assert now == before, run.story()
+        return
+    assert until == GREEN and run.of("pass_finished")[0]["verdict"] == "kept", run.story()
+    assert {name: text for name, text in now.items() if name not in OF_THE_PASS} == {
+        name: text for name, text in before.items() if name not in OF_THE_PASS
+    }
+    assert git(work, "show", "--format=", "--name-only", "HEAD").split() == ["a.txt"]
 
 
 @pytest.mark.parametrize("until", [RED, GREEN], ids=["red", "green"])
 @pytest.mark.parametrize("loop", ["interval", "improve"])
-async def test_what_a_command_changed_in_a_pass_is_neither_committed_nor_rolled_back(
+async def test_what_a_command_changed_in_a_pass_is_committed_or_dropped(
     passing: Make, work: Path, loop: str, until: str
 ):
-    command = call("run_command", command="echo broken broken > a.txt; echo n > new.txt")
-    outcome = await through_hours(run := passing(loop, command, DONE, DONE, until=until), ManualClock())
-    assert outcome.reason == "handoff" and "a.txt, new.txt" in outcome.detail, run.story()
-    assert subjects(work) == ["First"] and (work / "new.txt").read_text() == "n\n"
+    command = call("run_command", command="echo broken > a.txt; echo n > new.txt")
+    run = passing(loop, command, DONE, until=until)
+    await through_hours(run, ManualClock())
+    is_kept = until == GREEN
+    assert run.of("pass_finished")[0]["verdict"] == ("kept" if is_kept else "reverted"), run.story()
+    assert (work / "new.txt").exists() == is_kept and len(subjects(work)) == 1 + is_kept
+    assert git(work, "status", "--porcelain") == ""
 
 
-async def test_an_edit_between_two_edits_of_the_model_belongs_to_the_user(passing: Make, work: Path):
-    turns = (write("a.txt", "broken\n"), write("a.txt", "broken again\n"), say("so"), say("so"))
-    run = passing("interval", *turns, until=RED)
-    run.on("step_finished", lambda _: ((work / "a.txt").write_text("by the user\n"), Say(text=""))[1], number=1)
+@pytest.mark.parametrize("until", [RED, GREEN], ids=["red", "green"])
+async def test_an_edit_of_the_models_file_after_its_edit_stays_and_a_green_pass_is_handed_over(
+    passing: Make, work: Path, until: str
+):
+    run = passing("interval", write("a.txt", "broken\n"), DONE, until=until)
+    run.on("file_changed", lambda _: ((work / "a.txt").write_text("by the user\n"), Say(text=""))[1])
     outcome = await through_hours(run, ManualClock())
-    assert outcome.reason == "handoff" and "a.txt" in outcome.detail, run.story()
-    assert (work / "a.txt").read_text() != "one\n"
+    assert (work / "a.txt").read_text() == "by the user\n" and subjects(work) == ["First"]
+    assert outcome.reason == ("handoff" if until == GREEN else "budget"), run.story()
+    assert run.of("pass_finished")[0]["verdict"] == ("undecided" if until == GREEN else "reverted")
 
 
 async def test_after_the_user_put_things_right_the_next_pass_begins(passing: Make, work: Path):
-    run = passing("interval", write("a.txt", "two\n"), DONE, write("a.txt", "three\n"), DONE, until=GREEN)
-    run.on("file_changed", lambda _: ((work / "new.txt").write_text("by the user\n"), Say(text=""))[1])
+    run = passing("interval", write("a.txt", "two\n"), DONE, until=GREEN)
+    run.on("file_changed", lambda _: ((work / "a.txt").write_text("by the user\n"), Say(text=""))[1])
     assert (await through_hours(run, ManualClock())).reason == "handoff", run.story()
-    git(work, "add", "new.txt", "a.txt")
-    git(work, "commit", "-qm", "By the user")
+    git(work, "commit", "-qam", "By the user")
     other = run.killed_at("run_ended")
     other.model = type(run.model)([write("a.txt", "three\n"), DONE])
-    await through_hours(other, ManualClock())
+    await through_hours(other, ManualClock(), changes=ResumeChanges(limits={"steps": 4}))
     assert [one["verdict"] for one in other.of("pass_finished")][:1] == ["kept"], other.story()
     assert subjects(work) == ["rundry pass 2: looked at it", "By the user", "First"]
 

@@ -1,0 +1,139 @@
+"""The unit of the open pass: the layer in which all of it works, and what it changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...layers.effects import Effect, Side, bytes_at, target_at
+from ...layers.opening import FOLDER
+from ...layers.unit import Unit
+from ...workspace.sandbox.access import Access
+from ...workspace.snapshots.snapshots import Change
+from ..setup.unit_context import context_in_unit, leave_context
+from .pass_commit import PassFiles
+
+if TYPE_CHECKING:
+    from ...layers.run_layers import Listed, RunLayers
+    from ...step.resources.context import RunContext
+    from ...step.resources.unit_view import UnitWatch
+
+_REVIEWED = frozenset[str]({"protected", "ordinary", "ignored_existed", "install"})
+"""Classes of effects that are the work of a pass. The others are what programs built by the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassUnit:
+    """A unit with the context that works in it."""
+
+    unit: Unit
+    ctx: RunContext
+    """For all that happens in the pass. Its files are those of the unit."""
+    run: RunContext
+    """Of the run, whose files are the workspace."""
+    layers: RunLayers
+    watch: UnitWatch
+
+    async def listed(self) -> Listed:
+        """End what runs in the unit, and return what it changed. To work in it, call `open_again` first.
+
+        Raises Occupied, NamespacesRefused, TooMuch and OSError.
+        """
+        await self.ctx.background.end_all("the pass ended")
+        run = self.run
+        inside = run.sandbox.wrap([""], run.workspace.root, Access(layer=self.unit.access))[:-1]
+        return await asyncio.to_thread(self.layers.listed, self.unit.layer, os.environ, inside)
+
+    async def open_again(self) -> None:
+        """Let the pass work on after `listed`. Raises Occupied, NamespacesRefused and OSError."""
+        await asyncio.to_thread(self.unit.mount_again)
+
+    def files(self, listed: Listed) -> PassFiles:
+        """Return the files and links that the pass changed, with their contents."""
+        effects = [one.effect for group in listed.groups if group.kind in _REVIEWED for one in group.entries]
+        chosen = sorted((one for one in effects if not _is_folder(one)), key=lambda one: one.path)
+        return PassFiles(chosen, partial(_of_workspace, self.run.workspace.root), partial(_of_unit, self.unit, listed))
+
+    async def changes(self, files: PassFiles) -> list[Change]:
+        """Return what the pass changed, with all contents. Raises OSError."""
+        return await asyncio.to_thread(lambda: [_change(files, one) for one in files.effects])
+
+    async def patch(self, listed: Listed, prefix: str) -> bytes:
+        """Return what the pass changed as a patch for plain git. Raises OSError and StaleFile."""
+        return await asyncio.to_thread(lambda: b"".join(self.unit.patch(listed, prefix=prefix)))
+
+    async def leave(self) -> None:
+        """Keep what it wrote for a later runner. Raises Occupied, NamespacesRefused and OSError."""
+        self.watch.remove(self.unit)
+        await leave_context(self.run, self.ctx, "the runner ends")
+        await asyncio.to_thread(self.unit.leave)
+
+    async def drop(self) -> None:
+        """Delete what it wrote. Raises OSError."""
+        self.watch.remove(self.unit)
+        await leave_context(self.run, self.ctx, "the pass ended")
+        await asyncio.to_thread(self.unit.drop)
+
+
+async def begin_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch) -> PassUnit:
+    """Begin the unit of a pass. Raises LayerRefused and Refusal."""
+    unit = await asyncio.to_thread(partial(Unit.begin, layers, "pass", lasts=True))
+    return await _in_use(run, layers, watch, unit, is_new=True)
+
+
+async def left_pass_unit(run: RunContext, layers: RunLayers, watch: UnitWatch, folder: Path) -> PassUnit:
+    """Mount the unit of a pass that an earlier runner left. Raises LayerRefused, UnitLost and Occupied."""
+    unit = await asyncio.to_thread(Unit.left, layers, folder)
+    return await _in_use(run, layers, watch, unit, is_new=False)
+
+
+async def _in_use(run: RunContext, layers: RunLayers, watch: UnitWatch, unit: Unit, *, is_new: bool) -> PassUnit:
+    try:
+        ctx = await context_in_unit(run, unit, is_new=is_new)
+    except BaseException:
+        await asyncio.to_thread(unit.drop if is_new else unit.leave)
+        raise
+    watch.add(unit)
+    return PassUnit(unit, ctx, run, layers, watch)
+
+
+def _is_folder(effect: Effect) -> bool:
+    return all(side is None or side.type == "folder" for side in (effect.before, effect.after))
+
+
+def _of_workspace(root: Path, path: str, side: Side) -> bytes:
+    folder = os.open(root, FOLDER | os.O_CLOEXEC)
+    try:
+        name = os.fsencode(path)
+        return target_at(folder, name) if side.type == "link" else bytes_at(folder, name)
+    finally:
+        os.close(folder)
+
+
+def _of_unit(unit: Unit, listed: Listed, path: str, side: Side) -> bytes:
+    known = listed.contents.get(path)
+    if known is not None:
+        return known
+    with unit.layer.written() as written:
+        return written.load(path, side)
+
+
+def _change(files: PassFiles, effect: Effect) -> Change:
+    before, after = (files.version(effect, is_after=is_after) for is_after in (False, True))
+    modes = [None if one is None else int(one.mode, 8) for one in (before, after)]
+    if before is None or after is None:
+        kind = "added" if before is None else "removed"
+    else:
+        kind = "mode" if before.data == after.data else "changed"
+    return Change(
+        path=effect.path,
+        kind=kind,
+        before=None if before is None else before.data,
+        after=None if after is None else after.data,
+        before_mode=modes[0],
+        after_mode=modes[1],
+    )

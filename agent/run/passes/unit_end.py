@@ -1,0 +1,366 @@
+"""Close a pass that worked in a layer: apply what it changed and commit it, or drop it and keep a patch.
+
+The workspace is written in one order, and only if the pass is kept (decision 0039).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...layers.effects import Effect, TooMuch
+from ...layers.git.rows import GitChanges, HeadRow, RefRow, StashRow
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
+from ...layers.rows import new_name
+from ...protocol import FileChanged, PassKept, PatchKept, Reason, ToolFinished, WorkResult
+from ...protocol.text.counts import plural
+from ...step.resources.activity import PersonInterrupted
+from ...step.tool_calls.apply_effects import Accepted, apply_effects
+from ...step.tool_calls.effect_entries import Sorted, row_of, sort_effects
+from ...step.tool_calls.effects_at_gate import decide_effects
+from ...workspace.errors import StaleFile
+from ...workspace.git.repository import GitFailed, Repository
+from ...workspace.sandbox.private_git.refs import ID, read_refs
+from ...workspace.snapshots.patches import change_hash
+from .measure import Measured
+from .pass_commit import Committed, Overlaps, make_commit
+from .pass_texts import commit_message, pass_summary
+
+if TYPE_CHECKING:
+    from ...facts.passes import PassFacts
+    from ...layers.run_layers import Listed
+    from ...protocol import Branch, PassStarted
+    from ...step.resources.context import RunContext
+    from ...workspace.snapshots.snapshots import Change
+    from .pass_commit import PassFiles
+    from .pass_end import PassEnd
+    from .pass_unit import PassUnit
+
+_UNREADABLE = (Occupied, NamespacesRefused, TooMuch, OSError, StaleFile)
+_TRIES = 3
+"""How often a patch is made again because the user changed a file meanwhile."""
+_NOT_DONE = "not done: the layer of this pass is lost"
+Judge = Callable[["RunContext", "PassStarted", str, bool], Awaitable[Measured | None]]
+"""Returns the verdict on a pass, by its context, start, the reason for its end, and whether it ended by itself."""
+
+
+class _Found(NamedTuple):
+    """What a pass changed."""
+
+    listed: Listed
+    files: PassFiles
+    changes: list[Change]
+    change: str
+    """Hash of what its tools and commands changed; empty: nothing."""
+
+    @property
+    def history(self) -> list[str]:
+        """A line for each change of HEAD, refs and the stash."""
+        return [line for one in self.listed.git for line in _history(one)]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEnd:
+    """Closes the passes of one run that work in layers."""
+
+    _ctx: RunContext
+    """Of the run: its files are the workspace."""
+    _end: PassEnd
+    _branch: Callable[[], Branch]
+    _judge: Judge
+
+    @property
+    def _facts(self) -> PassFacts:
+        assert self._ctx.facts.pass_facts is not None  # facts of these loops always have it
+        return self._ctx.facts.pass_facts
+
+    async def close(
+        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
+    ) -> WorkResult:
+        """Close the pass. It stays open if a person must be asked about a suspect check first.
+
+        Raises PersonInterrupted.
+        """
+        if self._facts.rolling_back is not None:
+            return await self._drop(opened, started, self._facts.rolling_back)
+        try:
+            return await self._close(opened, started, why, is_whole=is_whole, judged=judged)
+        except _UNREADABLE as error:
+            if self._facts.keeping is not None:
+                raise  # the order is carried out by the next runner
+            with suppress(*_UNREADABLE):
+                await opened.leave()
+            why = f"what it changed cannot be read ({error}); it stays in {opened.unit.folder}"
+            empty = self._ctx.journal.keep(b"")
+            kept = PatchKept(number=started.number, why=why, patch=empty, world=None, change="unknown")
+            self._ctx.events.record(kept, durable=True)
+            return self.finish_dropped(started, kept)
+
+    async def _close(
+        self, opened: PassUnit, started: PassStarted, why: str, *, is_whole: bool, judged: bool
+    ) -> WorkResult:
+        found = await self._found(opened)
+        if not found.change and (not found.history or self._ctx.facts.spec.improve is not None):
+            if not found.changes and not found.history:
+                await _forget(opened)
+                self._end.finish(started, "unchanged", why)
+                return WorkResult()
+            why = "only a check changed files" if found.changes else why
+            return await self._keep_patch(opened, started, found, Measured(False, why))
+        await opened.open_again()
+        measured = await self._judge(opened.ctx, started, why, is_whole) if judged else Measured(False, why)
+        if measured is None:
+            return WorkResult()
+        found = await self._found(opened)  # a check may write files and run git, too
+        if not measured.kept:
+            return await self._keep_patch(opened, started, found, measured)
+        try:
+            return await self._keep(opened, started, found, measured)
+        except PersonInterrupted:  # the decision; the pass stays open
+            await opened.open_again()
+            raise
+
+    async def _found(self, opened: PassUnit) -> _Found:
+        listed = await opened.listed()
+        files = opened.files(listed)
+        changes = await opened.changes(files)
+        own = self._ctx.facts.changes.paths_in_pass
+        return _Found(listed, files, changes, change_hash([one for one in changes if one.path in own]))
+
+    async def _keep(self, opened: PassUnit, started: PassStarted, found: _Found, measured: Measured) -> WorkResult:
+        """Decide on what the pass changed, commit and apply it."""
+        ctx, record = self._ctx, self._ctx.events.bound(None, None)
+        listed, name = found.listed._replace(git=[]), f"pass {started.number}"
+        holds = ctx.guarded.holds
+        entries = await asyncio.to_thread(sort_effects, ctx.gate, ctx.workspace.root, listed, holds, is_hook=False)
+        _pass_approved(entries, self._is_approved)
+        decided = await decide_effects(ctx, entries, listed, name, record, asks=True)
+        if decided.refused:
+            return await self._hand_over(opened, started, found, decided.refused)
+        why, made = measured.why, Committed(None, (), "")
+        try:
+            if started.head is not None:
+                made = await self._committed(started, found, why)
+        except Overlaps as overlaps:
+            return await self._hand_over(opened, started, found, overlaps.lines)
+        except GitFailed as error:
+            if ctx.facts.spec.improve is None:
+                failed = Measured(False, f"it could not be committed: {error}")
+                return await self._keep_patch(opened, started, found, failed)
+            why = f"{why}; not committed: {error}"
+        if started.head is None:
+            why = f"{why}; not committed"
+        kept = PassKept(
+            number=started.number,
+            order=new_name(),
+            why=f"{why}; {made.remark}" if made.remark else why,
+            files=[one.path for one in found.changes],
+            commit=made.commit,
+            change=found.change,
+        )
+        accepted = Accepted(
+            rows=decided.rows,
+            contents=decided.contents,
+            recorded=decided.recorded,
+            guarded=decided.guarded,
+            counted=[*decided.counted, *(["git: the commit of the pass"] if made.git else [])],
+            git=made.git,
+        )
+        await apply_effects(ctx, opened.layers, opened.unit.layer, listed.groups, accepted, name, record, kept)
+        result = self.finish_kept(started)
+        await _forget(opened)
+        await ctx.fingerprint.take()
+        return result
+
+    async def _committed(self, started: PassStarted, found: _Found, why: str) -> Committed:
+        """Make the commit of the pass. Raises GitFailed and Overlaps."""
+        ctx = self._ctx
+        repository = await Repository.find(ctx.workspace.root, ctx.env)
+        if repository is None:
+            raise GitFailed(f"{ctx.workspace.root} is no longer in a git repository")
+        message = commit_message(ctx.facts, started.number, pass_summary(ctx.facts), why)
+        protected = self._branch().protected
+        return await make_commit(repository, found.files, found.listed, started.head or "", message, protected)
+
+    def finish_kept(self, started: PassStarted) -> WorkResult:
+        """Record the end of a pass whose changes are applied."""
+        kept, conflicts = self._facts.keeping, self._facts.kept_conflicts or []
+        assert kept is not None  # the caller applied it
+        if not conflicts:
+            self._end.finish(started, "kept", kept.why, files=kept.files, commit=kept.commit, change=kept.change)
+            return WorkResult()
+        why = f"pass {started.number} was applied, but not committed, because of changes meanwhile: {conflicts[0]}"
+        self._end.finish(started, "undecided", why, files=kept.files, left=conflicts, ends=Reason.HANDOFF)
+        return WorkResult(handoff=why)
+
+    async def _hand_over(
+        self, opened: PassUnit, started: PassStarted, found: _Found, lines: Sequence[str]
+    ) -> WorkResult:
+        """Drop a green pass that somebody has to decide about, and keep its patch."""
+        more = f" and {plural(len(lines) - 1, 'more reason')}" if len(lines) > 1 else ""
+        why = f"pass {started.number} is green, and was not applied: {lines[0]}{more}. Its patch is in the journal"
+        return await self._keep_patch(opened, started, found, Measured(False, why), lines)
+
+    async def _keep_patch(
+        self,
+        opened: PassUnit,
+        started: PassStarted,
+        found: _Found,
+        measured: Measured,
+        undecided: Sequence[str] = (),
+    ) -> WorkResult:
+        """Store the changes as a patch, then drop them."""
+        ctx, patch = self._ctx, b""
+        prefix = await self._prefix()
+        for tried in range(_TRIES):
+            try:
+                patch = await opened.patch(found.listed, prefix)
+                break
+            except StaleFile:
+                if tried == _TRIES - 1:
+                    raise
+                found = await self._found(opened)
+        bundles = [one for one in map(_bundle, found.listed.git) if one is not None]
+        kept = PatchKept(
+            number=started.number,
+            why=measured.why,
+            patch=ctx.journal.keep(patch),
+            world=None,
+            bundle=ctx.journal.keep(bundles[0][0]) if bundles else None,
+            commits=[line for _, lines in bundles for line in lines],
+            history=found.history,
+            files=[one.path for one in found.changes],
+            change=found.change,
+            unmeasured=not measured.is_measured,
+            undecided=[*undecided],
+        )
+        ctx.events.record(kept, durable=True)
+        return await self._drop(opened, started, kept)
+
+    async def _drop(self, opened: PassUnit, started: PassStarted, kept: PatchKept) -> WorkResult:
+        await _forget(opened)
+        await self._ctx.fingerprint.take()
+        return self.finish_dropped(started, kept)
+
+    def finish_dropped(self, started: PassStarted, kept: PatchKept) -> WorkResult:
+        """Record that what the pass changed is gone, and its end."""
+        with self._ctx.events.together():
+            self._record_restored()
+            if kept.undecided:
+                left, ends = kept.undecided, Reason.HANDOFF
+                self._end.finish(started, "undecided", kept.why, files=kept.files, left=left, ends=ends)
+            else:
+                is_moved = bool(kept.history) and self._ctx.facts.spec.improve is None
+                verdict = "unmeasured" if kept.unmeasured else "reverted" if kept.change or is_moved else "unchanged"
+                self._end.finish(started, verdict, kept.why, files=kept.files, change=kept.change)
+        return WorkResult(handoff=kept.why) if kept.undecided else WorkResult()
+
+    def finish_lost(self, started: PassStarted, why: str) -> None:
+        """Record the end of a pass whose layer cannot be mounted again. Its open calls get a result."""
+        ctx = self._ctx
+        with ctx.events.together():
+            for call in ctx.facts.main.unanswered():
+                lost = ToolFinished(
+                    call_id=call.call_id, tool=call.tool, ok=False, result=_NOT_DONE, summary="not done"
+                )
+                ctx.events.record(lost, step=ctx.facts.step)
+            self._record_restored()
+            self._end.finish(started, "reverted", why)
+
+    def _record_restored(self) -> None:
+        """Record for each file that the pass changed that it is as before."""
+        first, last = dict[str, str | None](), dict[str, str | None]()
+        for change in self._ctx.facts.changes.in_pass:
+            for path, moved in change.files.items():
+                first.setdefault(path, moved.before)
+                last[path] = moved.after
+        for path, before in first.items():
+            if before != last[path]:
+                self._ctx.events.record(FileChanged(path=path, by="restore", before=last[path], after=before))
+
+    def _is_approved(self, effect: Effect) -> bool:
+        """Return whether this is exactly what an edit of the pass wrote, which the gate let pass."""
+        newest = next((one for one in reversed(self._ctx.facts.changes.in_pass) if effect.path in one.files), None)
+        if newest is None or newest.command is not None:
+            return False
+        before, after = effect.before, effect.after
+        if after is None or after.type != "file" or after.executable != (before is not None and before.executable):
+            return False
+        return newest.files[effect.path].after == after.digest
+
+    async def _prefix(self) -> str:
+        """Return the workspace below the top of its repository, with `/`; empty: there is none, or it is the top."""
+        ctx = self._ctx
+        try:
+            found = await Repository.find(ctx.workspace.root, ctx.env)
+            return "" if found is None else (await found.run_checked("rev-parse", "--show-prefix")).line
+        except GitFailed:
+            return ""
+
+
+async def _forget(opened: PassUnit) -> None:
+    """Delete the layer. What cannot be deleted stays, and `rundry doctor` lists it."""
+    with suppress(OSError):
+        await opened.drop()
+
+
+def _pass_approved(found: Sorted, is_approved: Callable[[Effect], bool]) -> None:
+    """Let what was approved at the gate pass: nobody is asked twice."""
+    for part in list(found.asking):
+        if part.git is None and not part.draft.shown.conflict and part.effects and all(map(is_approved, part.effects)):
+            found.asking.remove(part)
+            found.passing += [row_of(effect) for effect in part.effects]
+            found.recorded |= {effect.path for effect in part.effects}
+
+
+def _history(changes: GitChanges) -> list[str]:
+    lines = list[str]()
+    for row in changes.rows:
+        if isinstance(row, RefRow):
+            lines.append(f"{row.name}: {_short(row.before)} -> {_short(row.after)}")
+        elif isinstance(row, HeadRow) and row.before != row.after:
+            lines.append(f"HEAD: {_head(row.before)} -> {_head(row.after)}")
+    stashed = [row for row in changes.rows if isinstance(row, StashRow)]
+    return [*lines, *([f"stash: {plural(len(stashed), 'entry')} changed"] if stashed else [])]
+
+
+def _short(commit: str) -> str:
+    return commit[:9] or "none"
+
+
+def _head(value: str) -> str:
+    return value.removeprefix("ref: refs/heads/") if value.startswith("ref: ") else f"{_short(value)} (detached)"
+
+
+def _bundle(changes: GitChanges) -> tuple[bytes, list[str]] | None:
+    """Return new commits of a repository as a git bundle (gitformat-bundle(5)), with a line for each; None: no commits.
+
+    The pack of the layer lacks what the repository's own refs have, so it needs their commits.
+    """
+    tips = {row.name: row.after for row in changes.rows if isinstance(row, RefRow) and row.after}
+    heads = [row.after for row in changes.rows if isinstance(row, HeadRow) and not row.after.startswith("ref: ")]
+    if heads and heads[0] not in tips.values():
+        tips["HEAD"] = heads[0]
+    if not tips or not changes.pack:
+        return None
+    try:
+        pack = Path(os.fsdecode(changes.pack)).read_bytes()
+    except OSError:
+        return None
+    if int.from_bytes(pack[8:12], "big") == 0:
+        return None
+    refs = read_refs(Path(os.fsdecode(changes.common)))
+    befores = (row.before.removeprefix("ref: ") for row in changes.rows if isinstance(row, RefRow | HeadRow))
+    needs = {commit for one in befores if ID.fullmatch(commit := refs.get(one, one))}
+    is_sha1 = all(len(one) == 40 for one in tips.values())
+    head = "# v2 git bundle\n" if is_sha1 else "# v3 git bundle\n@object-format=sha256\n"
+    lines = [*(f"-{one}\n" for one in sorted(needs)), *(f"{tip} {name}\n" for name, tip in sorted(tips.items()))]
+    subjects = dict.fromkeys(line for told in changes.commits.values() for line in told.subjects)
+    commits = list(subjects) or [f"{_short(tip)} {name}" for name, tip in tips.items()]
+    return f"{head}{''.join(lines)}\n".encode() + pack, commits

@@ -1,0 +1,89 @@
+"""Make the context in which a run works in a unit of work: its own, with the files of the unit as the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...step.checks.guarded import Guarded
+from ...step.resources.change_tracker import ChangeTracker, Fingerprint
+from ...step.resources.recorder import record_snapshot
+from ...step.resources.tree import Tree
+from ...step.tool_calls.background import Background
+from ...workspace.snapshots.snapshots import Snapshots
+from ..tries.try_context import unit_folder
+from .tree_tools import guard_of, text_edits
+
+if TYPE_CHECKING:
+    from ...layers.unit import Unit
+    from ...step.resources.context import RunContext
+
+
+async def context_in_unit(run: RunContext, unit: Unit, *, is_new: bool) -> RunContext:
+    """Return the context of the run in a unit. Journal, conversation, budget and outputs are those of the run.
+
+    `is_new`: nothing was written in the unit yet, so the content of guarded files that the user has now is approved.
+    Raises Refusal.
+    """
+    folder, facts, events = unit_folder(run, unit), run.facts, run.events
+    workspace = folder.workspace
+    guard = guard_of(facts.spec, workspace.root, run.env)
+    tree = Tree(
+        workspace=workspace,
+        sandbox=folder.sandbox,
+        env=run.env,
+        guard=guard,
+        gate=run.gate.for_worktree(workspace, guard.matches, ""),
+        files=ChangeTracker(),
+        is_own=True,
+        unit=unit,
+    )
+    store = run.journal.path.with_suffix(".snapshots")
+    snapshots = Snapshots(workspace, store, on_take=lambda world: record_snapshot(events, facts, world))
+    guarded = Guarded(tree, run.journal, facts, run.activity)
+    background = Background(
+        tree,
+        snapshots,
+        run.journal,
+        run.clock,
+        read_only=guarded.read_only,
+        record=events.record,
+        send=events.record,
+    )
+    tools = replace(
+        run.tools,
+        workspace=workspace,
+        sandbox=tree.sandbox,
+        rules=tree.gate.policy.rules,
+        background=background.names,
+        read_only=guarded.read_only,
+        live_output=background.output,
+    )
+    await guarded.start(is_new=is_new)
+    guarded.seal(events.record, is_new=is_new)
+    events.follow(guarded.on_event)
+    return replace(
+        run,
+        gate=tree.gate,
+        workspace=workspace,
+        snapshots=snapshots,
+        files=tree.files,
+        fingerprint=Fingerprint(facts, snapshots, tree.files),
+        sandbox=tree.sandbox,
+        tools=tools,
+        guard=guard,
+        guarded=guarded,
+        background=background,
+        layers=None,
+        unit=unit,
+        commits=None,
+        hooks=None,
+        edits=text_edits(tree, run.journal, facts, tools),
+    )
+
+
+async def leave_context(run: RunContext, made: RunContext, why: str) -> None:
+    """End the background commands of a context in a unit, and detach it from the run. `why`: for people."""
+    await made.background.end_all(why)
+    run.gate.forget(made.gate)
+    run.events.unfollow(made.guarded.on_event)
