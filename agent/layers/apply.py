@@ -80,16 +80,20 @@ def carry_out(ws: Workspace, rows: Sequence[Row], source: Source, *, durable: bo
             failed.add(row.path)
         if row.after is None or result.conflict:
             results.append(result)
-    written = sorted((one for one in rows if one.after is not None), key=lambda row: row.path.split("/"))
-    with _Moving(ws.root, source) as moving:
+    # Zero sorts before all that a name may contain, so that a folder comes right before what is in it.
+    written = sorted((one for one in rows if one.after is not None), key=lambda row: row.path.replace("/", "\0"))
+    with _Making(ws.root, source) as making:
         for row in written:
-            if row.path in failed:
+            path, after = row.path, row.after
+            if path in failed or after is None:
                 continue
-            started = Row(path=row.path, before=None, after=row.after) if _changes_type(row) else row
-            if started.before is None and row.after is not None and row.after.type == "file":
-                results.append(moving.tried(row.path, row.after))
+            is_new = row.before is None or row.before.type != after.type
+            if is_new and after.type == "file":
+                results.append(making.file(path, after))
+            elif is_new and after.type == "folder":
+                results.append(making.folder(path))
             else:
-                results.append(_tried(ws, started, source))
+                results.append(_tried(ws, Row(path=path, before=None, after=after) if is_new else row, source))
             crash_point("apply: row")
     if durable:
         force_out(ws.root)
@@ -104,13 +108,15 @@ def _is_unread(side: Side | None) -> bool:
     return side is not None and side.type == "file" and not side.digest
 
 
-class _Moving:
-    """Puts new files in place; consecutive files of a folder share its descriptor."""
+class _Making:
+    """Makes new folders and puts new files in place; what is made in one folder shares its descriptor."""
 
     def __init__(self, root: Path, source: Source) -> None:
         self._source = source
+        self._root = self._folder = os.open(root, FOLDER | os.O_CLOEXEC)
+        self._parent = ""
         self._open: list[tuple[str, int]] = []
-        self._root = os.open(root, FOLDER | os.O_CLOEXEC)
+        """The folders on the way to `_parent` below the root."""
 
     def __enter__(self) -> Self:
         return self
@@ -120,11 +126,11 @@ class _Moving:
             os.close(opened)
         os.close(self._root)
 
-    def tried(self, path: str, after: Side) -> Result:
+    def file(self, path: str, after: Side) -> Result:
         """Put one file in place, if there is nothing yet."""
-        *parents, name = path.split("/")
+        parent, _, name = path.rpartition("/")
         try:
-            folder = self._enter(parents)
+            folder = self._folder if parent == self._parent else self._enter(parent)
             try:
                 self._source.make(path, after, folder, name)
             except (FileExistsError, FileNotFoundError):  # the second: a repeated row whose file was moved before
@@ -139,16 +145,37 @@ class _Moving:
             return Result(path, error.strerror or str(error))
         return Result(path, "")
 
-    def _enter(self, parents: Sequence[str]) -> int:
-        same = 0
+    def folder(self, path: str) -> Result:
+        """Make one folder, with those above it that are missing, if there is none yet."""
+        parent, _, name = path.rpartition("/")
+        try:
+            folder = self._folder if parent == self._parent else self._enter(parent, makes=True)
+            try:
+                os.mkdir(name, dir_fd=folder)
+            except FileExistsError:
+                found = side_at(folder, os.fsencode(name))
+                if found is None or found.side.type != "folder":
+                    return Result(path, MADE)
+        except OSError as error:
+            return Result(path, error.strerror or str(error))
+        return Result(path, "")
+
+    def _enter(self, parent: str, *, makes: bool = False) -> int:
+        parents, same = parent.split("/") if parent else [], 0
         while same < min(len(parents), len(self._open)) and self._open[same][0] == parents[same]:
             same += 1
+        self._parent = "/".join(parents[:same])
         while len(self._open) > same:
             os.close(self._open.pop()[1])
+        self._folder = self._open[-1][1] if self._open else self._root
         for part in parents[same:]:
-            above = self._open[-1][1] if self._open else self._root
-            self._open.append((part, os.open(part, _INNER, dir_fd=above)))
-        return self._open[-1][1] if self._open else self._root
+            if makes:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=self._folder)
+            self._folder = os.open(part, _INNER, dir_fd=self._folder)
+            self._open.append((part, self._folder))
+            self._parent = f"{self._parent}/{part}" if self._parent else part
+        return self._folder
 
 
 def _tried(ws: Workspace, row: Row, source: Source, also: Side | None = None) -> Result:

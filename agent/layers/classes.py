@@ -215,7 +215,7 @@ class Sorter:
         path, above = effect.path, _up(effect.path)
         known = next((at for at in (path, *above) if at in self._known.repositories), None)
         if known is not None:
-            if path == known and effect.after is not None:
+            if path == known and (effect.after is not None or not _is_folder(effect)):
                 return _Decided("protected", why="it decides which repository git uses here")
             if _is_setting(path[len(known) + 1 :]):
                 return _Decided("protected", why="git obeys it: it is a hook or a setting of the repository")

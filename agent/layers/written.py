@@ -17,7 +17,7 @@ from ..workspace.files.write import NEW_FILE
 from .effects import Side, bytes_at, target_at
 from .opening import FOLDER, open_below
 
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PIECE = 1 << 20
 _OVERLAY = "user.overlay."
 """Attributes of the overlay itself (overlayfs.rst): a command in it cannot set one."""
@@ -31,8 +31,11 @@ class Written:
         """`upper`: the folder with what was written. `staging`: one for copies, on its file system. Raises OSError."""
         self._staging = staging
         self._upper = os.open(upper, FOLDER | os.O_CLOEXEC)
-        self._umask = _umask()
-        self._parent: bytes = b""
+        wanted = 0o666 & ~_umask()
+        self._modes = wanted, wanted | ((wanted >> 2) & _RUNS)
+        """The permissions of a file that is moved, by its execute bit."""
+        self._owner = os.geteuid()
+        self._parent: str = ""
         self._folder = os.dup(self._upper)
 
     def __enter__(self) -> Self:
@@ -52,11 +55,12 @@ class Written:
 
         Raises FileExistsError if the name exists, OSError, and StaleFile if the file is not as it was listed.
         """
-        parent, _, own = os.fsencode(path).rpartition(b"/")
+        parent, _, own = path.rpartition("/")
         if parent != self._parent:
+            opened = open_below(self._upper, os.fsencode(parent), FOLDER)
             os.close(self._folder)
-            self._folder, self._parent = open_below(self._upper, parent, FOLDER), parent
-        source = os.open(own, _FILE | os.O_CLOEXEC, dir_fd=self._folder)
+            self._folder, self._parent = opened, parent
+        source = os.open(own, _FILE, dir_fd=self._folder)
         try:
             status = os.fstat(source)
             lease = Lease(source)
@@ -70,31 +74,29 @@ class Written:
 
     def _may_move(self, source: int, status: os.stat_result, side: Side) -> bool:
         """Return whether the file has one name, is as it was listed, and needs no other owner or attributes."""
-        known = (status.st_ino, status.st_size, status.st_ctime_ns) == (side.inode, side.size, side.ctime_ns)
-        plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
-        if not (known and plain):
+        known = status.st_ino == side.inode and status.st_size == side.size and status.st_ctime_ns == side.ctime_ns
+        if not (known and stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == self._owner):
             return False
         for attribute in os.listxattr(source):
             if not attribute.startswith(_OVERLAY):
                 return False
             os.removexattr(source, attribute)
-        wanted = 0o666 & ~self._umask
-        wanted |= (wanted >> 2) & _RUNS if side.executable else 0
+        wanted = self._modes[side.executable]
         if stat.S_IMODE(status.st_mode) != wanted:
             os.fchmod(source, wanted)
         return True
 
-    def _moved(self, own: bytes, status: os.stat_result, folder: int, name: str) -> bool:
+    def _moved(self, own: str, status: os.stat_result, folder: int, name: str) -> bool:
         """Move the file; return False if its folder is on another file system. Raises StaleFile if it was replaced."""
         try:
-            rename_new(self._folder, os.fsdecode(own), name, folder)
+            rename_new(self._folder, own, name, folder)
         except OSError as error:
             if error.errno == errno.EXDEV:
                 return False
             raise
         if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != status.st_ino:
-            rename_new(folder, name, os.fsdecode(own), self._folder)
-            raise StaleFile(f"{os.fsdecode(own)}: it was replaced since it was listed")
+            rename_new(folder, name, own, self._folder)
+            raise StaleFile(f"{own}: it was replaced since it was listed")
         return True
 
     def _copied(self, source: int, path: str, side: Side, folder: int, name: str) -> None:

@@ -19,7 +19,7 @@ from rundry.agent.layers.rows import Row
 from rundry.agent.layers.written import Written, rename_beside
 from rundry.agent.workspace.paths import Workspace
 
-from .conftest import Bench
+from .conftest import Bench, apart, mount
 from .test_effects import CASES, fill, tree
 
 
@@ -271,3 +271,32 @@ def test_a_folder_that_became_a_link_leads_nowhere(bench: Bench):
     results = carried_out(bench, layer, rows)
     assert {one.path for one in results if one.conflict} == {"src/made", "src/one.txt"}, "there is nothing to delete"
     assert contents(outside) == before
+
+
+def test_on_a_full_disk_a_file_stays_whole_and_is_changed_when_there_is_room():
+    def act(folder: Path) -> None:
+        mount("-t", "tmpfs", "-o", "size=24m", "none", str(folder))
+        bench = Bench(folder)
+        fill(bench.ws)
+        for n in range(20):
+            (bench.ws / f"file{n}").write_text("old\n")
+        before = contents(bench.ws)
+        layer = bench.layer()
+        assert bench.run(layer, "for file in file*; do echo more >> $file; done; echo x > made").returncode == 0
+        rows = rows_of(layer.effects()[0])
+        filler = folder / "filler"
+        with suppress(OSError), filler.open("wb", 0) as file:
+            while True:
+                file.write(bytes(4096))
+        results = {one.path: one.conflict for one in carried_out(bench, layer, rows)}
+        failed = {path for path, why in results.items() if why}
+        assert failed and all("the disk is full" in results[path] for path in failed), results
+        now = contents(bench.ws)
+        assert [path for path in failed if now.get(path) != before.get(path)] == []
+        assert not [path for path in bench.ws.rglob(".*") if path.is_file()], "nothing half written is left"
+        filler.unlink()
+        assert not any(one.conflict for one in carried_out(bench, layer, rows))
+        assert all((bench.ws / f"file{n}").read_text() == "old\nmore\n" for n in range(20))
+        bench.close()
+
+    apart(act)

@@ -556,6 +556,15 @@ def test_byte_code_is_dropped_wherever_it_lies_and_may_be_deleted(ws: Path):
     assert kinds(sort(ws, [gone])) == {"src/__pycache__/b.pyc": "built"}
 
 
+def test_a_file_that_names_a_git_folder_asks_also_if_it_is_deleted(ws: Path):
+    shell(ws, "mkdir .git/modules; git init -q --separate-git-dir=.git/modules/sub sub; touch sub/x")
+    named = Side(type="file", digest="old", size=3)
+    gone = Effect(path="sub/.git", kind="deleted", before=named, after=None)
+    groups = sort(ws, [gone, Effect(path="sub/x", kind="deleted", before=FILE, after=None)])
+    assert kinds(groups) == {"sub/.git": "protected", "sub/x": "ordinary"}
+    assert "which repository git uses" in why(groups, "sub/.git")
+
+
 def test_hard_links_and_executables_ask_as_for_an_edit(ws: Path):
     linked = Effect(path="src/a.py", kind="changed", before=FILE, after=FILE, links=3)
     program = changed("tools/watch", executable=True)

@@ -144,6 +144,8 @@ class _Reader:
     logs: dict[str, NewLines] = field(default_factory=dict[str, NewLines])
     not_taken: list[str] = field(default_factory=list[str])
     mentioned: set[str] = field(default_factory=set[str])
+    has_no_stash: bool = False
+    """Whether the layer deleted the ref of the stash, not only its list."""
 
     @property
     def common(self) -> Path:
@@ -250,6 +252,7 @@ class _Reader:
         cut = len(self.path(_in(tree, "refs"))) - len("refs")
         was = before | {os.fsdecode(path[cut:]): _value(file.data) for path, file in loose.items()}
         now = after | {os.fsdecode(path[cut:]): _value(data) for path, data in loose_now.items()}
+        self.has_no_stash = self.has_no_stash or (not tree and STASH not in now)
         for name in sorted(was.keys() | now.keys()):
             old, new = was.get(name, ""), now.get(name, "")
             if old == new or name == STASH or name.endswith(".lock"):
@@ -308,6 +311,9 @@ class _Reader:
         now = new_lines(b"", log.layer.get(path, b""))
         if was is None or now is None:
             self.not_taken.append("the stash, which is not as git writes it")
+            return
+        if was and not now and not self.has_no_stash:  # its reflog has expired
+            self.not_taken.append("the list of the stash, which was emptied without dropping an entry")
             return
         why = "the stash was changed while the command ran" if self._is_late(file) else ""
         old, new = [_entry(line, why) for line in was], [_entry(line, why) for line in now]

@@ -86,6 +86,8 @@ class Lease:
     system or the owner of the file does not allow a lease.
     """
 
+    __slots__ = ("_fd", "_kind", "_refused", "held")
+
     def __init__(self, fd: int, *, exclusive: bool = False) -> None:
         self._fd = fd
         self.held = self._refused = False
