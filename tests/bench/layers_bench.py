@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
+from typing import Literal
 
 from rundry.agent.layers.apply import carry_out
 from rundry.agent.layers.fitness import try_workspace
@@ -16,18 +18,26 @@ from rundry.agent.layers.rows import Row as Effect
 from rundry.agent.layers.run_layers import RunLayers
 from rundry.agent.workspace.files.locked_file import Lease
 from rundry.agent.workspace.paths import Workspace
+from rundry.agent.workspace.processes.processes import shell
 from rundry.agent.workspace.sandbox.access import Access
 from rundry.agent.workspace.sandbox.sandbox import Sandbox
 
 from .table import Row, middle
 
 SIZES = (1_000, 50_000, 200_000)
-ROUNDS = 25
+ROUNDS, WALKS = 25, 7
+"""Pairs for a command that does not walk the tree, and for one that does."""
 MORE_MS = 10
-"""Milliseconds that a command in a layer may take longer than in the sandbox alone, at the median."""
+"""Milliseconds that a command may take longer than in the sandbox alone, at the median: one that does not walk the tree
+in a layer, and a reader with the read-only view that it gets.
+"""
+WALKERS = {"git status": "git status --short", "grep": "grep -rq --exclude-dir=.git nothing . || true"}
 INSTALLED, IN_A_FOLDER = 30_000, 30
 MOST_OF_MOVING = 1.2
 """An apply of an install, as a ratio to making its folders and leasing and moving each of its files."""
+
+How = Literal["alone", "layer", "view"]
+"""Where a command runs: in the sandbox alone, in a layer, or in the read-only view that readers get."""
 
 
 async def measure(folder: Path) -> list[Row]:
@@ -35,10 +45,10 @@ async def measure(folder: Path) -> list[Row]:
     sandbox = await Sandbox.detect(kinds=["bubblewrap"])
     if sandbox.kind is None:
         return []
-    rows = list[Row]()
+    rows = [await asyncio.to_thread(_install_row, folder / "install")]
     for size in SIZES:
         rows += await _command_rows(sandbox, folder / f"workspace-{size}", size)
-    return [*rows, await asyncio.to_thread(_install_row, folder / "install")]
+    return rows
 
 
 async def _command_rows(sandbox: Sandbox, root: Path, size: int) -> list[Row]:
@@ -50,30 +60,53 @@ async def _command_rows(sandbox: Sandbox, root: Path, size: int) -> list[Row]:
     if found.place is None:
         raise AssertionError(f"{found.step}: {found.why}")
     layers = RunLayers(Workspace(root), found.place, "bench", namespaces)
-    plain, layered = list[float](), list[float]()
+    rows = list[Row]()
     try:
-        for _ in range(ROUNDS):
-            plain.append(await _timed(sandbox, root, None))
-            layered.append(await _timed(sandbox, root, layers))
+        plain, more = await _paired(sandbox, root, layers, "true", ("layer",), ROUNDS)
+        what = f"a command that does not walk the tree, {size:,} files"
+        rows += [
+            Row(f"{what}: in a layer, listed and dropped, over the sandbox alone", more["layer"], "ms", limit=MORE_MS),
+            Row("  in the sandbox alone", plain, "ms"),
+        ]
+        for name, line in WALKERS.items():
+            plain, more = await _paired(sandbox, root, layers, line, ("view", "layer"), WALKS)
+            view = f"{name}, {size:,} files: in the read-only view of readers, over the sandbox alone"
+            rows += [
+                Row(view, more["view"], "ms", limit=MORE_MS),
+                Row("  in a layer, over the sandbox alone (under Landlock)", more["layer"], "ms"),
+                Row("  in the sandbox alone", plain, "ms"),
+            ]
     finally:
         layers.close()
         shutil.rmtree(root)
-    more = [one - other for one, other in zip(layered, plain, strict=True)]
-    what = f"a command that does not walk the tree, {size:,} files"
-    return [
-        Row(f"{what}: in a layer, listed and dropped, over the sandbox alone", middle(more), "ms", limit=MORE_MS),
-        Row("  in the sandbox alone", middle(plain), "ms"),
-    ]
+    return rows
 
 
-async def _timed(sandbox: Sandbox, root: Path, layers: RunLayers | None) -> float:
+async def _paired(
+    sandbox: Sandbox, root: Path, layers: RunLayers, line: str, hows: tuple[How, ...], rounds: int
+) -> tuple[float, dict[How, float]]:
+    """Return the median of a command in the sandbox alone, and by how much it takes longer elsewhere, in ms."""
+    plain, more = list[float](), {how: list[float]() for how in hows}
+    await _timed(sandbox, root, layers, line, "alone")  # what it reads is in memory then
+    for _ in range(rounds):
+        alone = await _timed(sandbox, root, layers, line, "alone")
+        plain.append(alone)
+        for how in hows:
+            more[how].append(await _timed(sandbox, root, layers, line, how) - alone)
+    return middle(plain), {how: middle(values) for how, values in more.items()}
+
+
+async def _timed(sandbox: Sandbox, root: Path, layers: RunLayers, line: str, how: How) -> float:
     """Return the milliseconds of one command, with all that has to be done before its result counts."""
     begin = time.perf_counter()
-    layer = None if layers is None else await asyncio.to_thread(layers.open)
-    access = Access(layer=None if layer is None else layer.access)
+    layer = await asyncio.to_thread(layers.open) if how == "layer" else None
     env = {"PATH": os.environ["PATH"]}
-    done = await sandbox.run("true", root, access, cwd=root, env=env, timeout=30.0, may_configure=True)
-    if layers is not None and layer is not None:
+    if how == "alone":
+        done = await sandbox.run_unchecked(shell(line, root), root, cwd=root, env=env, timeout=60.0)
+    else:
+        access = Access(layer=None if layer is None else layer.access, keeps_workspace=layer is None)
+        done = await sandbox.run(line, root, access, cwd=root, env=env, timeout=60.0)
+    if layer is not None:
         await asyncio.to_thread(layers.listed, layer, os.environ)
     took = 1000 * (time.perf_counter() - begin)
     if layer is not None:
@@ -84,11 +117,15 @@ async def _timed(sandbox: Sandbox, root: Path, layers: RunLayers | None) -> floa
 
 
 def _fill(root: Path, size: int) -> None:
+    """Make a repository in which everything is committed."""
     for number in range(size // 100):
         inner = root / f"p{number // 50}" / f"q{number % 50}"
         inner.mkdir(parents=True)
         for file in range(100):
             inner.joinpath(f"m{file}.py").write_bytes(b"x\n")
+    who = ["-c", "user.name=u", "-c", "user.email=u@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "start"], ["status"]):
+        subprocess.run(["git", "-C", root, *words], check=True, capture_output=True)
 
 
 def _install_row(folder: Path) -> Row:

@@ -162,6 +162,28 @@ def test_a_tree_that_is_too_deep_is_refused(bench: Bench):
     assert not layer.folder.exists()
 
 
+def test_5_000_levels_are_refused_and_removed(bench: Bench):
+    layer = bench.layer()
+    deep = 'python3 -c \'import os\nfor _ in range(5000): os.mkdir("d"); os.chdir("d")\nopen("f", "w").close()\''
+    assert bench.run(layer, deep).returncode == 0
+    with pytest.raises(TooMuch, match="4,000 bytes of path"):
+        layer.effects()
+    layer.drop()
+    assert not layer.folder.exists()
+
+
+def test_a_file_that_the_user_moved_away_while_a_command_rewrote_it_stays(bench: Bench):
+    fill(bench.ws)
+    layer = bench.layer()
+    assert bench.run(layer, "sed -i s/one/uno/ src/one.txt").returncode == 0
+    (bench.ws / "src/one.txt").rename(bench.ws / "src/mine.txt")
+    rows = [Row(path=one.path, before=one.before, after=one.after) for one in layer.effects()[0] if not one.conflict]
+    with layer.written() as written:
+        carry_out(Workspace(bench.ws), rows, written)
+    assert (bench.ws / "src/mine.txt").read_text() == "one\n"
+    layer.drop()
+
+
 def test_rights_of_the_users_own_files_are_never_changed(as_user: Callable[[Callable[[Path], None]], None]):
     def act(folder: Path) -> None:
         bench = Bench(folder)

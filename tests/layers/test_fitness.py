@@ -19,7 +19,7 @@ from rundry.agent.layers.layer import Layer
 from rundry.agent.layers.namespaces import Namespaces, NamespacesRefused
 from rundry.agent.layers.remedies import Machine, Refusal, remedy_for
 
-from .conftest import NOBODY, SYSTEM_PYTHON, AsUser, apart, mount
+from .conftest import NOBODY, SYSTEM_PYTHON, AsUser, Bench, apart, mount
 
 NEW_USER = 0x10000000
 PROJECT = """
@@ -188,6 +188,26 @@ def test_a_workspace_in_the_overlay_of_a_container_is_refused_with_its_type():
         assert "file system" in found.remedy.text
 
     apart(act)
+
+
+INSIDE = """import sys
+from pathlib import Path
+from rundry.agent.layers.fitness import fitness_of
+found = fitness_of(Path(sys.argv[1]), Path(sys.argv[2]))
+print(found.place, found.step, found.remedy.text, sep="|")
+"""
+
+
+def test_a_workspace_inside_a_layer_is_refused_by_name_and_the_layer_still_works(bench: Bench):
+    fill(bench.ws)
+    layer = bench.layer()
+    for state in (bench.folder / "state", bench.ws / "state"):
+        argv = [*layer.words, sys.executable, "-c", INSIDE, str(bench.ws), str(state)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        place, step, remedy = done.stdout.strip().split("|")
+        assert (place, bool(step), bool(remedy)) == ("None", True, True), done
+    assert bench.run(layer, "echo x > made").returncode == 0
+    assert "made" in [one.path for one in layer.effects()[0]]
 
 
 def test_files_of_a_group_that_commands_cannot_have_are_named(as_user: AsUser):
