@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .config.changed_defaults import GATE_IS_EFFECTS, is_new_to_user
     from .config.choices import FileTrust, file_trust, is_own_journal, require_own_journal
     from .config.finder.executor import CLUSTER_CHECKS, CLUSTER_CONCURRENCY, read_executor
     from .config.finder.recipes import SearchRequest, migration_concurrency, search_request, with_search_limits
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .config.skills.folder_content import BadSkill
     from .config.skills.skill_notes import unused_notes
     from .config.skills.slash_commands import SlashCommand, find_commands
-    from .config.spec import budget_of, to_spec
+    from .config.spec import budget_of, to_spec, with_gate_of_screen
     from .config.specs.command_lines import quoted_at
     from .config.specs.goal_file import GoalRequest, read_goal
     from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name

@@ -52,6 +52,7 @@ def _open_drafted(
 
         task, flags = options()
         setup = (set_up or _set_up)(flags)
+        setup.announce_defaults()
         session = Session.warm(setup.folder / "runner.log")
         try:
             controller = _draft(setup, session, task, frame)

@@ -31,7 +31,7 @@ from .hooks.read_hooks import read_hooks
 from .mcp_servers import read_servers
 from .request_headers import read_headers
 from .request_params import read_params
-from .sandbox_values import read_path, read_sandbox_host, read_variable
+from .sandbox_values import read_folder, read_path, read_sandbox_host, read_variable
 from .values import (
     check_amount,
     parse_deadline,
@@ -261,6 +261,7 @@ OPTIONS: dict[str, Option] = {
     "sandbox_hide": Option("sandbox.hide", _many(read_path), [], from_env=False, flag=False),
     "sandbox_show": Option("sandbox.show", _many(read_path), [], from_env=False, user_only=True, flag=False),
     "sandbox_host": Option("sandbox.hosts", _many(read_sandbox_host), [], from_env=False, user_only=True),
+    "layers_live": Option("layers.live", _many(read_folder), [], from_env=False, flag=False),
     "network": Option("sandbox.network", _yes_or_no, False, from_env=False),
     "mcp": Option("mcp.servers", read_servers, [], from_env=False, flag=False),
     "quota": Option("quota", _quotas, {}, from_env=False),

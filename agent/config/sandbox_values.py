@@ -1,4 +1,4 @@
-"""Parse the values of the `[sandbox]` table."""
+"""Parse the values of the tables `[sandbox]` and `[layers]`."""
 
 from __future__ import annotations
 
@@ -35,3 +35,13 @@ def read_path(value: object, now: float) -> str:
     if text.isprintable() and (text == "~" or text.startswith("~/") or (Path(text).is_absolute() and text != "/")):
         return text
     raise UserError(f'{value!r} is not a path of this machine: write it like "~/.secrets" or "/etc/keys"')
+
+
+def read_folder(value: object, now: float) -> str:
+    """Parse a folder inside the workspace, relative to it. Raises UserError."""
+    del now
+    text = value.strip() if isinstance(value, str) else ""
+    parts = Path(text).parts
+    if text.isprintable() and parts and not Path(text).is_absolute() and not {"..", "~", ".git"} & {*parts}:
+        return Path(text).as_posix()
+    raise UserError(f'{value!r} is not a folder in the workspace: write it relative to the workspace, like "var/cache"')

@@ -23,7 +23,9 @@ from .trust import PROJECT_FILE, Content, Trust
 
 Kind = TypeVar("Kind")
 
-JOINED_OPTIONS = ("rules", "hooks", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "mcp")
+JOINED_OPTIONS = (
+    "rules", "hooks", "quota", "sandbox_env", "sandbox_hide", "sandbox_show", "sandbox_host", "layers_live", "mcp",
+)  # fmt: skip
 """Options whose values from several origins are joined."""
 Source = Literal["flag", "environment", "file", "project", "user", "several", "last choice", "default"]
 """Where a value comes from. `several`: it was joined from more than one of them."""

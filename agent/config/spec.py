@@ -126,6 +126,14 @@ def _stalls(settings: Settings) -> StallLimits:
     )
 
 
+def with_gate_of_screen(spec: RunSpec, settings: Settings) -> RunSpec:
+    """Return the spec of a run with a screen: if nobody chose a mode, a chat and a goal run begin in `effects`."""
+    if settings.is_set("gate") or spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
+        return spec
+    gate = msgspec.structs.replace(spec.gate, mode=GateMode.EFFECTS, falls_back=True)
+    return msgspec.structs.replace(spec, gate=gate)
+
+
 def _gate(settings: Settings) -> GatePolicy:
     mode = settings.get("gate", GateMode) or GateMode.ASK
     return GatePolicy(
@@ -137,6 +145,7 @@ def _gate(settings: Settings) -> GatePolicy:
             hide=settings.texts("sandbox_hide"),
             show=settings.texts("sandbox_show"),
             hosts=settings.texts("sandbox_host"),
+            live=settings.texts("layers_live"),
         ),
         rules=settings.rules,
         on_ask=settings.choice("on_ask", ON_ASK),

@@ -51,7 +51,11 @@ class Settings:
     def apply_settings(self, event: Event) -> None:
         """Fold the next event of the types in `SETTINGS_EVENTS`."""
         match event:
-            case RunStarted(budget=budget) | BudgetChanged(budget=budget):
+            case RunStarted(budget=budget, gate=mode):
+                self.budget = budget
+                if self.spec.gate.falls_back:
+                    self.gate_mode = mode
+            case BudgetChanged(budget=budget):
                 self.budget = budget
             case LimitsChanged(limits=limits):
                 self.spec = with_limits(self.spec, limits)

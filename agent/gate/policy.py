@@ -166,7 +166,7 @@ def _why_not_in_layer(draft: CommandDraft, context: PolicyContext) -> str:
         return "there is no sandbox"
     if context.layers:
         return "this one writes to the workspace itself"
-    return context.why_no_layers or "this run began without layers, so commands write to the workspace itself"
+    return f"commands write to the workspace itself: {context.why_no_layers or 'it is a worktree of rundry'}"
 
 
 def _needs(line: Line, unruled: Sequence[Part], context: PolicyContext) -> list[str]:

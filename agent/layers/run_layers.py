@@ -17,6 +17,7 @@ from .classes import Class, Group, classify
 from .git.reading import GitReport, read_git
 from .git.rows import GitChanges, StateRow
 from .layer import Layer, wait_for_end
+from .live import live_folders
 from .namespaces import NamespacesRefused
 from .occupied import Occupied
 from .orders import Order, is_held
@@ -56,12 +57,21 @@ class RunLayers:
     """The layers of one run over its workspace."""
 
     def __init__(
-        self, workspace: Workspace, base: Path, run: str, namespaces: Namespaces, *, is_inside: bool = False
+        self,
+        workspace: Workspace,
+        base: Path,
+        run: str,
+        namespaces: Namespaces,
+        *,
+        is_inside: bool = False,
+        live: Sequence[str] = (),
     ) -> None:
         """`base`: the layers' folder of this workspace. `run`: a name for the run. `namespaces`: closed with this.
 
-        `is_inside`: `base` lies in what layers cover, so that commands must see it empty. Raises NamespacesRefused and
-        OSError.
+        `is_inside`: `base` lies in what layers cover, so that commands must see it empty. `live`: folders that the user
+        lets background commands write, relative to the workspace.
+
+        Raises NamespacesRefused and OSError.
         """
         self.workspace = workspace
         self.namespaces = namespaces
@@ -74,6 +84,7 @@ class RunLayers:
         self._count = 0
         self.hidden = base if is_inside else None
         """A folder that commands see empty."""
+        self._live = live
         self._made = set[str]()
         self._operations = list[StateRow]()
         """Operations of git that the run's commands began and may continue."""
@@ -248,6 +259,10 @@ class RunLayers:
             with self.orders.locked(), layer.written() as written:
                 carry_out(self.workspace, built, written, durable=False)
         return dropped
+
+    def live_folders(self, env: Mapping[str, str], is_protected: Callable[[str], bool]) -> list[Path]:
+        """Return the folders of the workspace that a process outside of layers can write (`live.py`)."""
+        return live_folders(self.workspace, self._live, env, is_protected, frozenset(self._made))
 
     def outcome(self, name: str) -> list[Result] | None:
         """Finish an order of an earlier runner, and return what became of its rows; None: it is not known here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,14 +26,22 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def client_of(
-    server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str], key_names: Iterable[str]
+    server: McpServer,
+    sandbox: Sandbox,
+    workspace: Path,
+    env: Mapping[str, str],
+    key_names: Iterable[str],
+    live: Sequence[Path] = (),
 ) -> McpClient:
-    """Return the client of a server, not started. `key_names`: variables with provider keys, which it never gets."""
+    """Return the client of a server, not started. `key_names`: variables with provider keys, which it never gets.
+
+    `live`: folders of the workspace that it can write although the rest is read-only for it.
+    """
     keys = frozenset(key_names)
     if server.url is not None:
         return McpClient(server, _http(server, env, keys))
     held = sandbox.for_server()
-    connect = _stdio(server, held, workspace, server_env(server, env, keys, held))
+    connect = _stdio(server, held, workspace, server_env(server, env, keys, held), live)
     return McpClient(server, connect, may_write=server.write or held.kind is None)
 
 
@@ -53,10 +61,15 @@ def server_env(server: McpServer, env: Mapping[str, str], keys: Iterable[str], s
     }
 
 
-def _stdio(server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str]) -> Connect:
+def _stdio(
+    server: McpServer, sandbox: Sandbox, workspace: Path, env: Mapping[str, str], live: Sequence[Path]
+) -> Connect:
     argv = [str(Path(server.command or "").expanduser()), *server.args]
     access = Access(
-        network=server.network, keeps_workspace=not server.write, readable=programs_of_user(argv, workspace)
+        network=server.network,
+        keeps_workspace=not server.write,
+        live=() if server.write else live,
+        readable=programs_of_user(argv, workspace),
     )
     cwd = workspace / Path(server.cwd).expanduser() if server.cwd is not None else workspace
 

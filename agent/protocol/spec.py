@@ -99,10 +99,14 @@ class SandboxRules(msgspec.Struct, frozen=True, kw_only=True):
     """Paths with secrets that commands can read nevertheless."""
     hosts: list[str] = []
     """Hosts that commands and checks can reach without network access: `pypi.org`, `*.npmjs.org`, `x.org:8443`."""
+    live: list[str] = []
+    """Folders of the workspace that background commands and MCP servers can write, besides those of build output."""
 
 
 class GatePolicy(msgspec.Struct, frozen=True, kw_only=True):
     mode: GateMode = GateMode.ASK
+    falls_back: bool = False
+    """Nobody chose the mode: where commands cannot run in layers, the run begins in `ask` instead of `effects`."""
     unsandboxed_ok: bool = False
     """The person allowed commands in mode `auto` even without a sandbox."""
     network: bool = False

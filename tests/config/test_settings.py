@@ -132,6 +132,8 @@ env = ["MYAPP_*"]
 hide = ["~/.ours"]
 show = ["~/.npmrc"]
 hosts = ["pypi.org"]
+[layers]
+live = ["var"]
 [otel]
 endpoint = "http://127.0.0.1:4318"
 content = true

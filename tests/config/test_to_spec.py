@@ -7,7 +7,7 @@ import pytest
 
 from rundry.agent.config.limits import default_budget
 from rundry.agent.config.settings import load_settings
-from rundry.agent.config.spec import to_spec
+from rundry.agent.config.spec import to_spec, with_gate_of_screen
 from rundry.agent.protocol import Budget, GateMode, LoopKind, ModelSpec, RunSpec, UserError, Verify
 
 MODEL = ModelSpec(name="openai/fake")
@@ -20,14 +20,22 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def spec_of(folder: Path, *, task: str = "fix it", headless: bool = False, **flags: object) -> RunSpec:
+def spec_of(
+    folder: Path,
+    *,
+    task: str = "fix it",
+    headless: bool = False,
+    on_screen: bool = False,
+    **flags: object,
+) -> RunSpec:
     env = {"XDG_CONFIG_HOME": str(folder.parent / "config"), "XDG_DATA_HOME": str(folder.parent / "data")}
     if isinstance(config := flags.pop("config", None), str):
         path = folder.parent / "config" / "rundry" / "config.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(config)
     settings = load_settings(flags, cwd=folder, env=env, trust=False)
-    return to_spec(settings, task=task, run_id="r1", workspace=folder, model=MODEL, headless=headless)
+    spec = to_spec(settings, task=task, run_id="r1", workspace=folder, model=MODEL, headless=headless)
+    return with_gate_of_screen(spec, settings) if on_screen else spec
 
 
 @pytest.mark.parametrize(
@@ -173,3 +181,29 @@ def test_a_chat_gets_the_edit_format_that_the_person_gives_and_chooses_none_by_i
     assert spec_of(folder, config="edit_format = 'blocks'").edit_format == "blocks"
     with pytest.raises(UserError, match="--edit-format whole does not work with --require"):
         spec_of(folder, edit_format="whole", until=("true",), require=("search",))
+
+
+@pytest.mark.parametrize(
+    ("flags", "mode", "falls_back"),
+    [
+        ({}, GateMode.EFFECTS, True),
+        ({"until": ["true"]}, GateMode.EFFECTS, True),
+        ({"gate": "ask"}, GateMode.ASK, False),
+        ({"gate": "effects"}, GateMode.EFFECTS, False),
+        ({"config": 'gate = "edits"\n'}, GateMode.EDITS, False),
+        ({"every": "1h"}, GateMode.ASK, False),
+    ],
+)
+def test_the_default_of_the_gate_is_for_chats_and_goal_runs_for_which_nobody_chose_a_mode(
+    folder: Path, flags: dict[str, object], mode: GateMode, falls_back: bool
+) -> None:
+    made = spec_of(folder, on_screen=True, **flags).gate
+    assert (made.mode, made.falls_back) == (mode, falls_back)
+
+
+def test_live_folders_are_in_the_spec_and_one_outside_of_the_workspace_is_refused(folder: Path) -> None:
+    config = '[layers]\nlive = ["var/cache", "gen/"]\n'
+    assert spec_of(folder, config=config).gate.sandbox.live == ["var/cache", "gen"]
+    for wrong in ("/etc", "../x", "~/x", ".git/x", ".", ""):
+        with pytest.raises(UserError, match="is not a folder in the workspace: write it relative"):
+            spec_of(folder, config=f'[layers]\nlive = ["{wrong}"]\n')

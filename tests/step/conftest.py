@@ -29,9 +29,7 @@ def driven(place):
 
     def make(*turns, **options):
         turns = [call("run_command", command=turn) if isinstance(turn, str) else turn for turn in turns]
-        made = Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
-        made.layers = True
-        return made
+        return Driven(place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
 
     return make
 

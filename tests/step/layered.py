@@ -26,9 +26,7 @@ def three_folders(parent: Path) -> Iterator[Path]:
 def with_layers(place: Path, *commands: str, runs: Path | None = None, **options) -> Driven:
     """A run that gives these commands, each in an answer of its own, and then says that it is done."""
     turns = [call("run_command", command=command) for command in commands]
-    made = Driven(runs or place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
-    made.layers = True
-    return made
+    return Driven(runs or place / "runs", place / "work", ScriptedModel([*turns, say("done")]), **options)
 
 
 def events(run: Driven, kind: str) -> list[dict]:

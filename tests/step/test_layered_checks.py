@@ -94,7 +94,6 @@ async def test_the_answer_is_compared_with_its_schema_in_a_layer(place):
     (work / "schema.json").write_text(json.dumps({"type": "object", "required": ["a"]}))
     model = ScriptedModel([say('{"a": 1}')])
     run = Driven(place / "runs", work, model, predicates=Predicates(schema="schema.json"))
-    run.layers = True
     before = state_of(work)
     outcome = await run.run()
     assert outcome.complete, run.story()
@@ -263,7 +262,6 @@ async def test_a_workspace_inside_a_repository_shares_only_its_git_folder(place)
         say("done"),
     ]
     run = Driven(place / "runs", inner, ScriptedModel(turns))
-    run.layers = True
     await run.run()
     assert (top / "kept.txt").read_text() == "one\n" and not (top / "new").exists() and "two" in run.heard()
     log = subprocess.run(["git", "-C", top, "log", "--format=%s"], check=True, capture_output=True, text=True).stdout

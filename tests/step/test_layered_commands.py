@@ -107,7 +107,6 @@ async def test_a_command_that_timed_out_applies_nothing(place, driven):
         place / "work",
         ScriptedModel([call("run_command", command="echo x > kept.txt; sleep 60", timeout=1), say("done")]),
     )
-    run.layers = True
     await run.run()
     assert (place / "work/kept.txt").read_text() == "one\n"
     assert "Nothing of what it had changed was applied, because it timed out: `kept.txt`" in run.heard()
@@ -199,7 +198,6 @@ async def test_a_formatter_after_an_edit_changes_its_file_and_nothing_protected(
     hook = Hook(on="after-edit", command="tr a-z A-Z < kept.txt > x && cat x > kept.txt && rm x; echo y > .envrc")
     turns = [call("edit_file", path="kept.txt", old="one", new="two"), say("done")]
     run = Driven(place / "runs", work, ScriptedModel(turns), hooks=[hook])
-    run.layers = True
     await run.run()
     assert (work / "kept.txt").read_text() == "TWO\n" and not (work / ".envrc").exists()
     assert [e["by"] for e in run.events if e["type"] == "file_changed"] == ["model", "command"]
@@ -244,15 +242,14 @@ async def test_what_a_killed_run_left_is_finished_by_the_next_run_in_the_workspa
 async def test_what_a_background_process_wrote_while_a_command_ran_is_its_own(place):
     work = place / "work"
     turns = [
-        call("start_command", name="writer", command="sleep 1; echo x > of_background; sleep 60"),
+        call("start_command", name="writer", command="sleep 1; echo x > gen/of_background; sleep 60"),
         call("run_command", command="sleep 2.5; echo x > of_command"),
         call("run_command", command="cat kept.txt"),
         say("done"),
     ]
-    run = Driven(place / "runs", work, ScriptedModel(turns))
-    run.layers = True
+    run = Driven(place / "runs", work, ScriptedModel(turns), live=["gen"])
     await run.run()
-    assert changed(run) == {"of_background": "background", "of_command": "command"}
+    assert changed(run) == {"gen/of_background": "background", "of_command": "command"}
 
 
 async def test_a_command_that_was_killed_outside_of_the_layers_may_have_run_in_part(place, driven):

@@ -144,7 +144,6 @@ async def test_nothing_of_a_user_who_works_at_the_same_time_is_lost(pytestconfig
         git(work, "commit", "-q", "-m", "start")
         scripts = [_slow(chosen.choice(COMMANDS).format(n=n), chosen) for n in range(1, 8)]
         run = Driven(runs, work, ScriptedModel([*(call("run_command", command=one) for one in scripts), say("done")]))
-        run.layers = True
         user = User(work, seed)
         user.start()
         try:

@@ -138,7 +138,11 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "deadline": _option("--deadline", metavar="WHEN", help="Wall-clock bound: a duration from now, or a time."),
     "context": _option("--context", metavar="N", help="Tokens of the model's window."),
     "price": _option("--price", metavar="IN/OUT", help="USD per million tokens."),
-    "gate": _option("--gate", metavar="MODE", help="read, ask (default), effects, edits or auto: what passes."),
+    "gate": _option(
+        "--gate",
+        metavar="MODE",
+        help="read, ask, effects, edits or auto: what passes.",
+    ),
     "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
     "sandbox_env": _option(
         "--sandbox-env", multiple=True, metavar="NAME", help="Commands also get this variable; MYAPP_* for several."

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 ONCE_MORE = "nothing is running; press {interrupt} again to rewind"
 CLEAR = "press {interrupt} again to clear the message"
-CYCLE = (GateMode.ASK, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
+CYCLE = (GateMode.ASK, GateMode.EFFECTS, GateMode.EDITS, GateMode.AUTO, GateMode.READ)
 UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands unsandboxed"
 
 
 def _next(mode: GateMode) -> GateMode:
-    """Return the mode that follows. `effects` needs a run that began in it, so the key does not lead there."""
-    return CYCLE[(CYCLE.index(GateMode.ASK if mode is GateMode.EFFECTS else mode) + 1) % len(CYCLE)]
+    """Return the mode that follows."""
+    return CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)]
 
 
 class RunHandlers:

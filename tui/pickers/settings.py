@@ -8,7 +8,7 @@ from textual.content import Content
 
 from rundry.agent import OPTIONS, Setting, Settings
 
-from ..setup.shown_settings import shown_value
+from ..setup.shown_settings import shown_setting
 from ..text import one_line
 from .picker import Picker
 from .rows import PickRow
@@ -40,7 +40,7 @@ class SettingsPicker(Picker[str]):
         found = [
             (name, setting)
             for name, setting in self._settings.items()
-            if all(word in f"{name} {shown_value(name, setting.value)} {setting.origin}".casefold() for word in words)
+            if all(word in f"{name} {shown_setting(name, setting)} {setting.origin}".casefold() for word in words)
         ]
         if not found:
             return [PickRow(Content.styled("no setting has this text in its name, value or origin", "$dim"))]
@@ -50,7 +50,7 @@ class SettingsPicker(Picker[str]):
         is_set = setting.source != "default"
         room = max(8, min(106, self.size.width - 4) - _MARK - _NAME - 2)
         width = room if self.size.width < _NARROW and not is_set else room - _ORIGIN
-        value = one_line(shown_value(name, setting.value))
+        value = one_line(shown_setting(name, setting))
         value = value if len(value) <= width else f"{value[: max(0, width - 1)]}…"
         origin = "" if width == room else one_line(setting.origin)[:_ORIGIN]
         return Content.assemble(
@@ -67,7 +67,7 @@ class SettingsPicker(Picker[str]):
         flag = f"--{marked.replace('_', '-')}, " if option.flag else ""
         env = f"RUNDRY_{marked.upper()}, " if option.from_env else ""
         project = "" if option.user_only else ".rundry.toml or "
-        value = one_line(shown_value(marked, setting.value))
+        value = one_line(shown_setting(marked, setting))
         return Content(f"{marked} = {value}   ({one_line(setting.origin)})\n").append(
             f"change it: {flag}{env}or {option.config_key} in {project}{self._config}"
         )

@@ -42,6 +42,8 @@ Fix: {title}
 class FixSetup(Setup):
     """The options of one fix run."""
 
+    _begins_in_effects = False
+
     def __init__(self, source: Path, flags: Mapping[str, object], *, headless: bool) -> None:
         """`source`: the journal of the search. Raises UserError, or JournalError if it cannot be read."""
         journal = Journal.open_for_reading(source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from rundry.agent import Hook, McpServer, clock
+from rundry.agent import Hook, McpServer, Setting, clock
 
 from ..text import one_line
 
@@ -22,3 +22,10 @@ def shown_value(name: str, value: object) -> str:
     if isinstance(value, list):
         return one_line(", ".join(map(str, cast("list[object]", value))))
     return one_line(str(value))
+
+
+def shown_setting(name: str, setting: Setting) -> str:
+    """Return the value of a setting; a default that depends on the run is explained in words."""
+    if name == "gate" and setting.source == "default":
+        return "effects, else ask"
+    return shown_value(name, setting.value)

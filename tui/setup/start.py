@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from rundry.agent import (
+    GATE_IS_EFFECTS,
     EditFormat,
     LoopKind,
     ModelSpec,
@@ -23,12 +24,14 @@ from rundry.agent import (
     ViewState,
     edit_format_misfit,
     is_left_to_parent,
+    is_new_to_user,
     list_runs,
     load_settings,
     new_run_id,
     remember_model,
     runs_dir,
     to_spec,
+    with_gate_of_screen,
 )
 
 from ..keyboard.keymap import Keymap
@@ -38,10 +41,17 @@ from .remaps import check_keys
 from .survey import NO_MODEL
 
 _NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
+_NEW_DEFAULT = (
+    "new: the gate is set to `effects` by default. Commands start immediately in a layer, and what they would change "
+    "waits for you (--gate ask: as before)"
+)
 
 
 class Setup:
     """The options of one call, and the choices made on the screen before the run."""
+
+    _begins_in_effects = True
+    """Whether a chat or a goal run on the screen does so if nobody chose a mode."""
 
     def __init__(
         self, flags: Mapping[str, object], *, headless: bool, prints_answer: bool = False, begins: bool = True
@@ -63,6 +73,7 @@ class Setup:
             self._refuse_journals_as_workspace()
         self._model: ModelSpec | None = None
         self.extensions = Extensions(self.workspace, trust=bool(flags.get("trust")))
+        self._news = list[str]()
         self._refuse_what_never_holds()
 
     def _refuse_journals_as_workspace(self) -> None:
@@ -117,7 +128,17 @@ class Setup:
     @property
     def notes(self) -> list[str]:
         """The lines that the screen shows at the start."""
-        return [*self.settings.notes, *self.extensions.notes]
+        return [*self.settings.notes, *self.extensions.notes, *self._news]
+
+    def announce_defaults(self) -> None:
+        """Add a note about a default that an update changed for this run, once for each user."""
+        if not self._spec("-", ModelSpec(name="none")).gate.falls_back:
+            return
+        try:
+            if is_new_to_user(GATE_IS_EFFECTS, self.folder, os.environ):
+                self._news.append(_NEW_DEFAULT)
+        except UserError as error:
+            self._news.append(str(error))
 
     @property
     def model(self) -> ModelSpec | None:
@@ -179,7 +200,7 @@ class Setup:
         return spec
 
     def _spec(self, task: str, model: ModelSpec) -> RunSpec:
-        return to_spec(
+        spec = to_spec(
             self.settings,
             task=task,
             run_id=new_run_id(time.time()),
@@ -189,6 +210,7 @@ class Setup:
             prints_answer=self._prints_answer,
             worktrees=self.folder.parent / "worktrees",
         )
+        return with_gate_of_screen(spec, self.settings) if self._begins_in_effects and not self._headless else spec
 
 
 def _why(spec: RunSpec) -> str:

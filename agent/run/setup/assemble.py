@@ -14,7 +14,7 @@ from ...config.remember import remember_rule
 from ...gate.gate import Gate
 from ...gate.session_policy import GatedTree, SessionPolicy
 from ...model.remote import RemoteModel
-from ...protocol import Model, Refusal, Rule, RunSpec
+from ...protocol import GateMode, Model, Refusal, Rule, RunSpec
 from ...step.resources.change_tracker import ChangeTracker
 from ...step.resources.models_in_use import ModelsInUse
 from ...step.resources.tree import Tree
@@ -29,7 +29,7 @@ from .build_context import Assembled, build, committing
 from .progress import with_progress
 from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
-from .surroundings.layers import layers_of
+from .surroundings.layers import first_mode, layers_of
 from .surroundings.mcp import with_servers
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ...workspace.snapshots.snapshots import Snapshots
     from ..client.start_request import Order
     from .inputs import Inputs
+    from .surroundings.layers import FoundLayers
 
 
 async def assemble(inputs: Inputs) -> Assembled:
@@ -128,8 +129,9 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     sandbox = await with_progress(detecting, inputs.tell, "trying whether a sandbox works here")
     await with_progress(sandbox.probe(workspace.root), inputs.tell, f"starting the sandbox ({sandbox.kind})")
     notes += [*sandbox.notes, *sandbox.dependencies_note(workspace.root)]
-    layers, why_no_layers = await layers_of(inputs, workspace, sandbox)
-    notes += [why_no_layers] if why_no_layers else []
+    found = await layers_of(inputs, workspace, sandbox)
+    mode, mode_notes = first_mode(inputs, sandbox, found)
+    notes += mode_notes
     if why := await asyncio.to_thread(sandbox.open_egress):
         notes.append(why)
     elif spec.gate.sandbox.hosts and not sandbox.network:
@@ -138,7 +140,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
     guard = guard_of(spec, workspace.root, env)
-    gate = _gate(inputs, workspace, guard, sandbox, rules, why_no_layers=None if layers is not None else why_no_layers)
+    gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
     files = ChangeTracker()
     tree = Tree(
@@ -149,7 +151,7 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         gate=gate,
         files=files,
         is_own=is_own,
-        layers=layers,
+        layers=found.layers,
     )
     return tree, env, notes
 
@@ -169,10 +171,10 @@ def _gate(
     guard: Guard,
     sandbox: Sandbox,
     rules: list[Rule],
-    *,
-    why_no_layers: str | None,
+    mode: GateMode,
+    found: FoundLayers,
 ) -> Gate:
-    """Make the gate. `rules`: the rules of the run so far. `why_no_layers`: None if commands write into layers.
+    """Make the gate. `rules`: the rules of the run so far. `mode`: the mode in which it begins.
 
     The gate adds new rules to this list, which the sandbox and the tools also use.
     """
@@ -181,7 +183,7 @@ def _gate(
     policy = SessionPolicy(
         msgspec.structs.replace(
             wanted,
-            mode=changes.gate or facts.gate_mode,
+            mode=mode,
             on_ask=changes.on_ask or wanted.on_ask,
             unsandboxed_ok=wanted.unsandboxed_ok or changes.unsandboxed_ok,
         ),
@@ -193,8 +195,8 @@ def _gate(
             workspace=workspace,
             guard=guard.matches,
             sandbox=sandbox.kind,
-            layers=why_no_layers is None,
-            why_no_layers=why_no_layers or "",
+            layers=found.layers is not None,
+            why_no_layers=found.why_none,
         ),
         policy,
         keep=journal.keep,

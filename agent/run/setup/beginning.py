@@ -85,7 +85,7 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             sandbox=ctx.sandbox.kind,
             network=ctx.sandbox.network,
             not_held=missing_guarantees(ctx.sandbox, ctx.gate.policy.rules),
-            gate=spec.gate.mode,
+            gate=ctx.gate.policy.mode,
             instructions=spec.instructions,
             skills=[skill.name for skill in spec.skills],
             world=ctx.snapshots.fingerprint() or None,

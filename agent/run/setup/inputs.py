@@ -39,8 +39,6 @@ class ProcessContext:
     """A model that was probed already; None: there is none."""
     clock: Clock = field(default_factory=SystemClock)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    layers: bool = False
-    """Whether commands write into layers where that works (being built, decision 0039)."""
     spans: Telemetry | None = None
     """Sends the spans of the run and of its child runs; None: nowhere."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...protocol import BackgroundEnded, BackgroundSaid, BackgroundStarted, Clock, Prompted, Record
 from ...tools.result import ToolResult
@@ -13,6 +16,7 @@ from ...workspace.processes.output import HeadTail
 from ...workspace.processes.write_hold import WriteHold
 from ...workspace.sandbox.access import Access
 from ...workspace.sandbox.sandbox import Sandbox
+from ..resources.live_places import live_line, live_places
 
 if TYPE_CHECKING:
     from ...gate.draft import CommandDraft
@@ -118,8 +122,7 @@ class Background:
         """Start an approved command. Returns its first output, or how it failed."""
         if draft.unsandboxed and self._tree.unit is not None:
             return ToolResult(ok=False, text=ONLY_IN_UNIT, summary="not run")
-        if self._tree.layers is not None:
-            self._tree.layers.others_write = True
+        access, about = await self._access(name, draft)
         world = await self._snapshots.take()
         if self._world is None:
             self._world = world or None
@@ -131,7 +134,7 @@ class Background:
             sandbox.run(
                 draft.command,
                 self._tree.workspace.root,
-                Access(network=draft.network, writable=draft.writable, read_only=self._read_only()),
+                access,
                 cwd=draft.cwd,
                 env=self._tree.env,
                 timeout=draft.timeout,
@@ -147,14 +150,34 @@ class Background:
             raise
         if job.task.done():
             done = self._close(job, record)
-            return ToolResult(ok=False, text=f"`{name}` ended early: {done.how}.\n{done.output}", summary=done.how)
+            text = f"`{name}` ended early: {done.how}.\n{about}{done.output}"
+            return ToolResult(ok=False, text=text, summary=done.how)
         job.task.add_done_callback(lambda _: self._ended_itself(job))
         printed = "\n".join(job.last_lines(_LAST_LINES)) or "It printed nothing yet."
         text = (
             f"`{name}` runs in the background. read_file with path `output:{name}` shows what it prints, "
-            f"stop_command ends it; it ends with the run.\n{printed}"
+            f"stop_command ends it; it ends with the run.\n{about}{printed}"
         )
         return ToolResult(ok=True, text=text, summary="runs")
+
+    async def _access(self, name: str, draft: CommandDraft) -> tuple[Access, str]:
+        """Return the permissions of a command, and a line about them for the model.
+
+        Where commands write into layers, it works outside of these, and the workspace is read-only for it.
+        """
+        tree, layers = self._tree, self._tree.layers
+        access = Access(network=draft.network, writable=draft.writable, read_only=self._read_only())
+        if layers is None or draft.unsandboxed:
+            if layers is not None:
+                layers.others_write = True
+            return access, ""
+        folder = f"background-{name}"
+        with suppress(FileExistsError):
+            (tree.sandbox.temp / folder).mkdir()
+        shown = Path("/tmp") if tree.sandbox.kind == "bubblewrap" else tree.sandbox.temp
+        live = await asyncio.to_thread(live_places, layers, tree.gate, tree.guard, self._read_only())
+        line = live_line(live, str(shown / folder), tree.workspace.root)
+        return replace(access, keeps_workspace=True, live=live), f"{line}\n"
 
     async def suspend(self) -> list[str]:
         """Keep the commands from writing to the workspace until `resume`. Returns the names of those that were

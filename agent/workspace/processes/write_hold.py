@@ -42,8 +42,8 @@ class WriteHold:
         mine = _mounts_of(os.getpid())
         inside = next((pid for pid, space in spaces.items() if space != mine), 0)
         if inside and all(space == spaces[inside] or pid == pids[0] for pid, space in spaces.items()):
-            mounts = _writable_mounts(inside, self._ws)
-            if mounts and _remount(inside, mounts, read_only=True):
+            mounts, has_own = _writable_mounts(inside, self._ws)
+            if has_own and (not mounts or _remount(inside, mounts, read_only=True)):
                 self._pid, self._mounts = inside, mounts
                 return True
         self._stop()
@@ -79,21 +79,26 @@ def _mounts_of(pid: int) -> str:
         return ""
 
 
-def _writable_mounts(pid: int, ws: Path) -> list[str]:
-    """Return the writable mount points at and below the workspace, as the process sees them (proc(5))."""
+def _writable_mounts(pid: int, ws: Path) -> tuple[list[str], bool]:
+    """Return the writable mount points at and below the workspace, as the process sees them (proc(5)).
+
+    Also return whether the workspace itself is a mount point; if it is not, other mounts decide what can be written.
+    """
     found: list[str] = []
+    has_own = False
     try:
         lines = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape").splitlines()
     except OSError:
-        return []
+        return [], False
     for line in lines:
         fields = line.split()
         place = (
             fields[4].encode("utf-8", "surrogateescape").decode("unicode_escape", "replace") if len(fields) > 5 else ""
         )
+        has_own = has_own or place == str(ws)
         if "rw" in fields[5].split(",") and (place == str(ws) or place.startswith(f"{ws}/")):
             found.append(place)
-    return found
+    return found, has_own
 
 
 def _remount(pid: int, mounts: Sequence[str], *, read_only: bool) -> bool:

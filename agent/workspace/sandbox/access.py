@@ -47,6 +47,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Workspace files that cannot be written; only bubblewrap enforces this."""
     keeps_workspace: bool = False
     """Whether the whole workspace is read-only for the command."""
+    live: Sequence[Path] = ()
+    """Folders of the workspace that can be written although `keeps_workspace`."""
     empty: Path | None = None
     """A folder below the temp folder that is empty and private for this command."""
     layer: LayerAccess | None = None

@@ -194,7 +194,8 @@ def _workspace(layout: Layout, access: Access) -> list[str]:
     """Bind the workspace, with the files that this command must not change as read-only."""
     ws, seen = layout.ws, layout.git
     if access.keeps_workspace:
-        return ["--ro-bind", str(ws), str(ws)]
+        live = [word for place in access.live for word in ("--bind-try", str(place), str(place))]
+        return ["--ro-bind", str(ws), str(ws), *live]
     if access.layer is not None:
         binds = [word for place in access.layer.places for word in ("--bind-try", str(place), str(place))]
         return [*binds, *(word for path in _files(access, []) for word in ("--ro-bind-try", str(path), str(path)))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import py_compile
 from pathlib import Path
 
 import pytest
@@ -60,10 +61,11 @@ def test_a_result_that_only_passes_in_the_workspace_is_never_done(home: Home, pr
 
 
 def test_a_file_below_git_is_not_in_a_checkout(home: Home, project: Path):
-    hidden = "import os; at = '.' + 'git/rr-cache'; os.mkdir(at); open(at + '/marker', 'w').write('done')"
-    check = "grep -q done .git/rr-cache/marker"
-    ran, _ = run_goal(home, project, [shell(f'python3 -c "{hidden}"')], "--confirm", check=check)
-    assert ran.of("check_finished")[-1]["passed"], "the attack works in the workspace"
+    (project / ".git/rr-cache").mkdir()
+    (project / ".git/rr-cache/marker").write_text("done")
+    check = f"grep -q done .git/rr-cache/marker && {DONE}"
+    ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm", check=check)
+    assert ran.of("check_finished")[-1]["passed"], "it is there in the workspace"
     assert confirmation(ran)["result"] == "failed", ran
 
 
@@ -88,11 +90,12 @@ def test_a_committed_file_that_a_pattern_ignores_is_part_of_a_checkout(home: Hom
 
 
 def test_stale_byte_code_is_not_in_a_checkout(home: Home, project: Path):
-    compiled = "import py_compile; py_compile.compile('gone.py', 'gone.pyc')"
-    make = f'echo "VALUE = 1" > gone.py && python3 -c "{compiled}" && rm gone.py'
-    check = "python3 -c 'import gone'"
-    ran, _ = run_goal(home, project, [shell(make)], "--confirm", check=check)
-    assert ran.of("check_finished")[-1]["passed"], "the attack works in the workspace"
+    (project / "gone.py").write_text("VALUE = 1\n")
+    py_compile.compile(str(project / "gone.py"), str(project / "gone.pyc"))
+    (project / "gone.py").unlink()
+    check = f"python3 -c 'import gone' && {DONE}"
+    ran, _ = run_goal(home, project, [shell("echo done > result.txt")], "--confirm", check=check)
+    assert ran.of("check_finished")[-1]["passed"], "it is there in the workspace"
     assert confirmation(ran)["result"] == "failed", ran
 
 

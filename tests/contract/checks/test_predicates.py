@@ -7,7 +7,6 @@ from pathlib import Path
 
 from fakes.in_process.inside import play
 from fakes.project import CHECK, CORE, FIX_BOTH, SUITE, changed_files, read
-from fakes.sandboxes import needs_bubblewrap
 from fakes.server import ScriptedServer
 from fakes.turns import Call, Turn, call, calls, finish, say
 from fakes.wire import text_of
@@ -31,16 +30,18 @@ async def test_a_predicate_of_the_users_own_gets_the_runs_state_in_a_process_wit
     code = (
         "import json, os\n"
         "def ready(state):\n"
-        "    open('seen.json', 'w').write(json.dumps([state, sorted(os.environ), os.getpid()]))\n"
-        "    return 'report.md' in state['files_changed']\n"
+        "    tools = [action['tool'] for action in state['actions']]\n"
+        "    keys = [name for name in os.environ if name.endswith('_API_KEY')]\n"
+        "    return 'report.md' in state['files_changed'], json.dumps([tools, keys])\n"
     )
     (project / "own.py").write_text(code)
     with ScriptedServer([read("NOTES.md"), WRITE]) as server:
         ran = await play(runs, server, project, predicates=Predicates(until_py=["own.py:ready"]))
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
-    state, environment, _ = json.loads((project / "seen.json").read_text())
-    assert [a["tool"] for a in state["actions"]] == ["read_file", "write_file"]
-    assert not [name for name in environment if name.endswith("_API_KEY")]
+    detail = ran.of("predicate_judged")[-1]["detail"]
+    tools, keys = json.loads(detail)
+    assert tools == ["read_file", "write_file"]
+    assert keys == []
 
 
 async def test_a_schema_judges_the_final_answer_and_says_what_is_wrong(runs: Path, project: Path, tmp_path: Path):
@@ -166,29 +167,25 @@ async def test_a_guarded_check_file_cannot_be_changed_headless_by_an_edit(runs: 
     assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
 
 
-@needs_bubblewrap
-async def test_a_guarded_file_is_read_only_for_a_command_in_the_sandbox(runs: Path, project: Path):
+async def test_a_guarded_file_that_a_command_changed_is_not_applied_and_named(runs: Path, project: Path):
     cheat = call("run_command", command="printf 'import unittest\\n' > tests/test_core.py")
     with ScriptedServer([cheat, FIX_BOTH]) as server:
         ran = await play(runs, server, project, until=[CHECK])
     assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
     assert (project / "tests/test_core.py").read_text() == SUITE
-    assert "The sandbox refused: write to" in ran.results("run_command")[0]
+    assert "Not applied: `tests/test_core.py`: nobody is here to approve it" in ran.results("run_command")[0]
+    assert ran.outcome["files_changed"] == ["calc/core.py"] == changed_files(project)
 
 
-async def test_a_guarded_file_that_a_command_changed_stays_is_named_and_turns_no_check_green(runs: Path, project: Path):
+async def test_a_guarded_file_that_a_command_changed_by_another_name_is_as_before(runs: Path, project: Path):
     (project / "alias").hardlink_to(project / "tests/test_core.py")
     cheat = call("run_command", command="printf 'import unittest\\n' > alias")
     with ScriptedServer([cheat, FIX_BOTH]) as server:
         ran = await play(runs, server, project, until=[CHECK])
-    assert ran.outcome["reason"] == "handoff", ran.story()
-    assert (project / "tests/test_core.py").read_text() == "import unittest\n"
+    assert (ran.outcome["reason"], ran.outcome["steps"]) == ("done", 2), ran.story()
+    assert (project / "tests/test_core.py").read_text() == (project / "alias").read_text() == SUITE
     assert [c for c in ran.of("check_finished") if c["step"] == 1][-1]["passed"] is False
-    assert "`tests/test_core.py` changed while a command ran" in ran.results("run_command")[0]
-    opened = [p for p in ran.of("proposal_opened") if p["path"] == "tests/test_core.py"]
-    assert opened, "the change opens as a proposal"
-    assert [event["guarded"] for event in ran.of("changes_undecided")] == [["tests/test_core.py"]]
-    assert ran.outcome["files_changed"] == ["alias", "tests/test_core.py"]
+    assert "Not applied: `alias`" in ran.results("run_command")[0]
 
 
 async def test_guard_none_and_a_task_that_names_the_file_let_it_change(runs: Path, project: Path):

@@ -60,9 +60,7 @@ def headless(place: Path, *turns: str | Turn, **options: object) -> Driven:
     model = ScriptedModel(
         [*(call("run_command", command=turn) if isinstance(turn, str) else turn for turn in turns), say("done")]
     )
-    run = Driven(place / "runs", place / "work", model, **options)
-    run.layers = True
-    return run
+    return Driven(place / "runs", place / "work", model, **options)
 
 
 def by_commands(run: Driven) -> set[str]:

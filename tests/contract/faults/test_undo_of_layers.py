@@ -27,9 +27,7 @@ class Place:
 
     def run(self, command: str) -> Driven:
         model = ScriptedModel([call("run_command", command=command), say("done")])
-        made = Driven(self.home.runs, self.project, model)
-        made.layers = True
-        return made
+        return Driven(self.home.runs, self.project, model)
 
     def undo(self, run: Driven, *words: str) -> Ran:
         return self.home.run("ctl", str(run.path), "undo", *words, cwd=self.project)

@@ -106,7 +106,7 @@ def test_cycling_the_gate_mode_by_key_decides_nothing_that_waits(home: Home, fol
     with ScriptedServer(rules=fixes(NAMES)) as server, fixing(home, server, folder, "--gate", "ask") as terminal:
         terminal.wait_for("run 1 waits for you")
         terminal.press("shift+tab")
-        terminal.wait_for(re.compile("^ ?edits "))
+        terminal.wait_for(re.compile("^ ?effects "))
         child = child_of(terminal)
         told = home.run("export", child, "--format", "jsonl", cwd=folder).stdout
         assert '"type":"gate_mode_changed"' in told and '"type":"proposal_decided"' not in told

@@ -108,7 +108,7 @@ def test_help_status_and_a_wrong_command_answer_in_one_line_each(home: Home, pro
         terminal.send("help\n")
         terminal.wait_for("At the gate: approve, reject REASON")
         terminal.send("status\n")
-        terminal.wait_for(re.compile(r"gate ask\. model .*fake"))
+        terminal.wait_for(re.compile(r"gate (ask|effects)\. model .*fake"))
         terminal.send("/nosuch\n")
         terminal.wait_for("/nosuch: no such command; type help for those that work here")
         terminal.send("/board\n")

@@ -30,6 +30,7 @@ from rundry.agent.protocol import (
     Predicates,
     Rule,
     RunSpec,
+    SandboxRules,
     Stamped,
     UndoAccepted,
     decode_event,
@@ -56,8 +57,6 @@ class Driven(Events):
         self.folder = folder
         self.env = dict(os.environ)
         """The environment of the process."""
-        self.layers = False
-        """Whether commands write into layers."""
         self.events: list[dict[str, Any]] = []
         self.stamped: list[Stamped] = []
         self.spec = _spec(project, **options)
@@ -108,9 +107,7 @@ class Driven(Events):
                 view.views.detach("test")
 
         try:
-            process = ProcessContext(
-                open_model=open_model, clock=clock or SystemClock(), env=self.env, layers=self.layers
-            )
+            process = ProcessContext(open_model=open_model, clock=clock or SystemClock(), env=self.env)
             async with asyncio.timeout(within):
                 return await run_order(order, see, process)
         finally:
@@ -128,7 +125,6 @@ class Driven(Events):
         """Another run whose runner was killed right after that event."""
         other = object.__new__(Driven)
         other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
-        other.layers = self.layers
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"killed{len(list(self.folder.glob('*.db')))}.db"
@@ -157,7 +153,6 @@ class Driven(Events):
         """Another run whose journal holds the events up to the first of that type, each with its JSON changed so."""
         other = object.__new__(Driven)
         other.model, other.folder, other.spec, other.env = self.model, self.folder, self.spec, self.env
-        other.layers = self.layers
         other.events, other.stamped, other._reactions = [], [], []
         other.open_model = lambda spec: other.model
         other.path = self.folder / f"rewritten{len(list(self.folder.glob('*.db')))}.db"
@@ -229,10 +224,19 @@ def _spec(
     quotas: dict[str, str] | None = None,
     network: bool = False,
     rules: Sequence[Rule] = (),
+    live: Sequence[str] = (),
+    falls_back: bool = False,
     **more: Any,
 ) -> RunSpec:
     policy = GatePolicy(
-        mode=gate, unsandboxed_ok=True, network=network, on_ask=on_ask, quotas=quotas or {}, rules=list(rules)
+        mode=gate,
+        unsandboxed_ok=True,
+        network=network,
+        on_ask=on_ask,
+        quotas=quotas or {},
+        rules=list(rules),
+        sandbox=SandboxRules(live=[*live]),
+        falls_back=falls_back,
     )
     return RunSpec(
         run_id=f"r{time.time_ns()}",

@@ -146,7 +146,7 @@ async def in_a_layer(line: Line, place: Path, env: dict[str, str]) -> str:
     """Let the model of a run call the line, and a person accept all that it changes."""
     turns = [call("run_command", command=line.run), say("done")]
     run = Driven(place / "runs", place / "work", ScriptedModel(turns), budget=Budget(steps=1))
-    run.env, run.layers = env, True
+    run.env = env
     for nth in range(1, _MOST_PROPOSALS + 1):
         run.on("proposal_opened", _approved, nth=nth)
     async with asyncio.TaskGroup() as group:

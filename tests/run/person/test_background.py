@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from fakes.in_process.layered import begun
 from fakes.sandboxes import needs_bubblewrap
 from fakes.turns import Turn, call, edit, finish, say
 
@@ -132,32 +133,49 @@ def test_a_flag_on_run_command_is_refused_and_the_way_is_named():
 
 async def test_what_it_changes_is_its_own_change_told_apart_from_the_models_edits_and_undone_alone(driven, work):
     run = driven(
-        start("gen", "while ! grep -q ONE a.txt; do sleep 0.02; done; echo made > made.txt; sleep 30"),
+        start("gen", "while ! grep -q ONE a.txt; do sleep 0.02; done; echo made > gen/made.txt; sleep 30"),
         edit("a.txt", "one", "ONE"),
         say("done"),
         say("I see"),
         loop=LoopKind.CHAT,
         task="x",
+        live=["gen"],
     )
 
     def once_it_is_made(_: object) -> Say:
         end = time.monotonic() + 10
-        while not (work / "made.txt").exists():
+        while not (work / "gen/made.txt").exists():
             assert time.monotonic() < end
         return Say(text="look")
 
     run.on("waiting", once_it_is_made, why="message")
-    run.on("waiting", Undo(confirmed=["made.txt"]), why="message", nth=2)
+    run.on("waiting", Undo(confirmed=["gen/made.txt"]), why="message", nth=2)
     run.on("undone", STOP)
     outcome = await run.run(watched=True)
     by = [(e["path"], e["by"]) for e in run.of("file_changed")]
-    assert by == [("a.txt", "model"), ("made.txt", "background"), ("made.txt", "undo")], run.story()
+    assert by == [("a.txt", "model"), ("gen/made.txt", "background"), ("gen/made.txt", "undo")], run.story()
     assert run.of("file_changed")[1]["command"].startswith("gen: while")
     assert outcome.files_changed == ["a.txt"]
-    assert not (work / "made.txt").exists() and (work / "a.txt").read_text() == "ONE\n"
+    assert not (work / "gen/made.txt").exists() and (work / "a.txt").read_text() == "ONE\n"
 
 
-async def test_a_guarded_file_that_it_changes_is_restored_before_the_check_counts(driven, work):
+@needs_bubblewrap
+async def test_it_writes_only_build_output_its_own_folder_and_what_the_user_named(driven, work):
+    (work / ".gitignore").write_text("target/\ndata/\n")
+    (work / "Cargo.toml").write_text("")
+    for name in ("target", "data", "gen"):
+        (work / name).mkdir()
+    tries = "for at in a.txt target/x data/x gen/x .git/x /tmp/background-s/x; do echo 2> /dev/null > $at; done"
+    run = driven(start("s", f"{tries}; ls /tmp/background-s; sleep 30"), READ, DONE, live=["gen"])
+    await run.run()
+    result = run.of("tool_finished")[0]["result"]
+    line = "The workspace is read-only for it except gen, target; it can write other files to /tmp/background-s."
+    assert line in result, run.story()
+    assert (work / "a.txt").read_text() == "one\n" and not (work / "data/x").exists()
+    assert (work / "target/x").exists() and (work / "gen/x").exists() and "\nx" in result
+
+
+async def test_a_guarded_file_cannot_be_changed_by_it(driven, work):
     (work / "tests").mkdir()
     (work / "tests" / "test_x.py").write_text("assert False\n")
     run = driven(
@@ -245,17 +263,10 @@ async def test_it_is_ended_by_an_interrupt_and_what_it_printed_is_kept(driven, w
 
 
 async def test_what_it_changes_while_a_command_of_the_model_runs_is_not_counted_as_the_models(driven, work):
-    run = driven(
-        call(
-            "run_command",
-            command="touch begun; while ! test -e over; do sleep 0.02; done; sleep 1; echo x > models.txt",
-        ),
-        READ,
-        DONE,
-    )
-    (work / ".gitignore").write_text("begun\nover\n")
-    run.on("shell_finished", Shell(command="touch over", tell=False))
+    run = driven(call("run_command", command="sleep 2.0612; echo x > models.txt"), READ, DONE)
     task = asyncio.ensure_future(run.run())
-    await run.put_once(work / "begun", Shell(command="echo mine > mine.txt", tell=False))
+    await begun("2.0612")
+    await run.put_once(work / "a.txt", Shell(command="echo mine > mine.txt", tell=False))
     outcome = await task
     assert outcome.files_changed == ["models.txt"], run.story()
+    assert (work / "mine.txt").read_text() == "mine\n"

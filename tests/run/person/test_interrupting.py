@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from fakes.in_process.layered import begun
 from fakes.turns import Call, Turn, call, calls, edit, finish, say
 
 from rundry.agent.facts.facts import fold
@@ -110,16 +111,21 @@ async def test_at_the_gate_an_interrupt_rejects_and_every_call_is_answered_once(
     run.assert_legal()
 
 
-async def test_a_command_that_is_interrupted_says_what_it_printed_and_changed(driven, work):
-    slow = call("run_command", command="echo half > a.txt; echo so far; sleep 0.1; touch started; sleep 300")
+async def test_a_command_that_is_interrupted_says_what_it_printed_and_would_have_changed(driven, work):
+    slow = call("run_command", command="echo half > a.txt; echo so far; sleep 300.0611")
     run = driven(slow, READ, DONE).on("paused", Unpause())
-    outcome, _ = await asyncio.gather(run.run(watched=True), run.put_once(work / "started", Interrupt()))
+
+    async def person():
+        await begun("300.0611")
+        await run.put_once(work / "a.txt", Interrupt())
+
+    outcome, _ = await asyncio.gather(run.run(watched=True), person())
     assert outcome.reason == "answered", run.story()
     told = run.results("run_command")[0]
     assert "ended this command while it ran" in told
     assert "so far" in told
     assert "a.txt" in told
-    assert "a.txt" in outcome.files_changed
+    assert outcome.files_changed == [] and (work / "a.txt").read_text() == "one\n"
 
 
 async def test_a_check_that_runs_can_be_interrupted_and_the_run_ends_when_told_to(driven):
@@ -212,16 +218,15 @@ async def test_an_interrupted_chat_waits_for_the_person_and_calls_nobody(driven)
     run.assert_legal()
 
 
-async def test_a_guarded_file_that_a_command_changed_stays_when_the_person_interrupts_the_question(driven, work):
+async def test_a_guarded_file_that_a_command_changed_is_as_before_when_the_person_interrupts_the_question(driven, work):
     (work / "conftest.py").write_text("x = 1\n")
-    (work / "alias").hardlink_to(work / "conftest.py")
-    cheat = call("run_command", command="echo 'x = 2' > alias")
+    cheat = call("run_command", command="echo 'x = 2' > conftest.py; echo more > b.txt")
     run = driven(cheat, READ, then=READ, predicates=Predicates(until=["grep -q 2 conftest.py"]))
-    run.on("proposal_opened", Interrupt(), path="conftest.py").on("paused", Stop(how="now"))
+    run.on("proposal_opened", Interrupt(), danger=True).on("paused", Stop(how="now"))
     outcome = await run.run(watched=True)
-    assert (work / "conftest.py").read_text() == "x = 2\n"
+    assert (work / "conftest.py").read_text() == "x = 1\n" and (work / "b.txt").read_text() == "two\n"
     assert outcome.reason == "user", run.story()
-    assert outcome.files_changed == ["alias", "conftest.py"]
+    assert outcome.files_changed == []
 
 
 async def test_edits_keep_their_order_and_reads_run_next_to_each_other(driven, work):

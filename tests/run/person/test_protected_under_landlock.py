@@ -1,12 +1,16 @@
-"""A person keeps or restores each protected file that changed while a command ran under Landlock."""
+"""Without layers, a person keeps or restores each protected file that changed while a command ran under Landlock."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fakes.in_process.driven import Driven
+from fakes.models.model import ScriptedModel
 from fakes.turns import call, finish
 
 from rundry.agent.protocol import Decide, GateMode, Interrupt, Unpause
@@ -25,8 +29,15 @@ PLANTS = {
 
 
 @pytest.fixture
+def driven(work: Path) -> Iterator[Callable[..., Driven]]:
+    """A run on these turns, whose journal is on another file system than the workspace."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        yield lambda *turns, **options: Driven(Path(runs), work, ScriptedModel(turns), **options)
+
+
+@pytest.fixture
 def place(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository on a machine without bubblewrap."""
+    """A repository on a machine without bubblewrap, in which layers have no place."""
     if why := why_no_landlock():
         pytest.skip(why)
     broken = tmp_path / "broken"
@@ -34,6 +45,8 @@ def place(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (broken / "bwrap").write_text("#!/bin/sh\nexit 1\n")
     (broken / "bwrap").chmod(0o755)
     subprocess.run(["git", "init", "-q", "."], cwd=work, check=True)
+    (work / ".git/rundry").mkdir()
+    (work / ".git/rundry").chmod(0o777)
     (work / ".git/info/exclude").write_text("bin\n.idea\n")
     for name in (".git/hooks/pre-push", "bin/tool", ".idea/workspace.xml"):
         (work / name).parent.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from fakes.held import Held
 from fakes.turns import call, edit, finish, say
 
 from rundry.agent.facts.facts import fold
@@ -71,19 +72,21 @@ async def test_of_what_a_command_changed_the_changed_lines_are_counted(driven, w
 
 
 async def test_the_step_that_ran_is_interrupted_and_the_loop_rests_until_the_wheel_comes_back(driven, work):
-    run = driven(call("run_command", command="echo x > begun; sleep 20"), call("read_file", path="a.txt"), DONE)
+    held = Held()
+    run = driven(call("run_command", command=f"echo x > a.txt; {held.line}"), call("read_file", path="a.txt"), DONE)
     run.on("step_started", lambda _: Say(text="noted"), number=1)
-    run.on("wheel_taken", Say(text="and this"), sh("rm -f begun"))
+    run.on("wheel_taken", Say(text="and this"), sh("touch made"))
     run.on("tool_finished", GiveWheel(), by="person")
     task = asyncio.ensure_future(run.run(watched=True))
-    await run.put_once(work / "begun", TakeWheel())
+    await asyncio.to_thread(held.wait)
+    await run.put_once(work / "a.txt", TakeWheel())
     outcome = await task
     assert outcome.reason == "answered", run.story()
     order = run.types()
     assert order.index("wheel_taken") > order.index("interrupted")
     assert run.of("paused") == []
     assert order.index("wheel_given") < [i for i, t in enumerate(order) if t == "step_started"][1]
-    assert not (work / "begun").exists()
+    assert (work / "made").exists() and (work / "a.txt").read_text() == "one\n"
     run.assert_legal()
 
 

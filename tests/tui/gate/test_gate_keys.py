@@ -259,7 +259,7 @@ async def test_the_gates_mode_is_cycled_and_auto_asks_twice_where_nothing_holds_
         await stage.caught_up(pilot)
         await press(pilot, "shift+tab")
         stage.screen.action_do("gate", "auto")
-        assert [c.mode for c in stage.link.commands if isinstance(c, SetGateMode)] == [GateMode.EDITS]
+        assert [c.mode for c in stage.link.commands if isinstance(c, SetGateMode)] == [GateMode.EFFECTS]
         stage.screen.action_do("gate", "auto")
         command = stage.link.commands[-1]
         assert isinstance(command, SetGateMode)

@@ -150,7 +150,6 @@ async def layered(pytestconfig) -> AsyncIterator[Driven]:
         (work / "b.txt").write_text("two\n")
         command = "echo 2 > a.txt; rm b.txt; echo 3 > c.txt; mkdir only; for n in $(seq 30); do echo x > many$n; done"
         run = Driven(runs, work, ScriptedModel([call("run_command", command=command), DONE]), loop=LoopKind.GOAL)
-        run.layers = True
         await run.run()
         yield run
 

@@ -13,7 +13,7 @@ from ...actions.places import PLACES
 from ...border.json_out import print_json
 from ...setup.doctor import config_mistakes
 from ...setup.remaps import check_keys, keys_in
-from ...setup.shown_settings import shown_value
+from ...setup.shown_settings import shown_setting
 from ...setup.start import Setup
 from ...text import one_line
 from ...theme import SHIPPED
@@ -97,4 +97,4 @@ def setting_lines(settings: Settings) -> Iterator[str]:
     """Yield one line for each setting: its name, its value as it would be written, its origin."""
     width = max(len(name) for name, _ in settings.items())
     for name, setting in settings.items():
-        yield f"{name:<{width}}  {shown_value(name, setting.value):<24} {setting.origin}"
+        yield f"{name:<{width}}  {shown_setting(name, setting):<24} {setting.origin}"

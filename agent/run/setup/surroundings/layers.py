@@ -1,9 +1,9 @@
-"""Give a run its layers, where they work."""
+"""Give a run its layers, where they work, and find out in which mode its gate begins."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....layers.fitness import try_workspace
 from ....layers.namespaces import Namespaces, NamespacesRefused
@@ -19,43 +19,74 @@ _OF_PASSES = (LoopKind.INTERVAL, LoopKind.IMPROVE)
 """Loops whose passes work in layers."""
 
 
-async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> tuple[RunLayers | None, str]:
-    """Return the layers of a run, and a note for the user. None: commands write to the workspace, as the note says.
+class FoundLayers(NamedTuple):
+    """The layers of a run, or why it has none."""
 
-    A run that begins in the mode `effects` gets them (being built, decision 0039).
-    """
+    layers: RunLayers | None
+    """None: commands write to the workspace itself."""
+    why_none: str = ""
+    """Why it has none; empty: it has."""
+    is_news: bool = False
+    """Whether a note says why: this machine, this workspace or an option refuses them, not the kind of the run."""
+    recovered: tuple[str, ...] = ()
+    """Lines for the user about what killed runs left here."""
+
+
+async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> FoundLayers:
+    """Return the layers of a run that works in this workspace."""
     spec, path = inputs.journal.spec, inputs.journal.path
-    mode = inputs.order.changes.gate or inputs.facts.gate_mode
-    is_wanted = mode is GateMode.EFFECTS or spec.loop in _OF_PASSES
-    if not inputs.process.layers and not is_wanted:
-        return None, ""
-    if why := _why_not(spec, sandbox):
-        return None, f"commands write to the workspace itself: {why}" if is_wanted else ""
+    if why := _why_never(spec, sandbox):
+        return FoundLayers(None, why, is_news=spec.loop in _OF_PASSES)
 
-    def begin() -> tuple[RunLayers | None, str]:
+    def begin() -> FoundLayers:
         namespaces = Namespaces()
         try:
             found = try_workspace(workspace.root, path.parent, namespaces)
             if found.place is None:
                 namespaces.close()
-                return None, f"commands write to the workspace itself: {found.why}"
-            layers = RunLayers(workspace, found.place, path.stem, namespaces, is_inside=found.is_inside)
+                return FoundLayers(None, found.why, is_news=True)
+            layers = RunLayers(
+                workspace,
+                found.place,
+                path.stem,
+                namespaces,
+                is_inside=found.is_inside,
+                live=spec.gate.sandbox.live,
+            )
         except BaseException:
             namespaces.close()
             raise
-        layers.others_write = bool(spec.mcp or spec.commit_hooks or inputs.facts.actions)
-        return layers, "\n".join(layers.recover())
+        others = spec.commit_hooks or spec.gate.sandbox.live or any(server.write for server in spec.mcp)
+        layers.others_write = bool(others or inputs.facts.actions)
+        return FoundLayers(layers, recovered=tuple(layers.recover()))
 
     try:
-        layers, why = await asyncio.to_thread(begin)
+        found = await asyncio.to_thread(begin)
     except (NamespacesRefused, OSError) as error:
-        return None, f"commands write to the workspace itself: {error}"
-    if layers is not None:
-        sandbox.network_words, sandbox.layers = layers.namespaces.words, layers.hidden
-    return layers, why
+        return FoundLayers(None, str(error), is_news=True)
+    if found.layers is not None:
+        sandbox.network_words, sandbox.layers = found.layers.namespaces.words, found.layers.hidden
+    return found
 
 
-def _why_not(spec: RunSpec, sandbox: Sandbox) -> str:
+def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[GateMode, list[str]]:
+    """Return the mode in which the gate begins, and notes for the user about it and about the layers.
+
+    If nobody chose the mode, `effects` needs layers and a sandbox that is known to hold.
+    """
+    spec, changes = inputs.journal.spec, inputs.order.changes
+    mode, why = changes.gate or inputs.facts.gate_mode, ""
+    writes = f"commands write to the workspace itself: {found.why_none}"
+    if spec.gate.falls_back and not inputs.facts.started and changes.gate is None:
+        if found.layers is None:
+            why = f"the gate is set to `ask`, because {writes}"
+        elif not sandbox.is_confirmed:
+            why = "the gate is set to `ask`, because the sandbox gives too few guarantees here (see `rundry doctor`)"
+    notes = [why] if why else [writes] if found.is_news else []
+    return GateMode.ASK if why else mode, [*notes, *found.recovered]
+
+
+def _why_never(spec: RunSpec, sandbox: Sandbox) -> str:
     """Return why a run has no layers whatever its workspace allows; empty: it can have them."""
     if sandbox.kind is None:
         return "there is no sandbox"
@@ -63,6 +94,8 @@ def _why_not(spec: RunSpec, sandbox: Sandbox) -> str:
         return _why_no_passes(spec)
     if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
         return f"not in a run of the kind {spec.loop}"
+    if spec.guarded_commands:  # a pass of an improve run, which is rolled back as a whole
+        return "not in a pass"
     return "" if spec.changes_files else "this run changes no files"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....mcp.accepted import Accepted
@@ -11,6 +13,7 @@ from ....mcp.connect import client_of
 from ....mcp.servers import McpServers
 from ....model.remote import RemoteModel
 from ....protocol import FILE_FORMATS, RunSpec, ToolSpec
+from ....step.resources.live_places import live_places
 from .variables import key_names
 
 if TYPE_CHECKING:
@@ -32,7 +35,10 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     if isinstance(model, RemoteModel):
         await model.encoding_loaded()
     keys = key_names(spec.model, changes.model or inputs.facts.model_spec)
-    clients = [client_of(server, ctx.sandbox, ctx.workspace.root, env, keys) for server in spec.mcp]
+    live = list[Path]()
+    if ctx.layers is not None:
+        live = await asyncio.to_thread(live_places, ctx.layers, ctx.gate, ctx.guard, ctx.guarded.read_only())
+    clients = [client_of(server, ctx.sandbox, ctx.workspace.root, env, keys, live) for server in spec.mcp]
 
     def count(specs: Sequence[ToolSpec]) -> int:
         return ctx.models.current.count([], specs) - ctx.models.current.count([], ())

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _PROCESSES = 2_048
 """Maximum number of processes of one command, against fork bombs. It does not limit root (setrlimit(2))."""
 
+_CONFIRMED = ("write_outside", "truncate_outside", "read_secret", "tcp")
+"""The guarantees without which no command starts before somebody has seen it (mode `effects` as a default)."""
 _SOCKETS = "unix_socket"
 """The guarantee that commands reach no socket of a service."""
 _MOST_NAMED = 3
@@ -138,6 +140,11 @@ class Confinement:
         return [named if one.name == _SOCKETS else one for one in found] + (
             [] if any(one.name == _SOCKETS for one in found) else [named]
         )
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether commands were seen to be kept from files outside, secrets and the network, so that they may start."""
+        return self.kind is not None and not any(one.name in _CONFIRMED for one in self.missing())
 
     def reachable_sockets(self, ws: Path) -> list[Path]:
         """Return the sockets of services that commands can reach in places that they see. `ws`: the workspace.
@@ -243,13 +250,14 @@ class Confinement:
 
     def _landlock(self, argv: list[str], ws: Path, access: Access, report: int) -> list[str]:
         stage, layer = self._settings.stage, access.layer
+        covered = layer.places if layer is not None and not access.keeps_workspace else ()
         own = landlock(
             argv,
             ws,
             temp=self.temp,
             hidden_places=self._hidden_places(ws),
             network=access.network or layer is not None,  # a layer has a network of its own
-            writable=[*access.writable, *(layer.places if layer is not None and not access.keeps_workspace else ())],
+            writable=[*access.writable, *access.live, *covered],
             processes=_PROCESSES,
             report=report,
             read=[source for source, _ in stage.mounts] if stage is not None else (),
