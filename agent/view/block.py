@@ -30,6 +30,7 @@ BlockStatus = Literal[
     "",
     "next",  # a call whose proposal is not open yet
     "running",
+    "ran",  # a command that ended: what it changed waits for a decision
     "ok",
     "failed",
     "waiting",

@@ -91,7 +91,9 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _title(block: Block) -> str:
-    return f"running {block.title.removeprefix('check ')}" if block.kind in ("command", "check") else block.title
+    if block.kind not in ("command", "check"):
+        return block.title
+    return f"running {block.title.removeprefix('check ').removeprefix('run ')}"
 
 
 def _silent(state: ViewState) -> list[Wait]:

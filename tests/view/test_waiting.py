@@ -36,7 +36,7 @@ from rundry.agent import (
     reduce_all,
     waiting_for,
 )
-from rundry.agent.protocol import Reason
+from rundry.agent.protocol import CommandEffects, EffectEntry, Reason
 from rundry.agent.run.setup.progress import with_progress
 from rundry.agent.workspace.seals.names import NameIndex, UpdateStopped
 from rundry.tui.headless.waits import WaitLines
@@ -46,6 +46,8 @@ RUNS = ToolCalled(call_id="c", tool="run_command", arguments={"command": "make a
 PAID = Charged(tokens_in=1, tokens_out=1, model="m")
 FAULT = Fault(kind="stalled", text="silent", retry_in=0)
 OPENED = ProposalOpened(proposal_id="p", call_id="c", tool="run_command", command="make all", digest="d")
+CHANGED = CommandEffects(command="make all", entries=[EffectEntry(path="out.txt", change="added")])
+EFFECTS = ProposalOpened(proposal_id="q", call_id="", tool="run_command", digest="d", asks=["x"], effects=CHANGED)
 CHECKED = CheckFinished(command="pytest -q", passed=True, exit_code=0, timed_out=False, failing=0, output="")
 
 
@@ -67,7 +69,8 @@ def after(*events: object) -> tuple[ViewState, float]:
         ((ASKS, PromptRead(read=1024, total=2300), TextArrived(text="a")), None),
         ((ASKS, PromptRead(read=9, total=23), PAID, ReplyFinished(finish="stop", calls=0)), None),
         ((ASKS, PromptRead(read=9, total=23), PAID, FAULT, ASKS), "waiting for the first token of"),
-        ((ASKS, TextArrived(text="a"), PAID, RUNS, OPENED), "make all"),
+        ((ASKS, TextArrived(text="a"), PAID, RUNS, OPENED), "running make all"),
+        ((RUNS, OPENED, EFFECTS), None),
         ((RUNS, ToolFinished(call_id="c", tool="run_command", ok=True, result="")), None),
         ((CheckStarted(command="pytest -q"),), "running pytest -q"),
         ((ShellStarted(shell_id=3, command="make", told=True),), "running ! make"),

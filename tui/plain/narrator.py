@@ -18,7 +18,7 @@ from .words import entry_lines
 if TYPE_CHECKING:
     from ..run_controller import RunController
 
-_GROWING = ("running", "waiting", "next")
+_GROWING = ("running", "ran", "waiting", "next")
 _WORKING = ("thinking", "streaming", "running")
 _ALARMS = {"amber": "nearly used up", "red": "almost used up"}
 

@@ -28,6 +28,7 @@ _WORDS = {
     "passed": "passed",
     "part": "partly",
     "next": "next",
+    "ran": "ran",
 }
 
 

@@ -222,6 +222,7 @@ class ToolFinished(EventBase, frozen=True, kw_only=True):
     result: str
     """The result that is sent to the model. If it was shortened, the blob `full` has all of it."""
     seconds: float = 0.0
+    """Of a command: how long it ran, without the wait for a decision."""
     full: str | None = None
     summary: str | None = None
     """A short text for a folded line: `84 lines`, `exit 1`."""

@@ -209,8 +209,9 @@ async def _answer(ctx: RunContext, one: ParsedCall, record: Record, outcome: Cal
     if result is None:
         outcome.left_open.add(one.call.call_id)
         return
+    took = ctx.clock.monotonic() - before if result.finished is None else result.finished.seconds
     with ctx.events.together():
-        _conclude(one, result, ctx.clock.monotonic() - before, record, outcome)
+        _conclude(one, result, took, record, outcome)
 
 
 def _interrupted(how: PersonInterrupted) -> ToolResult:

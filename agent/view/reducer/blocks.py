@@ -78,7 +78,7 @@ def end_all_blocks(state: ViewState) -> None:
     """End all growing blocks and running activities, because the runner is gone or done."""
     for index in [*state.growing.values(), *state.at_call.values(), *state.at_shell.values()]:
         block = state.blocks.in_memory_at(index)
-        if block.live or block.status in ("running", "waiting", "next"):
+        if block.live or block.status in ("running", "ran", "waiting", "next"):
             touch(state, index)
             block.status = "cut"
             block.live = False

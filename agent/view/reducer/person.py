@@ -112,6 +112,7 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     title = proposal_title(event.tool, event.path, event.command, event.added, event.removed)
     if event.effects is not None:
         title = f"changes of {event.effects.command}"
+        _mark_as_ran(state)
     elif event.server is not None and not event.name:
         title = f"other tools of the MCP server {event.server}"
     if index is None:
@@ -132,6 +133,13 @@ def _opened(state: ViewState, stamped: Stamped, event: ProposalOpened) -> None:
     if waits:
         state.activity = ""
         state.busy.halt(stamped.at)
+
+
+def _mark_as_ran(state: ViewState) -> None:
+    """Let the command whose changes are decided on run no longer."""
+    for index in state.at_call.values():
+        if (block := state.blocks.in_memory_at(index)).kind == "command" and block.status == "running":
+            touch(state, index).status = "ran"
 
 
 def _rebased(state: ViewState, stamped: Stamped, event: ProposalRebased) -> None:
