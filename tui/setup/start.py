@@ -41,10 +41,7 @@ from .remaps import check_keys
 from .survey import NO_MODEL
 
 _NO_MODEL_ON_SCREEN = "no model is set up: {model} lists what each one needs; /demo needs none"
-_NEW_DEFAULT = (
-    "new: the gate is set to `effects` by default. Commands start immediately in a layer, and what they would change "
-    "waits for you (--gate ask: as before)"
-)
+_NEW_DEFAULT = "new default: the gate is `effects`: commands start, what they change waits (--gate ask: as before)"
 
 
 class Setup:

@@ -63,7 +63,7 @@ def test_a_row_of_a_split_hunk_lands_and_the_journal_says_how_it_was_split(home:
 
 def test_a_command_allowed_for_the_session_passes_until_it_is_revoked_also_after_a_resume(home: Home, project: Path):
     run = call("run_command", command="echo one")
-    with ScriptedServer([run, run], then=HELD) as server, on_goal(home, project, server) as terminal:
+    with ScriptedServer([run, run], then=HELD) as server, on_goal(home, project, server, "--gate", "ask") as terminal:
         terminal.wait_for("Needs approval: echo")
         terminal.wait_for("y approve")
         terminal.press("a")

@@ -19,9 +19,9 @@ BOTH = CORE.replace("return a - b", "return a + b").replace("return 2 * a", "ret
 HELD = Turn(text="I think about it", hold_after=4)
 
 
-def on_goal(home: Home, project: Path, server: ScriptedServer, **more: object) -> Terminal:
+def on_goal(home: Home, project: Path, server: ScriptedServer, *words: str, **more: object) -> Terminal:
     options = ["--until", CHECK, "--model", "fake", "--api-base", server.base_url]
-    return home.screen("fix the failing suite", *options, cwd=project, **more)  # type: ignore[arg-type]
+    return home.screen("fix the failing suite", *options, *words, cwd=project, **more)  # type: ignore[arg-type]
 
 
 def decided(home: Home) -> list[dict]:
