@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .config.skills.folder_content import BadSkill
     from .config.skills.skill_notes import unused_notes
     from .config.skills.slash_commands import SlashCommand, find_commands
-    from .config.spec import budget_of, to_spec, with_gate_of_screen
+    from .config.spec import budget_of, to_spec, with_default_gate
     from .config.specs.command_lines import quoted_at
     from .config.specs.goal_file import GoalRequest, read_goal
     from .config.specs.library import RecipeEntry, RecipeParameter, Recipes, is_name
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .journal.redact import Redactor
     from .journal.write_watch import WriteWatch
     from .layers.fitness import Fitness, fitness_of
+    from .layers.left import LeftUnit, left_units
     from .mcp.installed import sdk_missing as mcp_sdk_missing
     from .model.candidates import Candidate, candidates
     from .model.demo.project_copy import copy_project
@@ -117,6 +118,8 @@ if TYPE_CHECKING:
     from .run.setup.small_window import check_context
     from .run.setup.surroundings.variables import variables_left_out
     from .run.setup.validate_spec import validate_spec
+    from .run.staging.left import drop_all_left, drop_stage
+    from .run.staging.review import Applied, StageReview, open_stage
     from .step.model_trial import FormatResult, ModelTrial, Trial, open_trial
     from .system.extras import missing_extra
     from .telemetry.export import otlp_lines

@@ -255,6 +255,7 @@ OPTIONS: dict[str, Option] = {
     "guard": Option("guard", _many(_text), [], from_env=False),
     "gate": Option("gate.mode", _choice(GateMode), GateMode.ASK),
     "on_ask": Option("gate.on_ask", _choice(ON_ASK)),
+    "stage_patch": Option("stage_patch", _text, from_env=False, user_only=True),
     "hooks": Option("hooks", read_hooks, [], from_env=False, flag=False),
     "rules": Option("gate.rules", _rules, [], from_env=False, flag=False),
     "sandbox_env": Option("sandbox.env", _many(read_variable), [], from_env=False),

@@ -74,6 +74,7 @@ def to_spec(
         model=model,
         usd_asked=settings.is_set("usd"),
         gate=_gate(settings),
+        stage_patch=_stage_patch(settings),
         on_stall=settings.choice("on_stall", ON_STALL),
         stalls=_stalls(settings),
         item_steps=settings.need("item_steps", int),
@@ -126,11 +127,17 @@ def _stalls(settings: Settings) -> StallLimits:
     )
 
 
-def with_gate_of_screen(spec: RunSpec, settings: Settings) -> RunSpec:
-    """Return the spec of a run with a screen: if nobody chose a mode, a chat and a goal run begin in `effects`."""
+def with_default_gate(spec: RunSpec, settings: Settings, *, headless: bool) -> RunSpec:
+    """Return the spec with the mode of a chat or a goal run for which nobody chose one.
+
+    On the screen it is `effects`; without one `stage`, unless somebody may come and decide (`--on-ask`).
+    """
     if settings.is_set("gate") or spec.loop not in (LoopKind.CHAT, LoopKind.GOAL):
         return spec
-    gate = msgspec.structs.replace(spec.gate, mode=GateMode.EFFECTS, falls_back=True)
+    if headless and settings.is_set("on_ask"):
+        return spec
+    mode = GateMode.STAGE if headless else GateMode.EFFECTS
+    gate = msgspec.structs.replace(spec.gate, mode=mode, falls_back=True)
     return msgspec.structs.replace(spec, gate=gate)
 
 
@@ -151,6 +158,11 @@ def _gate(settings: Settings) -> GatePolicy:
         on_ask=settings.choice("on_ask", ON_ASK),
         quotas=settings.quota,
     )
+
+
+def _stage_patch(settings: Settings) -> str | None:
+    path = settings.get("stage_patch", str)
+    return None if path is None else str(Path(path).expanduser().absolute())
 
 
 def _servers(settings: Settings) -> list[McpServer]:

@@ -17,6 +17,8 @@ from ..protocol import (
     ProposalOpened,
     RunStarted,
     Snapshotted,
+    StageBegan,
+    StageEnded,
     Stamped,
     StepStarted,
     ToolFinished,
@@ -29,6 +31,7 @@ from .step_places import StepPlaces
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
+    from ..protocol.events.layers import LayersEvent
 
 _CHANGE_EVENTS = (
     EffectsAccepted,
@@ -40,6 +43,8 @@ _CHANGE_EVENTS = (
     ProposalOpened,
     RunStarted,
     Snapshotted,
+    StageBegan,
+    StageEnded,
     StepStarted,
     ToolFinished,
     UndoAccepted,
@@ -80,6 +85,10 @@ class Changes:
     """Effects that were accepted and whose outcome is not in the journal yet, by their order."""
     undoing: dict[str, UndoAccepted] = field(default_factory=dict[str, UndoAccepted])
     """Undos of effects that were accepted and have no end in the journal yet, by their order."""
+    stage: str | None = None
+    """Name of the folder of the open stage; None: what is changed is in the workspace."""
+    staged: set[str] = field(default_factory=set[str])
+    """Paths of `files` that are as before in the workspace."""
     _world_before: str | None = None
     """The newest snapshot that differs from `world`."""
     _before_pass: int = 0
@@ -141,8 +150,8 @@ class Changes:
                 self._finish(stamped, call_id)
             case FileChanged() as changed:
                 self._change(stamped, changed)
-            case EffectsAccepted() | EffectsApplied() | UndoAccepted():
-                self._apply_order(stamped, stamped.event)
+            case EffectsAccepted() | EffectsApplied() | UndoAccepted() | StageBegan() | StageEnded():
+                self._apply_layers(stamped, stamped.event)
             case PassStarted():
                 self._before_pass = len(self.standing)
             case PassFinished(verdict="reverted" | "unmeasured") | PassFinished(dropped=True):
@@ -152,7 +161,14 @@ class Changes:
             case _:
                 pass
 
-    def _apply_order(self, stamped: Stamped, event: EffectsAccepted | EffectsApplied | UndoAccepted) -> None:
+    def _end_stage(self) -> None:
+        """Forget what was staged and did not get into the workspace."""
+        self.stage = None
+        for path in self.staged:
+            self.files.pop(path, None)
+        self.staged.clear()
+
+    def _apply_layers(self, stamped: Stamped, event: LayersEvent) -> None:
         match event:
             case EffectsAccepted():
                 self.accepted[event.order] = event
@@ -160,6 +176,10 @@ class Changes:
                 self._note_effects(stamped, event)
             case UndoAccepted():
                 self.undoing[event.order] = event
+            case StageBegan(folder=folder):
+                self.stage = folder
+            case StageEnded():
+                self._end_stage()
 
     def _note_effects(self, stamped: Stamped, applied: EffectsApplied) -> None:
         """Complete the change of a command that wrote into a layer. Its `file_changed` events came right before."""
@@ -238,7 +258,7 @@ class Changes:
         if running is None or running.call_id != call_id:
             return
         del self._running[key]
-        if running.change is None and self.world is None and not running.is_layered:
+        if running.change is None and self.world is None and not running.is_layered and self.stage is None:
             self._add_change(RecordedChange(stamped.seq, stamped.step, running.command, None))
 
     def _change(self, stamped: Stamped, changed: FileChanged) -> None:
@@ -248,6 +268,10 @@ class Changes:
         known = self.files.get(path)
         if by not in ("restore", "undo") or known is not None:
             self.files[path] = (known[0] if known is not None else changed.before, changed.after)
+        if changed.staged:
+            self.staged.add(path)
+            return
+        self.staged.discard(path)
         moved = FileEffect(changed.before, changed.after, changed.added, changed.removed)
         if by in ("model", "person"):
             self._add_change(RecordedChange(stamped.seq, stamped.step, None, self.world, files={path: moved}))

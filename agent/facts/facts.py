@@ -101,7 +101,7 @@ class RunFacts(Conversations):
         That costs many answers, so only where the program chose the format (a person may have chosen it on a server
         that costs money), and where nobody is asked about each edit.
         """
-        return self.answers.is_automatic and self.gate_mode in (GateMode.EDITS, GateMode.AUTO)
+        return self.answers.is_automatic and self.gate_mode in (GateMode.EDITS, GateMode.AUTO, GateMode.STAGE)
 
     @property
     def search(self) -> FinderSpec:
@@ -161,7 +161,14 @@ class RunFacts(Conversations):
     @property
     def files_changed(self) -> list[str]:
         """Sorted paths whose content differs from that before the run's tools first changed them."""
-        return sorted(path for path, (before, after) in self.changes.files.items() if before != after)
+        staged = self.changes.staged
+        return sorted(path for path, (a, b) in self.changes.files.items() if a != b and path not in staged)
+
+    @property
+    def staged(self) -> list[str]:
+        """Sorted paths of the files that are changed in the stage of the run, and not in the workspace."""
+        files = self.changes.files
+        return sorted(path for path in self.changes.staged if path in files and files[path][0] != files[path][1])
 
     @property
     def applied(self) -> frozenset[tuple[int | None, str]]:

@@ -205,6 +205,10 @@ class Gate:
         """Return the verdict on effects of a command, before there is a proposal. See `SessionPolicy.judge_effect`."""
         return self.policy.judge_effect(kind, paths, self._tree, is_hook=is_hook)
 
+    def verdict(self, draft: Draft) -> Verdict:
+        """Return what the policy says about a draft that is not proposed yet."""
+        return self._judge(draft)
+
     def restrict(self, rule: Rule) -> None:
         """Add a rule that denies; it applies to waiting proposals too."""
         self.policy.add(rule)

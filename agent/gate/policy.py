@@ -32,6 +32,10 @@ _MOST_SHOWN = 52
 """Characters of a command that a reason shows."""
 
 
+NOT_STARTED = "this sandbox gives too few guarantees for commands that nobody approved: --gate stage starts them here"
+"""Why the stage of a headless run, which nobody chose, starts no command."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """The policy's decision on a draft."""
 
@@ -58,6 +62,8 @@ class PolicyContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a command writes into a layer, whose effects are judged."""
     why_no_layers: str = ""
     """Why it does not."""
+    starts: bool = True
+    """Whether commands start in a stage: the sandbox is known to hold, or the user chose the stage."""
     unsandboxed_ok: bool = False
 
 
@@ -84,6 +90,8 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
     if context.mode is GateMode.READ:
         return Verdict(action="deny", why=["the gate is set to `read`: nothing may change"])
+    if context.mode is GateMode.STAGE:
+        return _judge_staged(draft, context)
     dangers = _dangers(draft, context)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
@@ -101,6 +109,13 @@ def _judge_file(draft: FileDraft, context: PolicyContext) -> Verdict:
         needs=["edits"],
         rule=exact_file_rule(draft.tool, draft.path),
     )
+
+
+def _judge_staged(draft: FileDraft, context: PolicyContext) -> Verdict:
+    """Judge an edit in a stage. Only guarded files ask now; all else asks when it is applied."""
+    if context.guard(draft.path):
+        return Verdict(action="ask", why=[f"{draft.path} is guarded: it decides whether the goal is met"], danger=True)
+    return Verdict(action="allow", why=["the gate is set to `stage`: the change waits until it is applied"])
 
 
 def _dangers(draft: FileDraft, context: PolicyContext) -> list[str]:
@@ -132,11 +147,11 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
     denied = next((rule for rule, hit in hits.items() if rule.verdict == "deny" and hit is Hit.SURE), None)
     if denied is not None:
         return Verdict(action="deny", why=[f"a rule refuses it: {rule_text(denied)}"])
-    if context.mode is GateMode.READ:
-        return Verdict(action="deny", why=["the gate is set to `read`: no command may run"])
+    if why := _why_never(context):
+        return Verdict(action="deny", why=[why])
     if line.parse_error is not None:
         return Verdict(action="ask", why=[f"the command could not be parsed, so no rule applies: {line.parse_error}"])
-    dangers = [] if in_layer else _touched(line, context.workspace)
+    dangers = [] if in_layer or context.mode is GateMode.STAGE else _touched(line, context.workspace)
     if dangers:
         return Verdict(action="ask", why=dangers, danger=True)
     asked = next((rule for rule, hit in hits.items() if hit is not Hit.NO), None)
@@ -148,7 +163,7 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
     unruled, doubts = _by_rules(line, context)
     if not unruled and not doubts:
         return Verdict(action="allow", why=["rules allow every part of it"])
-    starts = context.mode is GateMode.AUTO or (context.mode is GateMode.EFFECTS and in_layer)
+    starts = context.mode in (GateMode.AUTO, GateMode.STAGE) or (context.mode is GateMode.EFFECTS and in_layer)
     if starts and (verdict := _judge_auto(line, context)) is not None:
         return verdict
     why = [*doubts, *dict.fromkeys(f"no rule allows `{_in_short(part)}`" for part in unruled)]
@@ -159,6 +174,13 @@ def _judge_command(draft: CommandDraft, context: PolicyContext, *, in_layer: boo
     single = not doubts and len({part.words for part in unruled}) == 1 and unruled[0].is_known
     needs = _needs(line, unruled, context)
     return Verdict(action="ask", why=why, needs=needs, rule=command_rule(unruled[0]) if single else None)
+
+
+def _why_never(context: PolicyContext) -> str:
+    """Return why no command starts in this mode, whatever it is; empty: some do."""
+    if context.mode is GateMode.READ:
+        return "the gate is set to `read`: no command may run"
+    return NOT_STARTED if context.mode is GateMode.STAGE and not context.starts else ""
 
 
 def _why_not_in_layer(draft: CommandDraft, context: PolicyContext) -> str:
@@ -193,8 +215,8 @@ def _in_short(part: Part) -> str:
 def _judge_auto(line: Line, context: PolicyContext) -> Verdict | None:
     """Judge a command that starts by itself: ask only if it could evade a rule that restricts.
 
-    In `auto` the sandbox limits it; in `effects` what it changes waits. None: there is no sandbox, so the other reasons
-    decide.
+    In `auto` the sandbox limits it; in `effects` and in a stage, what it changes waits. None: there is no sandbox, so
+    the other reasons decide.
     """
     hidden = [*line.doubts, *(why for part in line.parts if (why := hides(part)))]
     if hidden and any(_restricts(rule) and rule.command for rule in context.rules):

@@ -35,6 +35,8 @@ class GatedTree:
     """Why they do not."""
     who: str = ""
     """Name of the try that works in it, for the person; empty: the run itself."""
+    starts: bool = True
+    """Whether commands start in a stage."""
     reviews_result: bool = False
     """The gate shows the whole change before it reaches the workspace, so that single edits in it do not wait."""
 
@@ -92,6 +94,7 @@ class SessionPolicy:
             layers=tree.layers,
             why_no_layers=tree.why_no_layers,
             unsandboxed_ok=self.unsandboxed_ok,
+            starts=tree.starts,
         )
 
     def add(self, rule: Rule) -> None:

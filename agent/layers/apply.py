@@ -22,15 +22,13 @@ from ..workspace.files.beneath import exchange, folder_of, rename_new
 from ..workspace.files.states import FileState, read_state
 from ..workspace.files.temporary import temporary_name
 from ..workspace.files.write import remove_any_file, write_any_file, write_large_file
-from .effects import Side, is_same, side_at
+from .effects import IN_MEMORY, Side, is_same, side_at
 from .opening import FOLDER
 from .rows import Row
 
 if TYPE_CHECKING:
     from ..workspace.paths import Workspace
 
-IN_MEMORY = 1 << 20
-"""Bytes of the largest file that is written from memory."""
 CHANGED = "it is not as it was any more"
 MADE = "somebody else has made it"
 """Why a row is not carried out whose path is neither as it was nor as it should be."""

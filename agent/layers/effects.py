@@ -22,6 +22,8 @@ from .git.names import NO_GIT, GitPaths
 from .opening import FOLDER, give_rights, open_below
 
 MOST_EFFECTS = 200_000
+IN_MEMORY = 1 << 20
+"""Bytes of the largest file whose content is handled as a whole; larger ones are moved or copied."""
 _LONGEST_PATH = 4_000
 """Bytes of a path; the kernel takes 4,096 (PATH_MAX)."""
 _OPAQUE = "user.overlay.opaque"
@@ -79,7 +81,7 @@ class Ground(NamedTuple):
     """The open folder that the commands of the layer saw."""
     stamp_ns: int
     """The change time of a file that was written on the same file system right before the layer was mounted."""
-    older: Mapping[bytes, int] = MappingProxyType({})
+    older: Mapping[bytes, int] = MappingProxyType[bytes, int]({})
     """Paths that were written at an earlier mount of the layer, with the stamp of the mount."""
 
     def stamp_at(self, path: bytes) -> int:

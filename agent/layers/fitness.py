@@ -77,6 +77,12 @@ def place_of_orders(workspace: Path, state: Path) -> Path:
     return [*used, *near, *places][0]
 
 
+def places_of(workspace: Path, state: Path) -> list[Path]:
+    """Return the folders in which the layers of a workspace can lie; none of them has to exist."""
+    workspace = real_path(workspace)
+    return _places(workspace, state, git_folders_of(workspace))
+
+
 def _places(workspace: Path, state: Path, git: GitFolders | None) -> list[Path]:
     return [state / "layers" / workspace_key(workspace), *([git.common / "rundry"] if git is not None else [])]
 

@@ -23,7 +23,8 @@ from ..workspace.files.beneath import write_all
 from ..workspace.files.write import NEW_FILE
 from ..workspace.leftovers.record import Displaced, Leftovers
 from ..workspace.paths import Workspace
-from .apply import IN_MEMORY, Result, Source, carry_out, force_out
+from .apply import Result, Source, carry_out, force_out
+from .effects import IN_MEMORY
 from .git.carry_out import carry_out_git, name_of
 from .git.rows import GitChanges
 from .kept import Kept

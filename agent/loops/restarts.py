@@ -87,7 +87,7 @@ def may_start_over(facts: RunFacts) -> bool:
     """
     spec, answers = facts.spec, facts.answers
     is_goal = spec.loop is LoopKind.GOAL and bool(spec.predicates.until) and spec.tries is None and spec.parent is None
-    passes_edits = facts.gate_mode in (GateMode.EDITS, GateMode.AUTO)
+    passes_edits = facts.gate_mode in (GateMode.EDITS, GateMode.AUTO, GateMode.STAGE)
     is_first = answers.restarts == 0 and spec.restarts != 0
     is_judged = facts.last_edit <= facts.verdicts.checked_seq
     return is_goal and passes_edits and is_first and is_judged and answers.format == BY_TOOLS and not answers.is_shared

@@ -165,6 +165,8 @@ from .events.finder import (
 from .events.layers import (
     EffectsAccepted as EffectsAccepted,
     EffectsApplied as EffectsApplied,
+    StageBegan as StageBegan,
+    StageEnded as StageEnded,
     UndoAccepted as UndoAccepted,
 )
 from .events.passes import (

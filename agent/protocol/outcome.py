@@ -132,6 +132,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     files_changed: list[str] = []
     """Sorted paths, relative to the workspace, of the files that the model's tools changed."""
+    staged: list[str] = []
+    """Sorted paths of the files that are staged: in the workspace they are as before (`rundry apply`)."""
     seen: int = 0
     findings: FindingCounts = FindingCounts()
     coverage: Coverage | None = None

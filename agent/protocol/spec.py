@@ -47,6 +47,7 @@ class GateMode(StrEnum):
     EFFECTS = "effects"
     EDITS = "edits"
     AUTO = "auto"
+    STAGE = "stage"
 
 
 class Verify(StrEnum):
@@ -281,6 +282,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Each approved edit of the model becomes its own git commit."""
     commit_hooks: bool = False
     """The commits of the run execute the repository's hooks, in the sandbox."""
+    stage_patch: str | None = None
+    """File for a patch of what is staged at the end of the run."""
     tools: list[str] = []
     """The only tools that the model gets, with those that end the task. Empty: all."""
     file: FilledFile | None = None

@@ -35,11 +35,13 @@ def outcome_of(
     journal: Path,
     failed_items: Sequence[str] = (),
     evidence: Evidence | None = None,
+    staged: Sequence[str] | None = None,
 ) -> Outcome:
     """Return the outcome of a run.
 
     `answer`: the text of a wrap-up; None: that of the accepted `finish`, or the newest text. `seconds`: busy seconds
     that no event has recorded yet. `evidence`: None: collect it from the facts, without the present guarded files.
+    `staged`: files that are staged; None: those that the facts know.
     """
     complete = end.reason in ALWAYS_COMPLETE if end.complete is None else end.complete
     finish = arguments_of(facts.finish) if facts.finish is not None else {}
@@ -61,6 +63,7 @@ def outcome_of(
         held=spent.held,
         seconds=spent.seconds + seconds,
         files_changed=facts.files_changed,
+        staged=facts.staged if staged is None else list(staged),
         failed_items=list(failed_items),
         evidence=evidence or evidence_of(facts),
         approved_by=list(facts.requests.clients),

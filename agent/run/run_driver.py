@@ -31,6 +31,7 @@ from .live.live_run import LiveRun, check_predicates
 from .outcome import outcome_of
 from .restart import take_back, unjudged
 from .setup.concurrent_runs import concurrent_runs
+from .staging.at_end import end_in_stage
 from .suspect_decisions import ask_about_suspects
 
 _SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
@@ -131,6 +132,7 @@ class RunDriver:
         if facts.spec.loop is LoopKind.CHAT and decision.reason is Reason.BUDGET:
             await self._wait_for_budget(decision.detail)
             return None
+        decision, staged = await end_in_stage(self._ctx, decision)
         return outcome_of(
             facts,
             decision,
@@ -139,6 +141,7 @@ class RunDriver:
             journal=self._ctx.journal.path,
             failed_items=run.finder.failed_items() if run.finder is not None else (),
             evidence=await evidence_at_end(self._ctx.facts, self._ctx.events, self._ctx.guarded),
+            staged=staged,
         )
 
     async def _with_undecided(self, decision: Finish) -> Finish | None:
@@ -205,6 +208,8 @@ class RunDriver:
         await run.waits.until(lambda: asked() or not self._ctx.watched(), of_person=False)
         if run.requests.stop is not None or not asked():
             return False
+        if self._ctx.stage is not None:
+            await self._ctx.stage.work_on()
         notes = concurrent_runs(facts.spec, self._ctx.journal.path, self._ctx.clock.now())
         self._ctx.events.record(RunResumed(run_id=facts.spec.run_id, from_seq=facts.last_seq, notes=notes))
         if facts.handoff is not None:

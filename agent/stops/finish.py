@@ -68,7 +68,7 @@ def _parse(given: object, workspace: Workspace) -> _Citation | str:
 
 def _parse_text(text: str, workspace: Workspace) -> _Citation:
     match = re.fullmatch(r"(.+?):(?:L)?(\d+)(?:-L?(\d+))?(?::\d+)?", text.strip())
-    if match is None or (workspace.root / text).exists():
+    if match is None or workspace.at(text).exists():
         return _Citation(text.strip())
     return _Citation(match[1], int(match[2]), int(match[3]) if match[3] else None)
 

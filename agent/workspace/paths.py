@@ -141,8 +141,8 @@ class Workspace:
     def _follow(self, given: str, path: Path) -> Path:
         real = real_path(path)
         try:
-            # After `real_path`, only a circular link is still a link.
-            if stat.S_ISLNK(real.lstat().st_mode):
+            # After `real_path`, only a circular link is still a link. The root of a view is one of /proc.
+            if real != self.root and stat.S_ISLNK(real.lstat().st_mode):
                 raise PathRefused(f"{given}: its links form a circle")
         except FileNotFoundError:
             pass

@@ -94,6 +94,7 @@ restarts = 4
 protected = ["release"]
 cache_ttl = "1h"
 runs_dir = "/var/runs"
+stage_patch = "end.patch"
 theme = "light"
 [model]
 name = "openai/x"
@@ -212,8 +213,8 @@ def test_model_and_gate_have_a_short_form(place: Place) -> None:
         ("unti = 'x'", "unti", "did you mean until?"),
         ("frobnicate = 1", "frobnicate", "rundry doctor"),
         ("loop = 'forever'", "loop", "write chat, goal, naive"),
-        ("[gate]\nmode = 'yolo'", "gate.mode", "read, ask, effects, edits or auto"),
-        ("gate = 'yolo'", "gate.mode", "read, ask, effects, edits or auto"),
+        ("[gate]\nmode = 'yolo'", "gate.mode", "read, ask, effects, edits, auto or stage"),
+        ("gate = 'yolo'", "gate.mode", "read, ask, effects, edits, auto or stage"),
         ("[gate]\nrules = ['git']", "gate.rules", "verdict"),
         ("[gate]\nrules = [{verdict='maybe', tool='x'}]", "gate.rules", "allow, ask or deny"),
         ("[gate]\nrules = [{verdict='allow'}]", "gate.rules", "must say what it is about"),

@@ -7,7 +7,7 @@ import pytest
 
 from rundry.agent.config.limits import default_budget
 from rundry.agent.config.settings import load_settings
-from rundry.agent.config.spec import to_spec, with_gate_of_screen
+from rundry.agent.config.spec import to_spec, with_default_gate
 from rundry.agent.protocol import Budget, GateMode, LoopKind, ModelSpec, RunSpec, UserError, Verify
 
 MODEL = ModelSpec(name="openai/fake")
@@ -35,7 +35,7 @@ def spec_of(
         path.write_text(config)
     settings = load_settings(flags, cwd=folder, env=env, trust=False)
     spec = to_spec(settings, task=task, run_id="r1", workspace=folder, model=MODEL, headless=headless)
-    return with_gate_of_screen(spec, settings) if on_screen else spec
+    return with_default_gate(spec, settings, headless=False) if on_screen else spec
 
 
 @pytest.mark.parametrize(

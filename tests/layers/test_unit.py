@@ -190,6 +190,7 @@ def test_links_of_a_view_stay_in_it(bench: Bench, layers: RunLayers):
         with pytest.raises(PathRefused) as refused:
             view.resolve(given)
         assert "/proc/" not in str(refused.value)
+    assert view.resolve(".") == view.resolve(str(bench.ws)) == unit.root
     assert view.resolve(f"../{bench.ws.name}/src/a") == unit.root / "src/a"
     assert real_path(unit.root) == unit.root
     unit.drop()

@@ -31,6 +31,7 @@ _MODES: Mapping[GateMode, str] = {
     GateMode.EFFECTS: "Edits wait. Commands start immediately, and what they would change waits for your approval.",
     GateMode.EDITS: "Edits in the workspace are allowed; commands that no rule allows wait.",
     GateMode.AUTO: "Edits and sandboxed commands are allowed. Guarded files and protected paths still wait.",
+    GateMode.STAGE: "Edits and sandboxed commands are allowed, and the workspace stays as it is until you apply them.",
 }
 COMMANDS = (
     "limit", "model", "effort", "gate", "undo", "compact", "clear", "rewind", "resume", "pause", "wake", "stop",

@@ -54,7 +54,7 @@ class EditorLink(Session):
 class EditorSetup(Setup):
     """The options of `rundry acp` in one workspace, for one run whose id the editor knows before it begins."""
 
-    _begins_in_effects = False
+    _has_default_gate = False
 
     def __init__(self, flags: Mapping[str, object], cwd: str) -> None:
         """Raises UserError for a folder, a flag or a config value that cannot be used."""

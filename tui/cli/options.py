@@ -141,7 +141,10 @@ _RUN: Mapping[str, Callable[[bool], Option]] = {
     "gate": _option(
         "--gate",
         metavar="MODE",
-        help="read, ask, effects, edits or auto: what passes.",
+        help="read, ask, effects, edits, auto or stage: what passes.",
+    ),
+    "stage_patch": _option(
+        "--stage-patch", metavar="FILE", help="With --gate stage: write what is staged at the end as a patch."
     ),
     "network": _option("--network", is_flag=True, default=None, help="Commands and checks may use the network."),
     "sandbox_env": _option(

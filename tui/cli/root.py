@@ -127,6 +127,49 @@ def key(kind: ItemKind, text: str, **flags: object) -> None:
     _guarded(lambda: _key(kind, text, flags))
 
 
+class _Apply(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the exit codes."""
+        del ctx
+        with formatter.section("Exit codes"):
+            rows = [("0", "it was applied, and the checks of the run pass in the workspace")]
+            formatter.write_dl([*rows, ("5", "something is staged still, was skipped, or a check does not pass")])
+
+
+@cli.command(cls=_Apply, short_help="Show and apply what a run staged.")
+@click.argument("run_", metavar="[RUN]", required=False)
+@click.option("--cwd", metavar="DIR", help="The workspace; default: here.")
+@click.option("--runs-dir", metavar="DIR", help="Where journals are (RUNDRY_RUNS_DIR).")
+@click.option("--trust", is_flag=True, help="Trust a journal that is not in your folder of journals.")
+@click.option("--digest", metavar="D", help="Apply exactly the result with this digest, without protected files.")
+@click.option("--patch", metavar="FILE", help="Write it as a patch for git; it stays staged.")
+@click.option("--branch", metavar="NAME", help="Commit it to a new branch; it stays staged.")
+@click.option("--drop", is_flag=True, help="Delete it.")
+@click.option("--drop-all", is_flag=True, help="Delete all that runs of this folder left staged.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def apply(
+    run_: str | None,
+    digest: str | None,
+    patch: str | None,
+    branch: str | None,
+    drop: bool,
+    drop_all: bool,
+    as_json: bool,
+    **flags: object,
+) -> None:
+    """Show what RUN (default: this folder's newest) staged as one diff, and apply what you accept.
+
+    Without a terminal it only prints the diff and its digest. Then the checks of the run run in the workspace.
+    """
+    from .applying import apply as act
+
+    _guarded(
+        lambda: act(
+            run_, flags, digest=digest, patch=patch, branch=branch, drop=drop, drop_all=drop_all, as_json=as_json
+        )
+    )
+
+
 beside_a_run(cli)
 about_recipes(cli)
 about_the_program(cli)

@@ -42,7 +42,7 @@ UNSANDBOXED = "there is no sandbox: enter /gate auto again to allow commands uns
 
 def _next(mode: GateMode) -> GateMode:
     """Return the mode that follows."""
-    return CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)]
+    return CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else CYCLE[0]
 
 
 class RunHandlers:
@@ -101,7 +101,7 @@ class RunHandlers:
     def _gate(self, argument: str) -> None:
         state = self._controller.state
         if argument and argument not in list(GateMode):
-            raise RundryError(f"/gate {argument}: use read, ask, effects, edits or auto")
+            raise RundryError(f"/gate {argument}: use read, ask, effects, edits, auto or stage")
         mode = GateMode(argument) if argument else _next(state.gate_mode)
         if not self._controller.begun:
             self._controller.set_gate(mode)

@@ -83,7 +83,7 @@ def drive_new(setup: Setup, task: str, flags: Mapping[str, object], output: Outp
     path = setup.folder / f"{spec.run_id}.db"
     printer = _printer(output, flags)
     says = flags.get("gate") is None and output is not Output.ANSWER
-    show = _Shown(printer, expected_refusals(spec) if says else None)
+    show = _Shown(printer, spec if says else None)
     running = begin(spec, path, on_event=show, tell=printer.tell, notes=setup.notes, blobs=blobs)
     try:
         return show.code(asyncio.run(with_waits(running, printer.waits)))
@@ -162,18 +162,20 @@ def _printer(output: Output, flags: Mapping[str, object]) -> LinePrinter | JsonP
 class _Shown:
     """Prints the events of a run until standard output can no longer be written."""
 
-    def __init__(self, printer: LinePrinter | JsonPrinter, first_line: str | None = None) -> None:
-        """`first_line`: what to say once the run has begun."""
-        self._printer, self._first_line = printer, first_line
+    def __init__(self, printer: LinePrinter | JsonPrinter, spec: RunSpec | None = None) -> None:
+        """`spec`: of a run for which nobody chose the mode of the gate; a line says what that means."""
+        self._printer, self._spec = printer, spec
         self._is_lost = self._has_failed = False
         self._refused = Refused()
 
     def __call__(self, stamped: Stamped) -> None:
-        if isinstance(stamped.event, RunStarted) and self._first_line is not None:
-            say_line(self._first_line)
+        begun = stamped.event if isinstance(stamped.event, RunStarted) else None
+        line = None if begun is None or self._spec is None else expected_refusals(self._spec, begun.gate)
+        if line is not None:
+            say_line(line)
         self._refused.take(stamped.event)
-        if isinstance(stamped.event, RunEnded) and (line := self._refused.line()) is not None:
-            say_end(line)
+        if isinstance(stamped.event, RunEnded) and (refused := self._refused.line()) is not None:
+            say_end(refused)
         if self._is_lost:
             return
         try:

@@ -16,12 +16,17 @@ _MOST = 3
 """Number of files that the line names."""
 
 
-def expected_refusals(spec: RunSpec) -> str | None:
-    """Return the line that says before the run what will be refused; None: the gate's mode or a person decides."""
+def expected_refusals(spec: RunSpec, mode: GateMode) -> str | None:
+    """Return the line that says before the run what will be refused; None: a person decides.
+
+    `mode`: that of the gate when the run began.
+    """
     acts = spec.changes_files or spec.has_children
-    if spec.gate.mode not in (GateMode.ASK, GateMode.EFFECTS) or spec.gate.on_ask == "handoff" or not acts:
+    if mode is GateMode.STAGE and acts:
+        return "nothing changes in the workspace: what this run changes is staged, and rundry apply decides on it"
+    if mode not in (GateMode.ASK, GateMode.EFFECTS) or spec.gate.on_ask == "handoff" or not acts:
         return None
-    if spec.gate.mode is GateMode.EFFECTS:
+    if mode is GateMode.EFFECTS:
         return f"nobody can approve in a headless run: edits, and what commands change, are refused; {_ALLOWS}"
     return f"nobody can approve in a headless run: edits and commands that need approval are refused; {_ALLOWS}"
 

@@ -23,6 +23,7 @@ _WITHIN = {
     GateMode.EFFECTS: {GateMode.READ, GateMode.ASK, GateMode.EFFECTS},
     GateMode.EDITS: {GateMode.READ, GateMode.ASK, GateMode.EDITS},
     GateMode.AUTO: set(GateMode),
+    GateMode.STAGE: {GateMode.READ, GateMode.STAGE},
 }
 """By the mode: the modes that approve nothing that it does not approve too."""
 

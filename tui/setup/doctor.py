@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rundry.agent import (
     Fitness,
     HideRules,
+    LeftUnit,
     Sandbox,
     Settings,
     Survey,
@@ -20,6 +21,9 @@ from rundry.agent import (
     discover,
     expand_home,
     fitness_of,
+    left_units,
+    plural,
+    size_words,
     variables_left_out,
 )
 
@@ -44,6 +48,8 @@ class Checkup:
     survey: Survey
     unseen: Sequence[str]
     """Variables of the environment that commands do not get."""
+    left: Sequence[LeftUnit] = ()
+    """What runs of the folder left apart from it."""
     surroundings: Surroundings = field(default_factory=Surroundings)
     missing: Sequence[str] = ()
     """What is missing, each with its fix."""
@@ -61,7 +67,7 @@ class Checkup:
     @property
     def lines(self) -> list[str]:
         """What was found, a line each; a name, two or more spaces, a text."""
-        lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers)]
+        lines = [*self.places, *_sandbox_lines(self.sandbox), *_layer_lines(self.layers), *map(_left_line, self.left)]
         if self.shown:
             shown = ", ".join(self.shown)
             lines.append(
@@ -95,6 +101,7 @@ async def check_up(setup: Setup) -> Checkup:
         layers=await asyncio.to_thread(
             fitness_of, setup.workspace, setup.folder, why_no_sandbox="" if sandbox.kind else sandbox.why_none
         ),
+        left=await asyncio.to_thread(left_units, setup.workspace, setup.folder),
         survey=survey,
         unseen=variables_left_out(os.environ, settings.texts("sandbox_env")),
         surroundings=around,
@@ -131,6 +138,16 @@ def _layer_lines(layers: Fitness) -> list[str]:
     lines = [f"layers     do not work here ({one_line(layers.step)}: {one_line(layers.why)})"]
     lifting = (layers.remedy.text, *layers.remedy.commands)
     return lines + [f"lift       {one_line(line)}" for line in lifting if line]
+
+
+def _left_line(unit: LeftUnit) -> str:
+    """Return what a run left apart from the workspace, its size, and what decides on it."""
+    what = f"{plural(unit.files, 'file')}, {size_words(unit.size)}"
+    if not unit.is_whole:
+        return f"left       a lost {unit.kind} of run {unit.run}, {what}: rundry apply --drop-all deletes it"
+    if unit.kind != "stage":
+        return f"left       a {unit.kind} of run {unit.run}, {what}: rundry resume {unit.run} continues it"
+    return f"staged     by run {unit.run}, {what}: rundry apply {unit.run} shows it, with --drop it is deleted"
 
 
 def _missing(setup: Setup) -> list[str]:

@@ -42,7 +42,7 @@ Fix: {title}
 class FixSetup(Setup):
     """The options of one fix run."""
 
-    _begins_in_effects = False
+    _has_default_gate = False
 
     def __init__(self, source: Path, flags: Mapping[str, object], *, headless: bool) -> None:
         """`source`: the journal of the search. Raises UserError, or JournalError if it cannot be read."""

@@ -31,7 +31,7 @@ from rundry.agent import (
     remember_model,
     runs_dir,
     to_spec,
-    with_gate_of_screen,
+    with_default_gate,
 )
 
 from ..keyboard.keymap import Keymap
@@ -47,8 +47,8 @@ _NEW_DEFAULT = "new default: the gate is `effects`: commands start, what they ch
 class Setup:
     """The options of one call, and the choices made on the screen before the run."""
 
-    _begins_in_effects = True
-    """Whether a chat or a goal run on the screen does so if nobody chose a mode."""
+    _has_default_gate = True
+    """Whether a chat or a goal run gets a mode of the gate of its own if nobody chose one."""
 
     def __init__(
         self, flags: Mapping[str, object], *, headless: bool, prints_answer: bool = False, begins: bool = True
@@ -207,7 +207,7 @@ class Setup:
             prints_answer=self._prints_answer,
             worktrees=self.folder.parent / "worktrees",
         )
-        return with_gate_of_screen(spec, self.settings) if self._begins_in_effects and not self._headless else spec
+        return with_default_gate(spec, self.settings, headless=self._headless) if self._has_default_gate else spec
 
 
 def _why(spec: RunSpec) -> str:

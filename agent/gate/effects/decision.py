@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...layers.apply import IN_MEMORY
+from ...layers.effects import IN_MEMORY
 from ...protocol import GIT_HELD, PERSON, Decide
 from ...protocol.text.counts import plural
 from ...protocol.text.hunks import apply_hunks

@@ -18,6 +18,8 @@ from ...protocol import (
     RuleAdded,
     RuleRemoved,
     RunStarted,
+    StageBegan,
+    StageEnded,
     UndoAccepted,
 )
 
@@ -34,6 +36,8 @@ _FLUSHED = (
     RuleAdded,
     RuleRemoved,
     RunStarted,
+    StageBegan,
+    StageEnded,
     UndoAccepted,
 )
 """RunStarted: a journal without its first event cannot be resumed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .base import EventBase
 
 
@@ -63,5 +65,19 @@ class UndoAccepted(EventBase, frozen=True, kw_only=True):
     by: str = "person"
 
 
-LayersEvent = EffectsAccepted | EffectsApplied | UndoAccepted
+class StageBegan(EventBase, frozen=True, kw_only=True):
+    """From here on, what the run changes is staged, and not in the workspace, until somebody decides on it."""
+
+    folder: str
+    """Name of its folder among the layers of the workspace."""
+
+
+class StageEnded(EventBase, frozen=True, kw_only=True):
+    """Nothing is staged any more."""
+
+    how: Literal["applied", "dropped", "lost"]
+    """`lost`: the machine was restarted before all of it was on the disk, or somebody deleted it."""
+
+
+LayersEvent = EffectsAccepted | EffectsApplied | UndoAccepted | StageBegan | StageEnded
 """The events of this module."""

@@ -253,6 +253,7 @@ class RunEnded(EventBase, frozen=True, kw_only=True):
     held: Held = Held()
     seconds: float = 0.0
     files_changed: list[str] = []
+    staged: list[str] = []
     seen: int = 0
     findings: FindingCounts = FindingCounts()
     coverage: Coverage | None = None

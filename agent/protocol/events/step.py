@@ -246,6 +246,8 @@ class FileChanged(EventBase, frozen=True, kw_only=True):
     removed: int = 0
     command: str | None = None
     """With `background`: the command that is running."""
+    staged: bool = False
+    """Whether it changed in the stage of the run, and not in the workspace."""
 
 
 class ChangeCommitted(EventBase, frozen=True, kw_only=True):

@@ -228,6 +228,8 @@ def set_mode(run: LiveRun, command: SetGateMode) -> str | None:
     mode, gate, unsandboxed_ok = command.mode, run.gate, command.unsandboxed_ok
     if mode is GateMode.AUTO and run.ctx.sandbox.kind is None and not (unsandboxed_ok or gate.policy.unsandboxed_ok):
         return "no sandbox works here, so commands would run unsandboxed in `auto`: confirm this to switch"
+    if mode is GateMode.STAGE and run.ctx.stage is None:
+        return "a stage begins with a run: start one with --gate stage, or resume this one with it"
     gate.policy.set_mode(mode, unsandboxed_ok=unsandboxed_ok)
     run.ctx.events.record(GateModeChanged(mode=mode, channel=command.channel))
     if command.settle:

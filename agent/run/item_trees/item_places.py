@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...facts.tries import ItemFacts
     from ...layers.run_layers import RunLayers
     from ...step.resources.context import RunContext
-    from ...step.resources.unit_view import UnitWatch
+    from ...step.resources.unit_watch import UnitWatch
     from ...workspace.snapshots.snapshots import Change
 
 

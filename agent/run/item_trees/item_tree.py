@@ -20,7 +20,7 @@ from .write_merge import write_merge
 
 if TYPE_CHECKING:
     from ...step.resources.context import RunContext
-    from ...step.resources.unit_view import UnitWatch
+    from ...step.resources.unit_watch import UnitWatch
     from ...step.resources.watched_lock import WatchedLock
     from ...workspace.snapshots.snapshots import Change
     from .item_places import ItemPlace

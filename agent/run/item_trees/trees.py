@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...facts.tries import ItemFacts
 from ...finder.item_trees import TreeFailed
 from ...protocol import WorktreeStarted, item_tree_name
-from ...step.resources.unit_view import UnitWatch
+from ...step.resources.unit_watch import UnitWatch
 from ...step.resources.watched_lock import WatchedLock
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed

@@ -20,7 +20,7 @@ from .pass_commit import PassFiles
 if TYPE_CHECKING:
     from ...layers.run_layers import Listed, RunLayers
     from ...step.resources.context import RunContext
-    from ...step.resources.unit_view import UnitWatch
+    from ...step.resources.unit_watch import UnitWatch
 
 _REVIEWED = frozenset[str]({"protected", "ordinary", "ignored_existed", "install"})
 """Classes of effects that are the work of a pass. The others are what programs built by the way."""

@@ -32,7 +32,7 @@ from ...protocol import (
 )
 from ...step.checks.verify import verify
 from ...step.resources.activity import PersonInterrupted
-from ...step.resources.unit_view import UnitWatch
+from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.apply_effects import finish_accepted
 from ...workspace.git.pass_preflight import why_no_pass
 from ...workspace.git.repository import GitFailed, Repository

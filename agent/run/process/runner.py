@@ -160,6 +160,9 @@ async def _assemble(inputs: Inputs) -> Assembled:
 
 async def _close(ctx: RunContext) -> None:
     await ctx.tools.mcp.close()
+    if ctx.stage is not None:
+        await ctx.stage.close()
+        await asyncio.to_thread(ctx.stage.layers.close)
     if ctx.layers is not None:
         await asyncio.to_thread(ctx.layers.close)
     await ctx.activity.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from .small_window import refuse_window
 from .surroundings.confinement import detect_sandbox, hide_rules_of, missing_guarantees
 from .surroundings.layers import first_mode, layers_of
 from .surroundings.mcp import with_servers
+from .surroundings.stage import stage_of, view_of
 from .surroundings.variables import commands_env
 from .tree_tools import guard_of
 from .worktree_preflight import (
@@ -58,20 +60,31 @@ async def assemble(inputs: Inputs) -> Assembled:
     folder_notes = await check_run_folder(spec, facts, git_env)
     model, notes = await _checked_model(inputs)
     notes += [*folder_notes, *await make_run_worktree(spec, facts, git_env)]
-    tree, env, tree_notes = await _tree(inputs)
+    tree, env, tree_notes = await workspace_tree(inputs, stages=True)
+    try:
+        return await _assembled(inputs, tree, ModelsInUse(model, env), [*notes, *tree_notes], git_env)
+    except BaseException:
+        if tree.stage is not None:
+            await tree.stage.close()
+        raise
+
+
+async def _assembled(
+    inputs: Inputs, tree: Tree, models: ModelsInUse, notes: list[str], git_env: Mapping[str, str]
+) -> Assembled:
+    """Build the objects of the run, and make the checks that need them. Raises Refusal, UserError."""
+    spec, facts = inputs.journal.spec, inputs.facts
     has_tries = spec.improve is not None and spec.improve.tries > 1
-    if tree.layers is None or has_tries:  # the winner of tries is committed from the folder of the user
+    writes_live = tree.layers is None and tree.stage is None
+    if writes_live or has_tries:  # the winner of tries is committed from the folder of the user
         notes += [line for line in await check_clean_tree(spec, facts, git_env) if line not in notes]
-    if tree.layers is None:
+    if writes_live:
         notes += await missing_in_worktrees(spec, facts, git_env)
     git = committing(inputs, tree, git_env)
-    assembled = build(inputs, tree, ModelsInUse(model, env), git)
+    assembled = build(inputs, tree, models, git)
     ctx = assembled.ctx
     listing = f"listing the files of {spec.workspace}"
-    notes += [
-        *tree_notes,
-        *await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo"),
-    ]
+    notes += await with_progress(_start_snapshots(spec, ctx.snapshots), inputs.tell, f"{listing}, for undo")
     if missing := missing_guarantees(tree.sandbox, tree.gate.policy.rules):
         notes.append(f"{tree.sandbox.kind} does not guarantee (see `rundry doctor`): {', '.join(missing)}")
     if git.hooks is None and (spec.commit or spec.interval is not None or spec.improve is not None):
@@ -114,8 +127,11 @@ async def _checked_model(inputs: Inputs) -> tuple[Model, list[str]]:
     return model, notes
 
 
-async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
-    """Return the run's tree, the environment of its commands, and notes."""
+async def workspace_tree(inputs: Inputs, *, stages: bool = False) -> tuple[Tree, dict[str, str], list[str]]:
+    """Return the run's tree, the environment of its commands, and notes. Raises Refusal.
+
+    `stages`: it is the view of the stage if the run works in one.
+    """
     journal, spec, changes = inputs.journal, inputs.journal.spec, inputs.order.changes
     private = [journal.path, inputs.store]
     scripts = [path for hook in spec.hooks for path in hook.scripts]
@@ -139,6 +155,9 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
     if sandbox.why_no_loopback:
         notes.append(sandbox.why_no_loopback)
     env = commands_env(inputs.process.env, spec.gate, spec.model, changes.model or inputs.facts.model_spec)
+    stage = await stage_of(inputs.facts, mode, found, workspace, sandbox) if stages else None
+    if stage is not None:
+        workspace, sandbox = view_of(stage)
     guard = guard_of(spec, workspace.root, env)
     gate = _gate(inputs, workspace, guard, sandbox, rules, mode, found)
     is_own = spec.home != spec.workspace  # `--worktree`
@@ -150,8 +169,11 @@ async def _tree(inputs: Inputs) -> tuple[Tree, dict[str, str], list[str]]:
         guard=guard,
         gate=gate,
         files=files,
-        is_own=is_own,
-        layers=found.layers,
+        is_own=is_own or stage is not None,
+        layers=found.layers if stage is None else None,
+        why_no_layers=found.why_none,
+        unit=None if stage is None else stage.unit,
+        stage=stage,
     )
     return tree, env, notes
 
@@ -197,6 +219,7 @@ def _gate(
             sandbox=sandbox.kind,
             layers=found.layers is not None,
             why_no_layers=found.why_none,
+            starts=sandbox.is_confirmed or not wanted.falls_back,
         ),
         policy,
         keep=journal.keep,

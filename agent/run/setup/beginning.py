@@ -27,6 +27,7 @@ from ...protocol import (
     RunResumed,
     RunStarted,
     Said,
+    StageBegan,
     WorkResult,
 )
 from ...step.edit_formats.choice import choose_format
@@ -102,10 +103,18 @@ def begin(run: LiveRun, beginning: Beginning) -> None:
             notes=[*beginning.order.notes, *beginning.notes, *concurrent_runs(spec, ctx.journal.path, ctx.clock.now())],
         )
     )
+    _record_stage(ctx)
     ctx.guarded.seal(ctx.events.record)
     _record_prompts(run)
     if run.finder is not None:
         run.finder.begin()
+
+
+def _record_stage(ctx: RunContext) -> None:
+    """Record that what the run changes is staged, unless an earlier runner did."""
+    stage = ctx.stage
+    if stage is not None and ctx.facts.changes.stage != stage.unit.folder.name:
+        ctx.events.record(StageBegan(folder=stage.unit.folder.name))
 
 
 def _record_prompts(run: LiveRun) -> None:
@@ -135,6 +144,7 @@ async def resume(run: LiveRun, beginning: Beginning) -> Sequence[WorkResult]:
     resumed = _resumed_event(ctx, notes, changes.executor)
     resumed = await note_damage(ctx.facts, ctx.workspace, ctx.snapshots, resumed, damage)
     ctx.events.record(resumed, durable=bool(damage))
+    _record_stage(ctx)
     ctx.guarded.seal(ctx.events.record)
     charge_lost_calls(ctx, arrived)
     settle_spend(ctx.facts, ctx.events, damage, resumed.notes[len(notes) :])

@@ -95,6 +95,7 @@ def build(inputs: Inputs, tree: Tree, models: ModelsInUse, git: Committing) -> A
     guarded = Guarded(tree, journal, facts, activity)
     listeners = [*([] if git.commits is None else [git.commits.on_event]), inputs.on_event, ancestors.on_event]
     events = Recorder(journal, facts, listeners, own=[guarded.on_event])
+    events.stages = tree.stage is not None
     core = _Core(
         models=models,
         usage=usage,
@@ -148,6 +149,7 @@ def _ctx(inputs: Inputs, tree: Tree, git: Committing, core: _Core) -> RunContext
         before_acting=core.dependencies.ready,
         layers=tree.layers,
         unit=tree.unit,
+        stage=tree.stage,
         headless=inputs.order.is_headless,
         commits=git.commits,
         hooks=git.hooks,

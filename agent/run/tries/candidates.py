@@ -24,7 +24,7 @@ from ...protocol import (
     WorkResult,
     try_name,
 )
-from ...step.resources.unit_view import UnitWatch
+from ...step.resources.unit_watch import UnitWatch
 from ...step.tool_calls.file_events import file_changed
 from ...workspace.errors import SnapshotDamaged
 from ...workspace.git.repository import GitFailed

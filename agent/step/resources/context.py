@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .models_in_use import ModelsInUse
     from .prompt_limits import PromptLimits
     from .recorder import Recorder
+    from .stage import Stage
     from .stall_watches import StallWatches
     from .usage import Usage
 
@@ -132,6 +133,8 @@ class RunContext:
     """Where commands write; None: they write to the workspace, and what they changed is found out afterwards."""
     unit: Unit | None = None
     """The unit of work in which everything happens: `workspace` is its view, and commands enter it; None: none."""
+    stage: Stage | None = None
+    """The stage of the run, whose unit that is; None: the run has none."""
     commits: Commits | None = None
     """Set by `--commit`."""
     hooks: CommitHooks | None = None

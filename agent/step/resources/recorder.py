@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...facts.checkpoint import free_memory
 from ...facts.common.spending import USAGE_EVENTS
 from ...journal.integrity.durable import must_be_flushed
-from ...protocol import CallAdmitted, Event, ProposalOpened, Record, Snapshotted, Stamped, Waiting
+from ...protocol import CallAdmitted, Event, FileChanged, ProposalOpened, Record, Snapshotted, Stamped, Waiting
 
 if TYPE_CHECKING:
     from ...facts.facts import RunFacts
@@ -49,6 +51,8 @@ class Recorder:
         self._journal, self._facts, self._work = journal, facts, work
         self._listeners, self._own = listeners, [*own]
         self._open = _OpenCommit() if open_commit is None else open_commit
+        self.stages = False
+        """Whether the files of this run are changed in a stage, and not in the workspace."""
 
     def for_try(self, facts: RunFacts, work: str, own: Sequence[Listener]) -> Recorder:
         """Return the recorder of a try, which writes to the same journal and joins the same commits."""
@@ -69,6 +73,7 @@ class Recorder:
 
         An event that permits an action is on the disk before the action.
         """
+        event = self._placed(event)
         durable, work = durable or must_be_flushed(event), work or self._work
         if isinstance(event, CallAdmitted):  # the worst case is on the disk before the call
             self._journal.note_used(self._facts.spending.used_with(event, work), with_next=True)
@@ -81,7 +86,9 @@ class Recorder:
 
     def record_all(self, entries: Sequence[Entry]) -> None:
         """Record several events in their order and in one commit."""
-        stamped = self._journal.append_all([(event, step, work or self._work) for event, step, work in entries])
+        stamped = self._journal.append_all(
+            [(self._placed(event), step, work or self._work) for event, step, work in entries]
+        )
         if self._open.events is not None:
             self._open.events += stamped
             return
@@ -110,6 +117,9 @@ class Recorder:
     def bound(self, step: int | None, work: str | None) -> Record:
         """Return a function that records an event with this step and this work."""
         return lambda event: self.record(event, step=step, work=work)
+
+    def _placed(self, event: Event) -> Event:
+        return replace(event, staged=True) if self.stages and isinstance(event, FileChanged) else event
 
     def _publish(self, stamped: Stamped) -> None:
         self._facts.apply(stamped)

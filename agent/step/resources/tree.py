@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ...workspace.paths import Workspace
     from ...workspace.sandbox.sandbox import Sandbox
     from .change_tracker import ChangeTracker
+    from .stage import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +30,12 @@ class Tree:
     files: ChangeTracker
     layers: RunLayers | None = None
     """Where commands write; None: in the workspace."""
+    why_no_layers: str = ""
+    """Why they do not write into layers; empty: they do."""
     unit: Unit | None = None
     """The unit of work whose view `workspace` is; None: it is a folder of its own."""
+    stage: Stage | None = None
+    """The stage of the run, whose unit it is; None: the run has none."""
     is_own: bool = False
     """Whether it is a worktree of rundry, in which by convention nobody else writes (docs/decisions/0036)."""
 

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from ...facts.changes import GIT_WORDS
 from ...gate.change.diff import split_bytes
 from ...gate.effects.draft import GUARDED, EntryDraft
-from ...layers.apply import IN_MEMORY
-from ...layers.effects import Effect
+from ...layers.effects import IN_MEMORY, Effect
 from ...layers.git.carry_out import name_of
 from ...layers.git.rows import StateRow
 from ...layers.git.words import git_lines

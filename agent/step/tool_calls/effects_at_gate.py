@@ -68,6 +68,8 @@ class Taken(NamedTuple):
     """The guarded paths that were written, whatever they have now."""
     dropped: list[str]
     """The paths of what was not applied; the workspace itself: nothing was."""
+    failed: frozenset[str] = frozenset()
+    """The paths of what was accepted, and that somebody else changed meanwhile."""
 
 
 async def take_effects(
@@ -94,7 +96,7 @@ async def take_effects(
         paths = [one.effect.path for group in listed.groups for one in group.entries]
         why = f"Nothing of what it had changed was applied, because {ended}"
         return Taken([f"{why}: {named(paths)}."] if paths else [], written, paths)
-    return await _take(ctx, layers, layer, listed, command, record, asks=asks)
+    return await take_listed(ctx, layers, layer, listed, command, record, asks=asks)
 
 
 async def take_guarded(ctx: RunContext, layer: Layer, listed: Listed, command: str, record: Record) -> list[str]:
@@ -113,7 +115,7 @@ async def take_guarded(ctx: RunContext, layer: Layer, listed: Listed, command: s
     if not groups:
         return []
     only = listed._replace(groups=groups, left_out=[], git=[])
-    return (await _take(ctx, layers, layer, only, command, record, asks=True)).lines
+    return (await take_listed(ctx, layers, layer, only, command, record)).lines
 
 
 def _is_new_to_asked(layers: RunLayers, entry: Entry) -> bool:
@@ -125,14 +127,25 @@ def _is_new_to_asked(layers: RunLayers, entry: Entry) -> bool:
     return is_new
 
 
-async def _take(
-    ctx: RunContext, layers: RunLayers, layer: Layer, listed: Listed, command: str, record: Record, *, asks: bool
+async def take_listed(
+    ctx: RunContext,
+    layers: RunLayers,
+    layer: Layer,
+    listed: Listed,
+    command: str,
+    record: Record,
+    *,
+    asks: bool = True,
 ) -> Taken:
+    """Decide on what a layer would change, and apply what is accepted. `asks`: as in `take_effects`.
+
+    Raises PersonInterrupted: nothing is applied.
+    """
     found = await asyncio.to_thread(
         sort_effects, ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=not asks
     )
     decided = await decide_effects(ctx, found, listed, command, record, asks=asks)
-    lines, accepted = list[str](), {row.path for row in decided.rows}
+    lines, accepted, failed = list[str](), {row.path for row in decided.rows}, set[str]()
     if decided.rows or decided.git:
         applied, failed = await _applied(ctx, layers, layer, listed, decided, command, record)
         lines, accepted = applied, accepted - failed
@@ -146,7 +159,7 @@ async def _take(
     dropped = [
         readable(one.effect.path) for one in files if one.effect.path not in accepted and not is_folder(one.effect)
     ]
-    return Taken([line] if line else [], ctx.guarded.written_in(listed), dropped)
+    return Taken([line] if line else [], ctx.guarded.written_in(listed), dropped, frozenset(failed))
 
 
 @dataclass(slots=True)
@@ -189,7 +202,7 @@ async def decide_effects(
     else:
         with ctx.journal.transaction():
             found.asking = with_blobs(found.asking, ctx.journal.keep)
-        draft = _draft(ctx, found, command)
+        draft = effects_draft(ctx, found, command)
         opening = ctx.gate.propose(draft, call_id="", record=with_waiting(record))
         ruling = await ctx.activity.interruptible(opening)
         if ruling.approved or not draft.along_waits or ruling.refused_by == "policy":
@@ -202,7 +215,8 @@ async def decide_effects(
     return decided
 
 
-def _draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
+def effects_draft(ctx: RunContext, found: Sorted, command: str) -> EffectsDraft:
+    """Return the draft of a proposal about sorted effects."""
     parts = found.asking
     rows = [*(row_of(effect) for part in parts for effect in part.effects), *found.folders, *found.passing]
     git = [*(part.git for part in parts if part.git is not None), *found.git]

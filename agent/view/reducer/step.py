@@ -29,6 +29,8 @@ from ...protocol import (
     ReasoningKept,
     ReplyFinished,
     Snapshotted,
+    StageBegan,
+    StageEnded,
     StallDetected,
     Stamped,
     StepFinished,
@@ -60,6 +62,8 @@ StepEvent = (
     | ImagesRefused
     | EffectsAccepted
     | EffectsApplied
+    | StageBegan
+    | StageEnded
     | UndoAccepted
     | Snapshotted
     | GuardSealed
@@ -72,6 +76,11 @@ StepEvent = (
     | Unknown
 )
 
+_STAGE_ENDS = {
+    "applied": "what was accepted of the stage is in the workspace",
+    "dropped": "the stage was dropped: the workspace stays as it is",
+    "lost": "the stage is lost: the machine was restarted before it was on the disk",
+}
 CALL: tuple[type[CallEvent], ...] = get_args(CallEvent)
 WAITS: tuple[type[WaitEvent], ...] = get_args(WaitEvent)
 TOOL: tuple[type[ToolEvent], ...] = get_args(ToolEvent)
@@ -197,6 +206,8 @@ def show_step(state: ViewState, stamped: Stamped, event: StepEvent) -> None:
             note(state, stamped, text + more if paths else "no undecided change is left").detail = "\n".join(paths)
         case EffectsApplied(conflicts=conflicts) if conflicts:
             note(state, stamped, f"not applied: {conflicts[0]}").detail = "\n".join(conflicts)
+        case StageBegan() | StageEnded():
+            note(state, stamped, _of_stage(event))
         case (
             EffectsAccepted()
             | EffectsApplied()
@@ -237,6 +248,12 @@ def show_call(state: ViewState, stamped: Stamped, event: CallEvent) -> None:
             state.busy.halt(stamped.at)
         case _:
             assert_never(event)
+
+
+def _of_stage(event: StageBegan | StageEnded) -> str:
+    if isinstance(event, StageEnded):
+        return _STAGE_ENDS[event.how]
+    return "its changes are staged: the workspace stays as it is until you apply them"
 
 
 def _why(fault: Fault) -> str:

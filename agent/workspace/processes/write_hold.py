@@ -39,8 +39,9 @@ class WriteHold:
             return True
         # The first process of the sandbox lives as long as all the others.
         spaces = {pid: space for pid in pids if (space := _mounts_of(pid))}
-        mine = _mounts_of(os.getpid())
-        inside = next((pid for pid, space in spaces.items() if space != mine), 0)
+        # It is started in the namespace of this process or in that of a layer, which other commands enter, too.
+        outer = {_mounts_of(os.getpid()), spaces.get(pids[0])}
+        inside = next((pid for pid, space in spaces.items() if space not in outer), 0)
         if inside and all(space == spaces[inside] or pid == pids[0] for pid, space in spaces.items()):
             mounts, has_own = _writable_mounts(inside, self._ws)
             if has_own and (not mounts or _remount(inside, mounts, read_only=True)):

@@ -87,7 +87,8 @@ async def test_the_mode_that_a_person_chooses_is_recorded_with_the_editor(home: 
     with ScriptedServer([say("Hi."), FIX_ADD, say("Done.")]) as server:
         async with editing(home, editor, *model(server), cwd=project) as (agent, _):
             new = await agent.new_session(cwd=str(project), mcp_servers=[])
-            assert [mode.id for mode in new.modes.available_modes] == ["read", "ask", "effects", "edits", "auto"]
+            modes = [mode.id for mode in new.modes.available_modes]
+            assert modes == ["read", "ask", "effects", "edits", "auto", "stage"]
             await agent.prompt(session_id=new.session_id, prompt=words("hi"))
             await agent.set_session_mode(session_id=new.session_id, mode_id="read")
             chosen = await agent.set_config_option(config_id="gate", session_id=new.session_id, value="edits")

@@ -33,7 +33,7 @@ def tab(home: Home, cwd: Path, line: str) -> list[str]:
     [
         ("rundry wa", ["watch"]),
         ("rundry --mod", ["--model"]),
-        ("rundry -m x --gate ", ["read", "ask", "effects", "edits", "auto"]),
+        ("rundry -m x --gate ", ["read", "ask", "effects", "edits", "auto", "stage"]),
         ("rundry resume --gate=a", ["ask", "auto"]),
         ("rundry find --recipe c", ["crawl"]),
         ("rundry completion ", ["bash", "zsh", "fish"]),

@@ -21,6 +21,8 @@ TURNS = [FIX_BOTH, COMMAND, read("calc/core.py")]
 
 def run(home: Home, project: Path, *more: str, turns: list[Turn] = TURNS):
     with ScriptedServer(turns, then=finish("told", "calc/core.py")) as server:
+        home.config_file.parent.mkdir(parents=True, exist_ok=True)
+        home.config_file.write_text('gate = "ask"\n')
         argv = ["run", "fix", "--headless", "--steps", "4", "--model", "fake", "--api-base", server.base_url]
         return home.run(*argv, *more, cwd=project)
 

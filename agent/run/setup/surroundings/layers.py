@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
+from ....gate.policy import NOT_STARTED
 from ....layers.fitness import try_workspace
 from ....layers.namespaces import Namespaces, NamespacesRefused
 from ....layers.run_layers import RunLayers
@@ -28,6 +29,8 @@ class FoundLayers(NamedTuple):
     """Why it has none; empty: it has."""
     is_news: bool = False
     """Whether a note says why: this machine, this workspace or an option refuses them, not the kind of the run."""
+    remedy: str = ""
+    """How a person lifts that."""
     recovered: tuple[str, ...] = ()
     """Lines for the user about what killed runs left here."""
 
@@ -44,7 +47,7 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
             found = try_workspace(workspace.root, path.parent, namespaces)
             if found.place is None:
                 namespaces.close()
-                return FoundLayers(None, found.why, is_news=True)
+                return FoundLayers(None, found.why, is_news=True, remedy=found.remedy.text)
             layers = RunLayers(
                 workspace,
                 found.place,
@@ -72,12 +75,17 @@ async def layers_of(inputs: Inputs, workspace: Workspace, sandbox: Sandbox) -> F
 def first_mode(inputs: Inputs, sandbox: Sandbox, found: FoundLayers) -> tuple[GateMode, list[str]]:
     """Return the mode in which the gate begins, and notes for the user about it and about the layers.
 
-    If nobody chose the mode, `effects` needs layers and a sandbox that is known to hold.
+    If nobody chose the mode, `effects` needs layers and a sandbox that is known to hold, and `stage` needs layers.
     """
     spec, changes = inputs.journal.spec, inputs.order.changes
     mode, why = changes.gate or inputs.facts.gate_mode, ""
     writes = f"commands write to the workspace itself: {found.why_none}"
-    if spec.gate.falls_back and not inputs.facts.started and changes.gate is None:
+    if spec.gate.falls_back and mode is GateMode.STAGE and not inputs.facts.started and changes.gate is None:
+        if no_stage := why_no_stage(spec, found):
+            why = f"the gate is set to `ask` and not to `stage`: {no_stage}. {found.remedy}".rstrip(" ")
+        elif not sandbox.is_confirmed:
+            found = found._replace(recovered=(*found.recovered, NOT_STARTED))
+    elif spec.gate.falls_back and not inputs.facts.started and changes.gate is None:
         if found.layers is None:
             why = f"the gate is set to `ask`, because {writes}"
         elif not sandbox.is_confirmed:
@@ -107,3 +115,12 @@ def _why_no_passes(spec: RunSpec) -> str:
     if improve is not None and improve.pass_loop is not None:
         return "not where each pass is a run of its own"
     return "not with --tries" if improve is not None and improve.tries > 1 else ""
+
+
+def why_no_stage(spec: RunSpec, found: FoundLayers) -> str:
+    """Return why a run cannot work in a stage; empty: it can."""
+    if spec.loop not in (LoopKind.CHAT, LoopKind.GOAL) or spec.tries is not None:
+        return f"{spec.loop.a_run if spec.tries is None else 'a run with --tries'} decides on its changes by itself"
+    if spec.commit or spec.commit_hooks:
+        return f"{'--commit' if spec.commit else '--commit-hooks'} changes the repository while the run works"
+    return f"layers do not work here: {found.why_none}" if found.layers is None else ""

@@ -38,7 +38,7 @@ async def with_servers(inputs: Inputs, ctx: RunContext) -> tuple[RunContext, lis
     live = list[Path]()
     if ctx.layers is not None:
         live = await asyncio.to_thread(live_places, ctx.layers, ctx.gate, ctx.guard, ctx.guarded.read_only())
-    clients = [client_of(server, ctx.sandbox, ctx.workspace.root, env, keys, live) for server in spec.mcp]
+    clients = [client_of(server, ctx.sandbox, ctx.workspace.seen, env, keys, live) for server in spec.mcp]
 
     def count(specs: Sequence[ToolSpec]) -> int:
         return ctx.models.current.count([], specs) - ctx.models.current.count([], ())

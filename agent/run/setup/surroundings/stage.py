@@ -1,0 +1,61 @@
+"""Put a run into its stage, where nothing that it changes reaches the workspace before somebody decides on it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ....layers.occupied import Occupied
+from ....layers.remedies import LayerRefused
+from ....layers.unit import Unit, UnitLost
+from ....protocol import GateMode, Refusal
+from ....step.resources.stage import Stage
+from ....step.resources.unit_watch import UnitWatch
+from .layers import why_no_stage
+
+if TYPE_CHECKING:
+    from ....facts.facts import RunFacts
+    from ....layers.run_layers import RunLayers
+    from ....workspace.paths import Workspace
+    from ....workspace.sandbox.sandbox import Sandbox
+    from .layers import FoundLayers
+
+
+async def stage_of(
+    facts: RunFacts, mode: GateMode, found: FoundLayers, workspace: Workspace, sandbox: Sandbox
+) -> Stage | None:
+    """Return the stage of a run, mounted; None: it works in the workspace. Raises Refusal.
+
+    A run that once began in a stage stays in it until that is applied or dropped, whatever its mode.
+    """
+    name = facts.changes.stage
+    if name is None and mode is not GateMode.STAGE:
+        return None
+    layers = found.layers
+    if why := why_no_stage(facts.spec, found):
+        raise Refusal(f"--gate stage does not work here: {why}. {found.remedy}".rstrip(" "))
+    assert layers is not None  # `why_no_stage` looked
+    try:
+        unit = await asyncio.to_thread(_mounted, layers, name, has_files=bool(facts.staged))
+    except (LayerRefused, Occupied) as error:
+        raise Refusal(f"the stage cannot be mounted: {error}") from None
+    except UnitLost as lost:
+        run = facts.spec.run_id
+        raise Refusal(f"the stage is lost: {lost}. `rundry apply {run} --drop` lets it begin a new one") from None
+    watch = UnitWatch(workspace)
+    watch.add(unit)
+    return Stage(unit, layers, workspace, sandbox, watch)
+
+
+def _mounted(layers: RunLayers, name: str | None, *, has_files: bool) -> Unit:
+    """Return the unit of the stage. An empty one is not kept between two runners."""
+    if name is not None and ((layers.folder / name).exists() or has_files):
+        return Unit.left(layers, layers.folder / name)
+    return Unit.begin(layers, "stage", lasts=True)
+
+
+def view_of(stage: Stage) -> tuple[Workspace, Sandbox]:
+    """Return the workspace as the stage shows it, and the sandbox whose commands enter it."""
+    live, unit = stage.workspace, stage.unit
+    view = type(live)(unit.root, live.private, None, live.hook_scripts, live.hide_rules, seen=live.root)
+    return view, stage.sandbox.in_unit(unit)

@@ -1,0 +1,1 @@
+"""Stages: a run that changes nothing in the workspace until somebody decides on its whole result."""

@@ -1,0 +1,83 @@
+"""The end of a run that works in a stage: what is staged, in words, in a patch, and safely on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...journal.encoding import recorded_text
+from ...layers.effects import TooMuch
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
+from ...layers.unit import left_out_of_patch
+from ...protocol import Fault, Finish, Reason
+from ...protocol.text.counts import plural
+from ...step.resources.stage import decided_on, is_staged
+from ...step.tool_calls.effect_entries import is_folder
+from ...workspace.errors import StaleFile
+from ...workspace.git.repository import repository_top
+
+if TYPE_CHECKING:
+    from ...layers.run_layers import Listed
+    from ...step.resources.context import RunContext
+    from ...step.resources.stage import Stage
+
+_SUCCESSES = frozenset({Reason.DONE, Reason.ANSWERED, Reason.PLATEAU, Reason.DRY})
+"""Reasons that say that the workspace itself is as the run wants it."""
+
+
+async def end_in_stage(ctx: RunContext, end: Finish) -> tuple[Finish, list[str]]:
+    """Keep what is staged. Returns a hand-off instead of a success if somebody has to decide on it, and its files."""
+    stage = ctx.stage
+    if stage is None:
+        return end, []
+    await ctx.background.end_all("the run ended")
+    try:
+        listed = await stage.listed()
+        await stage.keep()
+    except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
+        why = f"what is staged cannot be listed: {error}"
+        ctx.events.record(Fault(kind="program", text=why))
+        return _handed_off(end, why), ctx.facts.staged
+    if ctx.facts.spec.stage_patch is not None:
+        await _write_patch(ctx, stage, listed, Path(ctx.facts.spec.stage_patch))
+    if not is_staged(listed):
+        return end, []
+    files = [one.path for one in decided_on(listed) if not is_folder(one)]
+    what = [*([plural(len(files), "file")] if files else []), *(["git"] if any(one.rows for one in listed.git) else [])]
+    words = f"{' and '.join(what) or 'folders'} staged, see `rundry apply {ctx.facts.spec.run_id}`"
+    return _handed_off(end, words), sorted(map(recorded_text, files))
+
+
+def _handed_off(end: Finish, words: str) -> Finish:
+    if end.reason not in _SUCCESSES:
+        return end
+    return Finish(reason=Reason.HANDOFF, detail=f"{words} ({end.reason}: {end.detail})")
+
+
+async def _write_patch(ctx: RunContext, stage: Stage, listed: Listed, target: Path) -> None:
+    """Write the patch that the user asked for."""
+    try:
+        await asyncio.to_thread(write_patch, stage, listed, target)
+    except (OSError, StaleFile) as error:
+        ctx.events.record(Fault(kind="program", text=f"--stage-patch {target} was not written: {error}"))
+
+
+def write_patch(stage: Stage, listed: Listed, target: Path) -> None:
+    """Write what is staged as a patch for plain git, after lines about what it does not have.
+
+    Raises OSError and StaleFile.
+    """
+    with target.open("wb") as file:
+        for line in left_out_of_patch(listed):
+            file.write(f"# not in this patch: {line}\n".encode("utf-8", "backslashreplace"))
+        for piece in stage.unit.patch(listed, prefix=prefix_of(stage.workspace.root)):
+            file.write(piece)
+
+
+def prefix_of(workspace: Path) -> str:
+    """Return the place of the workspace in its repository (`sub/`); empty: it is its top, or there is none."""
+    top = repository_top(workspace)
+    below = "." if top is None else workspace.relative_to(top).as_posix()
+    return "" if below == "." else f"{below}/"

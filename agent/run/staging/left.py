@@ -1,0 +1,63 @@
+"""Remove what the runs of a workspace left apart from it: stages, and units of passes that nobody continued."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...facts.checkpoint import facts_of
+from ...journal.claim import claim
+from ...journal.journal import Journal
+from ...layers.fitness import places_of
+from ...layers.left import left_units, remove_left_unit
+from ...layers.namespaces import Namespaces, NamespacesRefused
+from ...layers.removing import remove_tree
+from ...protocol import RunHeld, StageEnded, UserError
+
+
+def drop_stage(path: Path) -> None:
+    """Delete what the run of this journal staged. Raises RunHeld, JournalError, OSError and UserError."""
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            name, spec = facts_of(journal).changes.stage, journal.spec
+            if name is None:
+                raise UserError(f"nothing is staged in run {spec.run_id}")
+            for place in places_of(Path(spec.workspace), path.parent):
+                if (folder := place / "layers" / name).is_dir():
+                    remove_tree(folder)
+            journal.append(StageEnded(how="dropped"), durable=True)
+        finally:
+            journal.close()
+
+
+def drop_all_left(workspace: Path, runs: Path) -> Sequence[str]:
+    """Delete all stages and other units that runs of a workspace left, and return a line for each.
+
+    `runs`: the folder of the journals. Raises JournalError, OSError and UserError.
+    """
+    lines = list[str]()
+    for unit in left_units(workspace, runs):
+        path = runs / f"{unit.run}.db"
+        try:
+            if path.exists() and _stage_of(path) == unit.folder.name:
+                drop_stage(path)
+            else:
+                with Namespaces() as namespaces:
+                    if not remove_left_unit(unit, namespaces):
+                        raise RunHeld(unit.run)
+        except NamespacesRefused as refused:
+            raise UserError(f"nothing can be removed: {refused}") from None
+        except RunHeld:
+            lines.append(f"kept: the {unit.kind} of run {unit.run}, which still runs")
+            continue
+        lines.append(f"removed: the {unit.kind} of run {unit.run}")
+    return lines
+
+
+def _stage_of(path: Path) -> str | None:
+    journal = Journal.open_for_reading(path)
+    try:
+        return facts_of(journal).changes.stage
+    finally:
+        journal.close()

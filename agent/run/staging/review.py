@@ -1,0 +1,258 @@
+"""`rundry apply`: show what an ended run staged, and apply what is accepted. No model is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...facts.checkpoint import facts_of
+from ...gate.draft import digest_of
+from ...gate.entries import opened
+from ...gate.gate import Gate
+from ...gate.policy import Verdict
+from ...gate.session_policy import GatedTree, SessionPolicy
+from ...journal.claim import claim
+from ...journal.journal import Journal
+from ...layers.effects import TooMuch
+from ...layers.namespaces import NamespacesRefused
+from ...layers.occupied import Occupied
+from ...layers.remedies import LayerRefused
+from ...layers.unit import Unit, UnitLost
+from ...loops.shared.state import LoopState, met
+from ...model.no_model import NoModel
+from ...protocol import GateMode, ProposalOpened, StageEnded, UserError
+from ...step.checks.verify import verify
+from ...step.resources.models_in_use import ModelsInUse
+from ...step.resources.stage import Stage
+from ...step.resources.unit_watch import UnitWatch
+from ...step.tool_calls.apply_effects import finish_accepted
+from ...step.tool_calls.effect_entries import sort_effects, with_blobs
+from ...step.tool_calls.effects_at_gate import effects_draft, take_listed
+from ...step.tool_calls.perform_calls import GatedCalls
+from ..client.start_request import Order, ResumeChanges
+from ..damaged.admission import require_undamaged
+from ..setup.assemble import workspace_tree
+from ..setup.build_context import Committing, build
+from ..setup.inputs import Inputs, ProcessContext
+from .at_end import write_patch
+from .branch import make_branch
+
+if TYPE_CHECKING:
+    from ...gate.effects.draft import EffectsDraft
+    from ...layers.run_layers import Listed
+    from ...protocol import Decide, Event, Stamped
+    from ...step.resources.context import RunContext
+    from ...step.resources.tree import Tree
+
+NOTHING = "nothing is staged in run {run}: `rundry doctor` lists all stages of this folder"
+_COMMAND = "rundry apply"
+"""What changed the files, for the list of changes and for an undo."""
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a decision."""
+
+    lines: Sequence[str]
+    """What was applied and what was not, in sentences."""
+    is_over: bool
+    """Whether nothing is staged any more. Else somebody changed a file meanwhile."""
+    skipped: bool
+    """Whether something of the stage was not applied."""
+    met: str | None = None
+    """The checks that passed in the workspace; None: they did not pass, or there are none."""
+    has_checks: bool = False
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the workspace is as the run wants it: its checks pass there, or all of it was applied."""
+        return self.met is not None if self.has_checks else self.is_over and not self.skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageReview:
+    """What a run staged. It is made by `open_stage`, and can be decided on once."""
+
+    run_id: str
+    shown: ProposalOpened
+    """The whole result as one proposal, which is not in the journal. It may have no entries."""
+    notes: Sequence[str]
+    """What is never applied or refused, and what an earlier process left undone."""
+    _ctx: RunContext
+    _stage: Stage
+    _listed: Listed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to decide on or to apply."""
+        effects = self.shown.effects
+        return effects is None or not (effects.entries or effects.along)
+
+    def content(self, sha: str | None) -> bytes | None:
+        """Return the bytes of a blob that an entry names."""
+        return None if sha is None else self._ctx.journal.blob(sha)
+
+    async def apply(self, decision: Decide) -> Applied:
+        """Apply what the decision accepts, then run the checks in the workspace.
+
+        Raises UserError if the decision is not possible; then nothing was applied.
+        """
+        ctx = self._ctx
+        refused = list[str]()
+
+        def record(event: Event) -> Stamped:
+            stamped = ctx.events.record(event)
+            if isinstance(event, ProposalOpened):
+                asyncio.get_running_loop().call_soon(decide, event)
+            return stamped
+
+        def decide(asked: ProposalOpened) -> None:
+            own = msgspec.structs.replace(decision, proposal_id=asked.proposal_id)
+            why = ctx.gate.decide(own)
+            if why is not None:
+                refused.append(why)
+                ctx.gate.cancel_all(why)
+
+        taken = await take_listed(ctx, self._stage.layers, self._stage.unit.layer, self._listed, _COMMAND, record)
+        if refused:
+            raise UserError(refused[0])
+        effects = self.shown.effects
+        in_conflict = any(entry.conflict for entry in effects.entries) if effects is not None else False
+        is_over = not in_conflict and not taken.failed
+        if is_over:
+            await self.drop("applied")
+        has_checks = ctx.facts.spec.predicates.exist
+        if has_checks:
+            with ctx.activity.in_progress():
+                await verify(ctx, ctx.events.record, claim=True, compared=False)
+        return Applied(
+            lines=taken.lines,
+            is_over=is_over,
+            skipped=bool(taken.dropped) or not is_over,
+            met=met(LoopState(ctx.facts)) if has_checks else None,
+            has_checks=has_checks,
+        )
+
+    async def drop(self, how: str = "dropped") -> None:
+        """Delete what is staged."""
+        self._ctx.events.record(StageEnded(how="applied" if how == "applied" else "dropped"), durable=True)
+        await asyncio.to_thread(self._stage.unit.drop)
+
+    def write_patch(self, target: Path) -> None:
+        """Write the whole stage as a patch for plain git. Raises OSError and StaleFile."""
+        write_patch(self._stage, self._listed, target)
+
+    def make_branch(self, name: str) -> str:
+        """Commit the whole stage to a new branch, on HEAD, and return the commit. Raises UserError."""
+        return make_branch(self._stage, self._listed, name, self._ctx.facts.spec.task)
+
+
+@asynccontextmanager
+async def open_stage(
+    path: Path, env: Mapping[str, str], tell: Callable[[str], None] = lambda _: None
+) -> AsyncGenerator[StageReview]:
+    """Mount what the run of this journal staged, and let it be decided on during the block.
+
+    Raises RunHeld, JournalError, and UserError if nothing is staged or it cannot be used.
+    """
+    with claim(path):
+        journal = Journal.open(path)
+        try:
+            require_undamaged(journal)
+            facts = facts_of(journal)
+            name, run = facts.changes.stage, journal.spec.run_id
+            if name is None:
+                raise UserError(NOTHING.format(run=run))
+            inputs = Inputs(
+                journal=journal,
+                facts=facts,
+                order=Order(journal=str(path), changes=ResumeChanges(gate=GateMode.EFFECTS), linger=False),
+                process=ProcessContext(env=env),
+                calls=GatedCalls(),
+                on_event=lambda _: None,
+                tell=tell,
+            )
+            tree, commands_env, _ = await workspace_tree(inputs)
+            layers = tree.layers
+            if layers is None:
+                raise UserError(f"the stage of run {run} cannot be mounted: {tree.why_no_layers}")
+            try:
+                gated = replace(tree, gate=_gate(journal, tree))
+                made = build(inputs, gated, ModelsInUse(NoModel(), commands_env), Committing(None, None))
+                async with _reviewed(made.ctx, layers.folder / name) as review:
+                    yield review
+            finally:
+                await asyncio.to_thread(layers.close)
+        finally:
+            journal.close()
+
+
+def _gate(journal: Journal, tree: Tree) -> Gate:
+    """Return a gate at which somebody decides on all that is not built by the way."""
+    policy = SessionPolicy(msgspec.structs.replace(journal.spec.gate, mode=GateMode.EFFECTS))
+    gated = GatedTree(workspace=tree.workspace, guard=tree.guard.matches, sandbox=tree.sandbox.kind, layers=True)
+    return Gate(gated, policy, keep=journal.keep, attended=lambda: True, clock=ProcessContext().clock)
+
+
+@asynccontextmanager
+async def _reviewed(ctx: RunContext, folder: Path) -> AsyncGenerator[StageReview]:
+    layers = ctx.layers
+    assert layers is not None  # the caller looked
+    await ctx.guarded.start()
+    notes = await finish_accepted(ctx, layers, ctx.events.record)
+    try:
+        unit = await asyncio.to_thread(Unit.left, layers, folder)
+    except UnitLost as lost:
+        if (
+            not await asyncio.to_thread(folder.exists) and not ctx.facts.staged
+        ):  # an empty stage does not outlast its runner
+            raise UserError(NOTHING.format(run=ctx.facts.spec.run_id)) from None
+        ctx.events.record(StageEnded(how="lost"), durable=True)
+        raise UserError(f"the stage of run {ctx.facts.spec.run_id} is lost: {lost}") from None
+    except (LayerRefused, Occupied) as error:
+        raise UserError(f"the stage of run {ctx.facts.spec.run_id} cannot be mounted: {error}") from None
+    stage = Stage(unit, layers, ctx.workspace, ctx.sandbox, UnitWatch(ctx.workspace))
+    try:
+        try:
+            listed = await stage.listed()
+        except (Occupied, TooMuch, NamespacesRefused, OSError) as error:
+            raise UserError(f"the stage of run {ctx.facts.spec.run_id} cannot be listed: {error}") from None
+        shown, refused = await asyncio.to_thread(_shown, ctx, listed)
+        yield StageReview(
+            run_id=ctx.facts.spec.run_id,
+            shown=shown,
+            notes=[*notes, *refused, *(f"never applied: {line}" for line in listed.left_out)],
+            _ctx=ctx,
+            _stage=stage,
+            _listed=listed,
+        )
+    finally:
+        if ctx.facts.changes.stage is not None:
+            await stage.close()
+
+
+def _shown(ctx: RunContext, listed: Listed) -> tuple[ProposalOpened, Sequence[str]]:
+    """Return the proposal as it will be opened, and what is refused."""
+    found = sort_effects(ctx.gate, ctx.workspace.root, listed, ctx.guarded.holds, is_hook=False)
+    with ctx.journal.transaction():
+        found.asking = with_blobs(found.asking, ctx.journal.keep)
+    draft = effects_draft(ctx, found, _COMMAND)
+    return _opened(ctx, draft), found.refused
+
+
+def _opened(ctx: RunContext, draft: EffectsDraft) -> ProposalOpened:
+    return opened(
+        draft,
+        ctx.gate.verdict(draft) if draft.entries else Verdict(action="ask", why=[]),
+        None,
+        ctx.journal.keep,
+        proposal_id="stage",
+        call_id="",
+        digest=digest_of(draft, ctx.sandbox.kind),
+        sandbox=ctx.sandbox.kind,
+    )

@@ -1,0 +1,186 @@
+"""A headless run without `--gate` changes nothing in the workspace; `rundry apply` decides on all that it staged."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fakes.held import Held
+from fakes.layered import layered_place
+from fakes.project import CHECK, FIX_ADD, FIX_BOTH, FIX_MEAN, changed_files, git, make_project, read
+from fakes.rundry import Home, Ran
+from fakes.server import ScriptedServer
+from fakes.turns import Turn, call, finish, say
+
+COMMAND = call("run_command", command="cat calc/core.py | grep -c 'a + b' > counted.txt; mkdir -p out; echo x > out/x")
+DONE = finish("told", "calc/core.py")
+
+
+class Place:
+    """A project and a home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.project = Home(folder), make_project(folder / "project")
+
+    def run(self, turns: list[Turn], *more: str) -> Ran:
+        with ScriptedServer(turns, then=DONE) as server:
+            return self.home.run(*self.argv(server), *more, cwd=self.project)
+
+    def argv(self, server: ScriptedServer) -> list[str]:
+        argv = ["run", "fix", "--headless", "--json", "--steps", "6", "--model", "fake"]
+        return [*argv, "--api-base", server.base_url]
+
+    def apply(self, *more: str) -> Ran:
+        return self.home.run("apply", *more, cwd=self.project)
+
+    def shown(self) -> dict[str, object]:
+        done = self.apply("--json")
+        assert done.exit_code == 5, done
+        return json.loads(done.stdout)
+
+    def stages(self) -> list[Path]:
+        return [*self.home.runs.glob("layers/*/layers/stage-*")]
+
+
+@pytest.fixture
+async def place(pytestconfig: pytest.Config) -> AsyncIterator[Place]:
+    async with layered_place(pytestconfig.rootpath) as folder:
+        (folder / "project").mkdir()
+        found = Place(folder)
+        yield found
+        found.home.end_runners()
+
+
+def ended(ran: Ran) -> dict[str, object]:
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+async def test_what_a_run_stages_is_applied_by_its_digest_and_undone(place: Place):
+    ran = place.run([FIX_ADD, COMMAND, FIX_MEAN], "--until", CHECK)
+    end = ended(ran)
+    assert (ran.exit_code, end["reason"]) == (5, "handoff"), ran
+    assert changed_files(place.project) == []
+    assert end["files_changed"] == [] and end["staged"] == ["calc/core.py", "counted.txt", "out/x"]
+    shown = place.shown()
+    assert [entry["path"] for entry in shown["entries"]] == ["calc/core.py", "counted.txt", "out/x"]  # type: ignore[index]
+    assert "+    return a + b" in str(shown["diff"])
+    wrong = place.apply("--digest", "0" * 64)
+    assert wrong.exit_code == 2 and changed_files(place.project) == [], wrong
+    done = place.apply("--digest", str(shown["digest"]))
+    assert done.exit_code == 0, done
+    assert changed_files(place.project) == ["calc/core.py", "counted.txt", "out/x"]
+    assert (place.project / "counted.txt").read_text() == "1\n"
+    assert place.stages() == []
+    undone = place.home.run("ctl", place.home.journals()[-1].stem, "undo", cwd=place.project)
+    assert undone.exit_code == 0, undone
+    assert changed_files(place.project) == [], undone
+
+
+async def test_a_run_that_stages_nothing_ends_as_before(place: Place):
+    ran = place.run([read("calc/core.py")])
+    assert (ran.exit_code, ended(ran)["reason"]) == (0, "answered"), ran
+    assert place.stages() == []
+    done = place.apply()
+    assert done.exit_code == 2 and "nothing is staged" in done.stderr, done
+
+
+async def test_a_red_check_keeps_its_reason_and_the_stage_stays(place: Place):
+    ran = place.run([FIX_ADD], "--until", CHECK, "--steps", "2")
+    assert (ran.exit_code, ended(ran)["reason"]) == (3, "budget"), ran
+    shown = place.shown()
+    done = place.apply("--digest", str(shown["digest"]))
+    assert done.exit_code == 5 and "do not pass in the workspace" in done.stdout, done
+    assert changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_protected_files_are_staged_and_not_applied_by_a_digest(place: Place):
+    ran = place.run([FIX_ADD, call("run_command", command="echo 'export X=1' > .envrc")])
+    assert ran.exit_code == 5, ran
+    shown = place.shown()
+    assert {entry["path"]: bool(entry.get("danger")) for entry in shown["entries"]} == {  # type: ignore[attr-defined]
+        ".envrc": True,
+        "calc/core.py": False,
+    }
+    done = place.apply("--digest", str(shown["digest"]))
+    assert done.exit_code == 5, done
+    assert changed_files(place.project) == ["calc/core.py"]
+
+
+async def test_a_patch_and_a_branch_leave_the_workspace_and_the_stage_as_they_are(place: Place):
+    patch, at_end = place.home.root / "stage.patch", place.home.root / "end.patch"
+    ran = place.run([FIX_BOTH], "--until", CHECK, "--stage-patch", str(at_end))
+    assert ran.exit_code == 5, ran
+    done = place.apply("--patch", str(patch), "--branch", "fixed")
+    assert done.exit_code == 0 and patch.read_bytes() == at_end.read_bytes(), done
+    assert changed_files(place.project) == [] and len(place.stages()) == 1
+    assert git(place.project, "diff", "--stat", "HEAD", "fixed").startswith(" calc/core.py")
+    git(place.project, "apply", str(patch))
+    assert git(place.project, "diff") == git(place.project, "diff", "HEAD", "fixed")
+
+
+async def test_a_stage_survives_a_kill_and_a_later_runner_works_on_in_it(place: Place):
+    held = Held()
+    turns = [FIX_ADD, call("run_command", command=f"echo before > made.txt; {held.line}"), FIX_MEAN]
+    later = call("run_command", command="cat made.txt > more.txt")
+    with ScriptedServer([*turns, later], then=DONE) as server:
+        with place.home.start(*place.argv(server), cwd=place.project) as run:
+            held.wait()
+            run.signal(signal.SIGKILL)
+            run.finish()
+        assert changed_files(place.project) == []
+        again = place.home.run("resume", "--headless", "--json", cwd=place.project)
+    assert (again.exit_code, ended(again)["reason"]) == (5, "handoff"), again
+    shown = place.shown()
+    paths = [entry["path"] for entry in shown["entries"]]  # type: ignore[attr-defined]
+    assert paths == ["calc/core.py", "made.txt", "more.txt"], shown
+    assert changed_files(place.project) == []
+    assert place.apply("--drop").exit_code == 0
+    assert place.stages() == [] and changed_files(place.project) == []
+
+
+async def test_a_file_that_the_user_changed_meanwhile_stays_and_is_named(place: Place):
+    ran = place.run([FIX_ADD, COMMAND])
+    assert ran.exit_code == 5, ran
+    core = place.project / "calc/core.py"
+    core.write_text(core.read_text() + "# by the user\n")
+    shown = place.shown()
+    done = place.apply("--digest", str(shown["digest"]))
+    assert done.exit_code == 5, done
+    assert "# by the user" in core.read_text() and "a - b" in core.read_text()
+    assert (place.project / "counted.txt").exists()
+    assert len(place.stages()) == 1, "it can be decided on later"
+
+
+async def test_commits_of_a_stage_are_imported_with_their_files(place: Place):
+    commit = "git -c user.name=a -c user.email=a@b.c commit -qam fixed"
+    ran = place.run([FIX_BOTH, call("run_command", command=commit)])
+    assert ran.exit_code == 5, ran
+    assert "fixed" not in git(place.project, "log", "--format=%s")
+    done = place.apply("--digest", str(place.shown()["digest"]))
+    assert done.exit_code == 0, done
+    assert git(place.project, "log", "-1", "--format=%s") == "fixed\n"
+    assert changed_files(place.project) == []
+
+
+@pytest.mark.parametrize("options", [["--commit"], ["--until", CHECK, "--tries", "2"]])
+async def test_a_chosen_stage_is_refused_where_it_does_not_fit(place: Place, options: list[str]):
+    ran = place.run([FIX_BOTH], "--gate", "stage", *options)
+    assert ran.exit_code == 2 and "--gate stage does not work here" in ran.stdout + ran.stderr, ran
+    assert changed_files(place.project) == [] and place.stages() == []
+
+
+async def test_the_default_falls_back_where_a_stage_does_not_fit(place: Place):
+    ran = place.run([FIX_BOTH], "--commit")
+    assert "not to `stage`" in ran.stdout, ran
+    assert changed_files(place.project) == [] and place.stages() == []
+
+
+async def test_a_server_of_the_stage_sees_edits_and_checks_reach_it(place: Place):
+    serve = call("start_command", name="web", command="python3 -m http.server 8765 --bind 127.0.0.1")
+    check = "python3 -c \"import urllib.request as r; assert b'a + b' in r.urlopen('http://127.0.0.1:8765/calc/core.py').read()\""
+    ran = place.run([serve, FIX_ADD, say("done")], "--until", check)
+    assert ended(ran)["reason"] == "handoff", ran
+    assert "check passed" in str(ended(ran)["detail"])

@@ -1,0 +1,183 @@
+"""`rundry apply`: show what a run staged, and apply what is accepted. Does not import textual."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rundry.agent import (
+    Decide,
+    EntryChoice,
+    RundryError,
+    UserError,
+    drop_all_left,
+    drop_stage,
+    open_stage,
+)
+
+from ..border.json_out import print_json
+from ..plain.proposals import decision, entry_diff_lines, parse_verdict, proposal_lines
+from ..setup.folders import folder_of, workspace_of
+from ..setup.resuming import find_any_own
+from ..text import one_line, show
+
+if TYPE_CHECKING:
+    from rundry.agent import Applied, ProposalOpened, StageReview
+
+NOT_APPLIED = 5
+"""Exit code: something is staged still, or the checks do not pass in the workspace."""
+_HINT = "Type approve, approve entries 1 2, show entry 1, or quit: then it stays staged."
+
+
+def apply(
+    ref: str | None,
+    flags: Mapping[str, object],
+    *,
+    digest: str | None,
+    patch: str | None,
+    branch: str | None,
+    drop: bool,
+    drop_all: bool,
+    as_json: bool,
+) -> int:
+    """Show or apply what the run staged, and return the exit code. Raises RundryError."""
+    if drop_all:
+        for line in drop_all_left(workspace_of(flags), folder_of(flags)):
+            print(one_line(line))
+        return 0
+    path = find_any_own(ref, flags)
+    if drop:
+        drop_stage(path)
+        print("dropped")
+        return 0
+    return asyncio.run(_apply(path, digest=digest, patch=patch, branch=branch, as_json=as_json))
+
+
+async def _apply(path: Path, *, digest: str | None, patch: str | None, branch: str | None, as_json: bool) -> int:
+    async with open_stage(path, dict(os.environ), lambda line: print(one_line(line), file=sys.stderr)) as review:
+        if review.is_empty:
+            await review.drop()
+            print(f"Nothing is staged in run {review.run_id}.")
+            return 0
+        if patch is not None or branch is not None:
+            return _written(review, patch, branch)
+        if digest is not None:
+            return _done(review, await _by_digest(review, digest), as_json=as_json)
+        if as_json:
+            print_json(_as_json(review))
+            return NOT_APPLIED
+        _show(review)
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            print(f"To apply all but protected files: rundry apply {review.run_id} --digest {review.shown.digest}")
+            return NOT_APPLIED
+        asked = await asyncio.to_thread(_ask, review)
+        if asked is None:
+            print("Nothing was applied. It stays staged.")
+            return NOT_APPLIED
+        return _done(review, await review.apply(asked), as_json=False)
+
+
+def _written(review: StageReview, patch: str | None, branch: str | None) -> int:
+    """Write the stage elsewhere. It stays staged."""
+    if patch is not None:
+        try:
+            review.write_patch(Path(patch))
+        except OSError as error:
+            raise UserError(f"--patch {patch}: {error.strerror or error}") from None
+        print(one_line(patch))
+    if branch is not None:
+        print(one_line(f"{branch} {review.make_branch(branch)}"))
+    return 0
+
+
+def _show(review: StageReview) -> None:
+    for line in proposal_lines(review.shown, None, 1, 1, review.content):
+        print(line)
+    for note in review.notes:
+        print(f"Note: {one_line(note)}")
+
+
+def _ask(review: StageReview) -> Decide | None:
+    """Read what the person decides; None: nothing is applied now."""
+    while True:
+        try:
+            line = input("> ")
+        except EOFError:
+            return None
+        try:
+            verdict = parse_verdict(line)
+            if verdict is None and line.strip() in ("quit", "q", ""):
+                return None
+            if verdict is None or verdict.verb not in ("approve", "show", "reject"):
+                print(_HINT)
+            elif verdict.verb == "reject":
+                return None
+            elif verdict.verb == "show":
+                _show_entries(review, verdict.entries)
+            else:
+                return decision(verdict, review.shown, review.shown.digest, "")
+        except RundryError as error:
+            print(one_line(str(error)))
+
+
+def _show_entries(review: StageReview, entries: tuple[int, ...]) -> None:
+    effects = review.shown.effects
+    if effects is None:
+        return
+    for number in entries:
+        for line in entry_diff_lines(effects, number, review.content):
+            print(line)
+
+
+async def _by_digest(review: StageReview, digest: str) -> Applied:
+    """Apply all but protected files. Raises UserError if the digest is another one."""
+    shown = review.shown
+    if len(digest) < _SHORTEST or not shown.digest.startswith(digest):
+        raise UserError(f"--digest {digest}: what is staged now has {shown.digest[:_SHORTEST]}; look at it again")
+    return await review.apply(unprotected(shown))
+
+
+_SHORTEST = 12
+"""Characters of a digest that have to be given."""
+
+
+def unprotected(shown: ProposalOpened) -> Decide:
+    """Return the decision that accepts all but what a person has to see."""
+    entries = [] if shown.effects is None else shown.effects.entries
+    skipped = {at: EntryChoice(skip=True) for at, entry in enumerate(entries) if entry.danger}
+    return Decide(
+        proposal_id=shown.proposal_id,
+        digest=shown.digest,
+        verdict="part" if skipped else "approve",
+        entries=skipped,
+    )
+
+
+def _done(review: StageReview, applied: Applied, *, as_json: bool) -> int:
+    code = 0 if applied.is_good else NOT_APPLIED
+    if as_json:
+        print_json({"run_id": review.run_id, "applied": applied, "exit_code": code})
+        return code
+    for line in applied.lines:
+        print(show(line))
+    if applied.has_checks:
+        print(f"In the workspace: {applied.met}" if applied.met else "The checks do not pass in the workspace.")
+    if not applied.is_over:
+        print(f"Something is staged still, because somebody changed it meanwhile: rundry apply {review.run_id}")
+    return code
+
+
+def _as_json(review: StageReview) -> Mapping[str, object]:
+    effects = review.shown.effects
+    return {
+        "run_id": review.run_id,
+        "digest": review.shown.digest,
+        "entries": [] if effects is None else effects.entries,
+        "along": "" if effects is None else effects.along,
+        "notes": review.notes,
+        "diff": review.shown.diff,
+    }
