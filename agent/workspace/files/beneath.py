@@ -112,7 +112,9 @@ def _rename(folder: int, old: str, new: str, flag: int, to: int | None = None) -
     function = _function()
     if function is None:
         return False
-    if function(folder, os.fsencode(old), folder if to is None else to, os.fsencode(new), flag) == 0:
+    source = os.fsencode(old)
+    target = source if new == old else os.fsencode(new)
+    if function(folder, source, folder if to is None else to, target, flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
