@@ -311,3 +311,22 @@ async def test_deleting_what_git_has_no_copy_of_waits(place: Path):
     assert (work / "data/base.db").read_text() == "only here\n" and (work / "made").exists(), run.story()
     assert not (work / "target/debug/app").exists(), "what a program builds goes"
     assert all("data/base.db" in result for result in run.results("run_command"))
+
+
+LOOP = """mkdir -p .vscode; trap "" TERM
+while :; do
+  for file in .envrc AGENTS.md .vscode/tasks.json .rundry.toml kept.txt; do echo late > $file; done 2> /dev/null
+  echo round; sleep 0.1
+done"""
+
+
+async def test_a_background_command_does_not_write_files_that_nobody_decided_about(place: Path):
+    work = place / "work"
+    (work / "AGENTS.md").write_text("of the user\n")
+    (work / "loop.sh").write_text(LOOP)  # the gate does not see what a script writes
+    start = call("start_command", name="loop", command="sh loop.sh")
+    run = headless(place, start, "sleep 1.5; echo x > made", "sleep 1; cat kept.txt")
+    await run.run(within=60)
+    assert (work / "made").exists() and "round" in run.story(), run.story()
+    assert [name for name in (".envrc", ".vscode/tasks.json", ".rundry.toml") if (work / name).exists()] == []
+    assert (work / "AGENTS.md").read_text() == "of the user\n" and (work / "kept.txt").read_text() == "one\n"
