@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,17 +22,17 @@ DONE = finish("all is well", "a.txt:1")
 
 
 @pytest.fixture
-async def ended(tmp_path: Path) -> Driven:
-    """A run that made an edit, ran a command and ended."""
-    work, runs = tmp_path / "work", tmp_path / "runs"
+async def ended(tmp_path: Path) -> AsyncIterator[Driven]:
+    """A run that made an edit, ran a command without layers (its journal is on another file system) and ended."""
+    work = tmp_path / "work"
     work.mkdir()
-    runs.mkdir(mode=0o700)
     (work / "a.txt").write_text("one\n")
     (work / "b.txt").write_text("two\n")
     turns = [edit("a.txt", "one", "ONE"), call("run_command", command="echo 2 > b.txt; echo 3 > c.txt"), DONE]
-    run = Driven(runs, work, ScriptedModel(turns), loop=LoopKind.GOAL)
-    await run.run()
-    return run
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as runs:
+        run = Driven(Path(runs), work, ScriptedModel(turns), loop=LoopKind.GOAL)
+        await run.run()
+        yield run
 
 
 async def test_slash_undo_takes_the_newest_change_back_without_a_runner_and_the_run_stays_ended(ended):
