@@ -1,4 +1,4 @@
-"""A changed default is told once, and only to a user who worked with the old one."""
+"""A changed default is reported once, and only to a user who worked with the old one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rundry.agent.config.changed_defaults import GATE_IS_EFFECTS, is_new_to_user
 from rundry.agent.protocol import ConfigError
 
 
-def test_somebody_with_runs_is_told_once(tmp_path: Path) -> None:
+def test_somebody_with_runs_reads_it_once(tmp_path: Path) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     (tmp_path / "old.db").write_text("")
     assert [is_new_to_user(GATE_IS_EFFECTS, tmp_path, env) for _ in range(2)] == [True, False]
