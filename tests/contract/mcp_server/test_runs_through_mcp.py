@@ -163,7 +163,7 @@ async def test_a_wait_reports_progress_ends_in_time_and_can_be_cancelled(home, p
 
 async def test_a_list_names_runs_of_the_allowed_folders_only(home, project, tmp_path):
     with ScriptedServer([], then=finish("ok", "NOTES.md")) as model:
-        options = ("--headless", "--model", "fake", "--api-base", model.base_url)
+        options = ("--headless", "--gate", "ask", "--model", "fake", "--api-base", model.base_url)
         for place in (project, tmp_path / "neighbour"):
             home.run("run", "a task of a person", *options, cwd=place)
         inside, outside = (path.stem for path in home.journals())

@@ -31,7 +31,18 @@ def held(turn: Turn) -> Turn:
 def test_what_waits_is_decided_by_the_policy(
     home: Home, project: Path, turn: Turn, shown: str, on_ask: list[str], code: int, said: str
 ):
-    argv = ["run", "fix it", "--headless", "--json", "--until", "grep -q done result.txt", "--steps", "2"]
+    argv = [
+        "run",
+        "fix it",
+        "--headless",
+        "--json",
+        "--gate",
+        "ask",
+        "--until",
+        "grep -q done result.txt",
+        "--steps",
+        "2",
+    ]
     server = ScriptedServer([held(turn)], then=say("I have no idea."))
     with server, home.start(*argv, "--model", "fake", "--api-base", server.base_url, *on_ask, cwd=project) as running:
         running.wait_event("text_arrived")
